@@ -1,0 +1,148 @@
+"""utils/attention.py against PyTorch's own, and the laws that hold for every input."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from utils.attention import SelfAttention, scaled_dot_product_attention
+
+SHAPES = [((5, 8), (7, 8), (7, 3)), ((2, 5, 8), (2, 7, 8), (2, 7, 8)), ((2, 3, 1, 4), (2, 3, 6, 4), (2, 3, 6, 5))]
+
+
+def draw(*shape, seed=0, dtype=torch.float64):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
+def inputs(shapes, dtype=torch.float64):
+    return [draw(*shape, seed=seed, dtype=dtype).requires_grad_() for seed, shape in enumerate(shapes)]
+
+
+def some_mask(q, k):
+    """A mask in which every query may attend to something."""
+    mask = torch.rand(q, k, generator=torch.Generator().manual_seed(3)) < 0.5
+    mask[:, 0] = True
+    return mask
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_equal_to_torch_forward_and_backward(shapes, masked):
+    ours, theirs = inputs(shapes), inputs(shapes)
+    mask = some_mask(shapes[0][-2], shapes[1][-2]) if masked else None
+    output, weights = scaled_dot_product_attention(*ours, mask)
+    expected = F.scaled_dot_product_attention(*theirs, attn_mask=mask)
+    torch.testing.assert_close(output, expected, atol=1e-12, rtol=0)
+    gradient = draw(*output.shape, seed=9)
+    output.backward(gradient)
+    expected.backward(gradient)
+    for mine, other in zip(ours, theirs):
+        torch.testing.assert_close(mine.grad, other.grad, atol=1e-12, rtol=0)
+    torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights.sum(-1)), atol=1e-12, rtol=0)
+
+
+def test_leading_axes_broadcast():
+    query, key, value = draw(4, 3, 5, 8), draw(3, 7, 8), draw(7, 2)
+    output, weights = scaled_dot_product_attention(query, key, value)
+    assert output.shape == (4, 3, 5, 2) and weights.shape == (4, 3, 5, 7)
+    one, _ = scaled_dot_product_attention(query[2, 1], key[1], value)
+    torch.testing.assert_close(output[2, 1], one)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_a_fully_masked_row_is_zero_without_nan(dtype):
+    query, key, value = inputs(SHAPES[1], dtype)
+    mask = some_mask(5, 7)
+    mask[2] = False
+    with torch.autograd.detect_anomaly(check_nan=True):
+        output, weights = scaled_dot_product_attention(query, key, value, mask)
+        output.float().square().sum().backward()
+    assert output.dtype == dtype and (output[:, 2] == 0).all() and (weights[:, 2] == 0).all()
+    for tensor in (output, weights, query.grad, key.grad, value.grad):
+        assert torch.isfinite(tensor).all()
+    assert (query.grad[:, 2] == 0).all() and (weights[:, ~mask] == 0).all()
+
+
+@pytest.mark.parametrize("shapes, said", [
+    (((5, 8), (7, 9), (7, 3)), ["(5, 8)", "(7, 9)", "8 ≠ 9"]),
+    (((5, 8), (7, 8), (6, 3)), ["7 keys", "6 values"]),
+    (((8,), (7, 8), (7, 3)), ["(8,)", "two axes"]),
+    (((2, 5, 8), (3, 7, 8), (3, 7, 3)), ["(2, 5, 8)", "broadcast"]),
+])
+def test_shapes_that_do_not_fit_are_named(shapes, said):
+    with pytest.raises(ValueError) as caught:
+        scaled_dot_product_attention(*inputs(shapes))
+    assert all(part in str(caught.value) for part in said), caught.value
+
+
+@pytest.mark.parametrize("mask, said", [
+    (torch.ones(5, 6, dtype=torch.bool), "(5, 6)"),
+    (torch.ones(4, 5, 7, dtype=torch.bool), "(4, 5, 7)"),
+    (torch.ones(5, 7), "boolean"),
+])
+def test_masks_that_do_not_fit_are_named(mask, said):
+    with pytest.raises(ValueError) as caught:
+        scaled_dot_product_attention(*inputs(SHAPES[0]), mask)
+    assert said in str(caught.value)
+
+
+@settings(max_examples=50, deadline=None)
+@given(q=st.integers(1, 5), k=st.integers(1, 6), e=st.integers(1, 8), seed=st.integers(0, 10_000))
+def test_laws_for_all_inputs(q, k, e, seed):
+    query, key, value = draw(q, e, seed=seed) * 5, draw(k, e, seed=seed + 1) * 5, draw(k, 3, seed=seed + 2)
+    output, weights = scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(q, dtype=torch.float64))
+    assert (weights >= 0).all()
+    # every output entry lies between the smallest and the largest value of its column: the hull's bounding box
+    assert (output >= value.min(0).values - 1e-12).all() and (output <= value.max(0).values + 1e-12).all()
+    order = torch.randperm(k, generator=torch.Generator().manual_seed(seed))
+    permuted, _ = scaled_dot_product_attention(query, key[order], value[order])
+    torch.testing.assert_close(permuted, output)
+
+
+@settings(max_examples=50, deadline=None)
+@given(k=st.integers(2, 6), hidden=st.integers(0, 5), seed=st.integers(0, 10_000), size=st.floats(-1e6, 1e6))
+def test_a_masked_key_has_no_influence(k, hidden, seed, size):
+    hidden %= k
+    mask = torch.ones(k, dtype=torch.bool)
+    mask[hidden] = False
+    query, key, value = draw(3, 4, seed=seed), draw(k, 4, seed=seed + 1), draw(k, 2, seed=seed + 2)
+    before, _ = scaled_dot_product_attention(query, key, value, mask)
+    key[hidden], value[hidden] = size, -size
+    after, _ = scaled_dot_product_attention(query, key, value, mask)
+    torch.testing.assert_close(before, after, atol=0, rtol=0)
+
+
+def test_self_attention_equals_its_steps_with_a_batch_and_without():
+    torch.manual_seed(0)
+    layer, X = SelfAttention(6, 4).double(), draw(2, 5, 6)
+    output, weights = layer(X)
+    assert output.shape == (2, 5, 4) and weights.shape == (2, 5, 5)
+    Q, K, V = (X @ matrix.weight.T for matrix in (layer.W_q, layer.W_k, layer.W_v))
+    torch.testing.assert_close(weights, torch.softmax(Q @ K.mT / math.sqrt(4), -1))
+    torch.testing.assert_close(output, weights @ V)
+    torch.testing.assert_close(layer(X[1])[0], output[1])
+    assert sum(parameter.numel() for parameter in layer.parameters()) == 3 * 6 * 4
+    assert SelfAttention(6)(torch.randn(3, 6))[0].shape == (3, 6)
+
+
+def test_self_attention_keeps_to_its_mask():
+    layer, X = SelfAttention(6).double(), draw(5, 6)
+    mask = torch.ones(5, 5, dtype=torch.bool).tril()
+    _, weights = layer(X, mask)
+    assert (weights[~mask] == 0).all()
+
+
+@pytest.mark.parametrize("d_model, d_head", [(0, None), (4, 0), (-1, 2)])
+def test_self_attention_refuses_impossible_sizes(d_model, d_head):
+    with pytest.raises(ValueError, match="at least 1"):
+        SelfAttention(d_model, d_head)
+
+
+@pytest.mark.parametrize("shape", [(6,), (5, 7)])
+def test_self_attention_names_an_input_of_the_wrong_width(shape):
+    with pytest.raises(ValueError, match=r"\(…, n, 6\)"):
+        SelfAttention(6)(torch.zeros(shape))

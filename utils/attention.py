@@ -1,0 +1,78 @@
+"""Scaled dot-product attention, and one head of self-attention.
+
+Axis letters: q query position, k key position, n position (queries and keys the same), d model dimension,
+e head dimension, v value dimension; "…" stands for any leading axes, such as a batch.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None):
+    """softmax(Q Kᵀ / √e) V, from Vaswani et al. 2017, equation 1.
+
+    query (…, q, e), key (…, k, e), value (…, k, v); mask boolean, broadcasts to (…, q, k), True = may attend.
+    Returns the output (…, q, v) and the weights (…, q, k). A query that may attend to nothing gets weights and
+    output 0. Raises ValueError, naming the shapes, where they do not fit.
+    """
+    require_fitting_shapes(query, key, value, mask)
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (…, q, k)
+    if mask is None:
+        weights = torch.softmax(scores, dim=-1)  # (…, q, k), every row sums to 1
+    else:
+        attends = mask.any(dim=-1, keepdim=True)  # (…, q, 1), False where a row is masked everywhere
+        scores = scores.masked_fill(~mask & attends, -math.inf)
+        weights = torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+class SelfAttention(nn.Module):
+    """One head of self-attention without biases: queries, keys and values are projections of the same X.
+
+    d_model: size of every input vector. d_head: size of queries, keys and values (d_model if not given).
+    Called with X (…, n, d_model) and an optional mask (…, n, n), it returns the output (…, n, d_head) and the
+    weights (…, n, n). Raises ValueError for sizes below 1 and for an X of another width. Vaswani et al. 2017, 3.2.
+    """
+
+    def __init__(self, d_model: int, d_head: int | None = None):
+        super().__init__()
+        d_head = d_model if d_head is None else d_head
+        if d_model < 1 or d_head < 1:
+            raise ValueError(f"d_model = {d_model} and d_head = {d_head} must both be at least 1")
+        self.W_q = nn.Linear(d_model, d_head, bias=False)
+        self.W_k = nn.Linear(d_model, d_head, bias=False)
+        self.W_v = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, X: Tensor, mask: Tensor | None = None):
+        d_model = self.W_q.in_features
+        if X.ndim < 2 or X.shape[-1] != d_model:
+            raise ValueError(f"X has shape {tuple(X.shape)}, but this layer needs (…, n, {d_model})")
+        return scaled_dot_product_attention(self.W_q(X), self.W_k(X), self.W_v(X), mask)
+
+
+def require_fitting_shapes(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
+    """Raise a ValueError that names the shapes unless query, key, value and mask go together."""
+    shapes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise ValueError(f"{shapes}: each needs at least two axes, (…, q, e), (…, k, e), (…, k, v)")
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(f"{shapes}: query and key must have the same last axis e, but {query.shape[-1]} ≠ {key.shape[-1]}")
+    if key.shape[-2] != value.shape[-2]:
+        raise ValueError(f"{shapes}: each key needs one value, but there are {key.shape[-2]} keys, {value.shape[-2]} values")
+    try:
+        leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+    except RuntimeError:
+        raise ValueError(f"{shapes}: the axes before the last two do not broadcast") from None
+    if mask is None:
+        return
+    if mask.dtype != torch.bool:
+        raise ValueError(f"the mask has dtype {mask.dtype}; it must be boolean, True = may attend: mask.bool() converts")
+    scores_shape = (*leading, query.shape[-2], key.shape[-2])
+    try:
+        fits = torch.broadcast_shapes(mask.shape, scores_shape) == scores_shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{shapes}: the mask {tuple(mask.shape)} does not broadcast to the scores {scores_shape}")
