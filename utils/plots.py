@@ -1,0 +1,194 @@
+"""Static figures: data in, figure out, and with it a description in words computed from the same data.
+
+Every function returns a `Figure` whose `description` says what there is to see. Jupyter shows the picture, a screen
+reader speaks the description, and the tests compare it, so a picture that changes does not go unnoticed.
+"""
+
+import io
+
+import matplotlib.figure
+import numpy as np
+from matplotlib import rcParams
+from matplotlib.colors import LinearSegmentedColormap
+
+BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#D98200", "#00785A", "#C14600", "#5F6670"  # told apart by colour-blind eyes
+COLOURS = (BLUE, ORANGE, GREEN, RED, "#8A5A9E", GREY)
+WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#FFFFFF", "#8CC0E0", BLUE, "#003A66"])  # 0 … large
+SIGNED = LinearSegmentedColormap.from_list("signed", [RED, "#F3B08A", "#FFFFFF", "#8CC0E0", BLUE])  # negative, 0, positive
+rcParams.update({
+    "font.size": 13, "axes.titlesize": 14, "axes.labelsize": 13, "xtick.labelsize": 12, "ytick.labelsize": 12,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY, "axes.axisbelow": True,
+    "axes.titlelocation": "left", "grid.color": "#DDDDDD", "legend.frameon": False, "lines.linewidth": 2,
+})
+
+
+class Figure(matplotlib.figure.Figure):
+    """A matplotlib figure that says what it shows: `description` is its text and its alternative text."""
+
+    description = "a figure without a description"
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        picture = io.BytesIO()
+        self.savefig(picture, format="png", metadata={"Software": None})
+        data = {"image/png": picture.getvalue(), "text/plain": self.description}
+        return data, {"image/png": {"alt": self.description}}
+
+
+def new_figure(width, height, columns=1):
+    """A figure of `width` by `height` inches at 72 dots per inch and its axes, in the style of the course."""
+    figure = Figure(figsize=(width, height), dpi=72, layout="constrained")
+    return figure, figure.subplots(1, columns)
+
+
+def heat_map(values, rows, columns, title="", kind="attention weights", signed=False, decimals=2):
+    """Numbers (r, c) as colours, with the words of the rows and columns on the axes and the number in each cell."""
+    values = as_numbers(values, 2)
+    if values.shape != (len(rows), len(columns)):
+        raise ValueError(f"values {values.shape} need {values.shape[0]} row and {values.shape[1]} column labels, "
+                         f"got {len(rows)} and {len(columns)}")
+    figure, axes = new_figure(2.8 + 0.66 * len(columns), 1.8 + 0.46 * len(rows))
+    slanted = max(map(len, columns)) > 4
+    limit = np.abs(values).max() or 1.0
+    image = axes.imshow(values, cmap=SIGNED if signed else WEIGHTS, vmin=-limit if signed else min(0, values.min()),
+                        vmax=limit, aspect="auto")
+    axes.set_xticks(range(len(columns)), columns, rotation=40 * slanted, ha="right" if slanted else "center",
+                    rotation_mode="anchor" if slanted else None)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    axes.set_title(title)
+    for (row, column), value in np.ndenumerate(values):
+        dark = abs(value) > 0.55 * limit
+        axes.text(column, row, f"{value:.{decimals}f}", ha="center", va="center", color="white" if dark else "black", size=11)
+    figure.colorbar(image, ax=axes, label=kind)
+    best = values.argmax(-1)
+    peaks = ", ".join(f"{word} → {columns[k]} {values[i, k]:.{decimals}f}" for i, (word, k) in enumerate(zip(rows, best)))
+    sums = "; every row sums to 1" if np.allclose(values.sum(-1), 1, atol=1e-4) and values.min() >= 0 else ""
+    figure.description = f"Heat map of {kind}, {len(rows)} x {len(columns)}. Largest in each row: {peaks}{sums}."
+    return figure
+
+
+def bars(series, labels, title="", axis="weight", decimals=2):
+    """One group of bars a label; `series` maps the name of a series to its numbers (k,)."""
+    figure, axes = new_figure(max(6.5, 1.2 + 0.5 * len(labels) * len(series)), 3.4)
+    width, said = 0.8 / len(series), []
+    for number, (name, values) in enumerate(series.items()):
+        values = as_numbers(values, 1)
+        places = np.arange(len(labels)) + (number - (len(series) - 1) / 2) * width
+        drawn = axes.bar(places, values, width * 0.94, label=name, color=COLOURS[number])
+        axes.bar_label(drawn, [f"{value:.{decimals}f}" for value in values], padding=2, size=10 if width > 0.3 else 9)
+        said.append(f"{name}: " + ", ".join(f"{label} {value:.{decimals}f}" for label, value in zip(labels, values)))
+    axes.set_xticks(range(len(labels)), labels)
+    axes.set_ylabel(axis)
+    axes.set_title(title)
+    axes.margins(y=0.15)
+    axes.axhline(0, color=GREY, linewidth=1)
+    if len(series) > 1:
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(series))
+    figure.description = f"Bars of {axis}. " + ". ".join(said) + "."
+    return figure
+
+
+def lines(x, series, title="", x_label="", y_label="", log=False):
+    """Curves over x (n,); `series` maps the name of a curve to its numbers (n,); log: both axes in powers of two."""
+    figure, axes = new_figure(6.8, 3.8)
+    said = []
+    for number, (name, values) in enumerate(series.items()):
+        values = as_numbers(values, 1)
+        axes.plot(x, values, "osD^v"[number % 5] + "-", label=name, color=COLOURS[number], markersize=6)
+        said.append(f"{name}: from {values[0]:.3g} at {x[0]:g} to {values[-1]:.3g} at {x[-1]:g}")
+    if log:
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log", base=2)
+    axes.set_xticks(x, [f"{value:g}" for value in x])
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
+    axes.grid(True)
+    axes.set(title=title, xlabel=x_label, ylabel=y_label)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=min(3, len(series)))
+    figure.description = f"Curves of {y_label} over {x_label}. " + ". ".join(said) + "."
+    return figure
+
+
+def word_map(points, words, title="", axes_labels=("first component", "second component"), arrows=False):
+    """Words as points (n, 2) of the plane; `arrows` draws each as an arrow from the origin."""
+    points = as_numbers(points, 2)
+    figure, axes = new_figure(7, 5)
+    axes.axhline(0, color="#CCCCCC", linewidth=1)
+    axes.axvline(0, color="#CCCCCC", linewidth=1)
+    axes.scatter(*points.T, s=46, color=BLUE, zorder=3)
+    if arrows:
+        for end in points:
+            axes.annotate("", end, (0, 0), arrowprops={"arrowstyle": "->", "color": BLUE, "linewidth": 1.8})
+    axes.set(title=title, xlabel=axes_labels[0], ylabel=axes_labels[1])
+    axes.margins(0.18)
+    axes.set_aspect("equal", adjustable="datalim")
+    write_labels(figure, axes, points, words)
+    placed = ", ".join(f"{word} ({x:.2f}, {y:.2f})" for word, (x, y) in zip(words, points))
+    figure.description = f"Map of {len(words)} words. {placed}."
+    return figure
+
+
+def hull_of_values(values, outputs, names, title=""):
+    """Values (k, 2) with their convex hull, and outputs (q, 2), which lie inside."""
+    from scipy.spatial import ConvexHull
+
+    values, outputs = as_numbers(values, 2), as_numbers(outputs, 2)
+    hull = ConvexHull(values)
+    figure, axes = new_figure(7, 4.6)
+    axes.fill(*values[hull.vertices].T, color=BLUE, alpha=0.12)
+    axes.scatter(*values.T, s=60, color=BLUE, label="values V")
+    axes.scatter(*outputs.T, s=60, color=RED, marker="D", label="outputs Z")
+    axes.set(title=title, xlabel="first entry", ylabel="second entry")
+    axes.margins(0.15)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    labels = [f"v {name}" for name in names] + [f"z {name}" for name in names]
+    write_labels(figure, axes, np.concatenate([values, outputs]), labels)
+    inside = int((outputs @ hull.equations[:, :2].T + hull.equations[:, 2] <= 1e-6).all(-1).sum())
+    corners = ", ".join(names[k] for k in sorted(hull.vertices))
+    figure.description = (f"Convex hull of {len(values)} values in the plane, corners {corners}; "
+                          f"{inside} of {len(outputs)} outputs lie inside it.")
+    return figure
+
+
+def write_labels(figure, axes, points, labels, size=12):
+    """Write a label next to each point (n, 2) of the axes, where it covers neither a point nor another label."""
+    figure.draw_without_rendering()  # settles the layout, and with it where a point lies on the page
+    on_page = axes.transData.transform(points)
+    for point, label, shift in zip(points, labels, label_places(on_page, labels, size)):
+        axes.annotate(label, point, shift, textcoords="offset pixels", ha="center", va="center", size=size,
+                      bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0})
+
+
+def label_places(points, labels, size):
+    """Shifts (dx, dy) in pixels from each point (n, 2) to the middle of its label, found one label after the other:
+    of sixteen places around a point the one whose box overlaps least with points and with labels already placed."""
+    boxes = [(x, y, 6, 6) for x, y in points]  # middle and half sizes
+    shifts = []
+    for (x, y), label in zip(points, labels):
+        half_width, half_height = 0.31 * size * len(label), 0.6 * size
+        sides = [(side, up) for side in (1, -1, 0) for up in (0, 0.5, -0.5) if side or up]
+        around = [(side * (half_width + 9 * ring), up * (half_height + 7 * ring) * (1 if side else 2))
+                  for ring in (1, 2) for side, up in sides]
+        cover = [covered((x + dx, y + dy, half_width, half_height), boxes) + 0.05 * np.hypot(dx, dy) for dx, dy in around]
+        dx, dy = around[int(np.argmin(cover))]
+        shifts.append((dx, dy))
+        boxes.append((x + dx, y + dy, half_width, half_height))
+    return shifts
+
+
+def covered(box, boxes):
+    """The area in which a box (x, y, half width, half height) lies over the given boxes."""
+    x, y, width, height = np.array(boxes).T
+    across = np.clip(box[2] + width - abs(box[0] - x), 0, None)
+    return float(across @ np.clip(box[3] + height - abs(box[1] - y), 0, None))
+
+
+def as_numbers(values, axes):
+    """values as a NumPy array with the given number of axes, or a ValueError that says what came instead."""
+    array = np.asarray(values.detach() if hasattr(values, "detach") else values, dtype=float)
+    if array.ndim != axes or array.size == 0:
+        raise ValueError(f"a figure needs numbers with {axes} axes, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        broken = np.count_nonzero(~np.isfinite(array))
+        raise ValueError(f"{broken} of {array.size} numbers are NaN or infinite: nothing to draw")
+    return array
