@@ -1,0 +1,164 @@
+"""Execute notebooks in place so that a second run leaves no diff (`make notebooks`).
+
+    python tools/execute_notebooks.py [--fresh] [NOTEBOOK ...]        without names: every notebook of the course
+
+What is stored holds nothing that changes from run to run: no timings, no widget state, one kernelspec, widgets numbered in
+order. A cell tagged `nbval-ignore-output` shows timings or a training log, so its stored output is kept as long as its
+source and the source of every code cell before it are what they were when it ran (a fingerprint in the cell's metadata says
+so); `--fresh` runs it anew. A notebook in which a cell raises is not written; a notebook is written whole or not at all.
+"""
+
+import argparse
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+COURSE = Path(__file__).resolve().parent.parent
+NOTEBOOKS = COURSE / "notebooks"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+VOLATILE = "nbval-ignore-output"  # the tag
+FINGERPRINT = "output_of"  # the key in a volatile cell's metadata
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
+}
+CELL_SECONDS = 300
+
+
+class CellFailed(Exception):
+    """A cell raised, took too long or took its kernel down; the message names the cell and the error."""
+
+
+def read(path):
+    """The notebook in the file `path`."""
+    return nbformat.read(path, as_version=4)
+
+
+def text(notebook):
+    """The notebook as the text of its file."""
+    return nbformat.writes(notebook).rstrip("\n") + "\n"
+
+
+def write(notebook, path):
+    """Write the notebook whole or not at all, and only where it differs from the file; returns whether it did."""
+    new, path = text(notebook), Path(path)
+    if path.exists() and path.read_text(encoding="utf-8") == new:
+        return False
+    handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(new)
+        os.chmod(part, path.stat().st_mode & 0o777 if path.exists() else 0o644)
+        os.replace(part, path)
+    except BaseException:
+        os.unlink(part)
+        raise
+    return True
+
+
+def kernel_environment():
+    """The environment of a kernel whose outputs can be compared: one thread, one hash seed, the notebook's own figures."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+    environment.pop("MPLBACKEND", None)
+    return environment
+
+
+def execute(notebook, folder, fresh=False):
+    """Run every cell of `notebook` (changed in place, and returned) in a new kernel that works in `folder`.
+
+    Raises CellFailed where a cell raises without the tag `raises-exception`.
+    """
+    kept = {} if fresh else {cell.id: cell.outputs for cell in stored_and_valid(notebook)}
+    client = NotebookClient(
+        notebook,
+        timeout=CELL_SECONDS,
+        kernel_name="python3",
+        store_widget_state=False,
+        record_timing=False,
+        coalesce_streams=True,
+        extra_arguments=["--log-level=ERROR"],  # the kernel warns on the terminal about its loopback connection
+        resources={"metadata": {"path": str(folder)}},
+    )
+    try:
+        client.execute(env=kernel_environment())
+    except CellExecutionError as error:
+        number = next(n for n, cell in code_cells(notebook) if any(o.output_type == "error" for o in cell.outputs))
+        raise CellFailed(f"cell {number} raised {error.ename}: {error.evalue}") from None
+    except (CellTimeoutError, DeadKernelError) as error:
+        raise CellFailed(str(error)) from None
+    stabilise(notebook, kept)
+    return notebook
+
+
+def code_cells(notebook):
+    """(position in the notebook, cell) of every code cell, counted from 0 as nbclient and JupyterLab's DOM do."""
+    return [(number, cell) for number, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+
+
+def fingerprints(notebook):
+    """One short hash per code cell, by cell id: of its source and the source of every code cell before it."""
+    digest, result = hashlib.sha256(), {}
+    for _, cell in code_cells(notebook):
+        digest.update(cell.source.encode() + b"\0")
+        result[cell.id] = digest.hexdigest()[:12]
+    return result
+
+
+def is_volatile(cell):
+    return VOLATILE in cell.metadata.get("tags", [])
+
+
+def stored_and_valid(notebook):
+    """The volatile cells whose stored output still belongs to their source."""
+    expected = fingerprints(notebook)
+    return [
+        cell
+        for _, cell in code_cells(notebook)
+        if is_volatile(cell) and cell.outputs and cell.metadata.get(FINGERPRINT) == expected[cell.id]
+    ]
+
+
+def stabilise(notebook, kept):
+    """Remove from an executed notebook what would differ after the next run; `kept`: outputs to put back, by cell id."""
+    notebook.metadata = nbformat.from_dict(METADATA)
+    expected, widgets = fingerprints(notebook), 0
+    for _, cell in code_cells(notebook):
+        cell.metadata.pop("execution", None)
+        cell.metadata.pop(FINGERPRINT, None)
+        if is_volatile(cell):
+            cell.outputs = kept.get(cell.id, cell.outputs)
+            cell.metadata[FINGERPRINT] = expected[cell.id]
+        for output in cell.outputs:
+            view = output.get("data", {}).get(WIDGET)
+            if view:
+                widgets += 1
+                view["model_id"] = f"{widgets:032x}"
+
+
+def main(arguments=None):
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("notebooks", nargs="*", type=Path)
+    ask.add_argument("--fresh", action="store_true", help="do not keep the outputs of cells tagged nbval-ignore-output")
+    options = ask.parse_args(arguments)
+    failures = 0
+    for path in options.notebooks or sorted(NOTEBOOKS.glob("*.ipynb")):
+        began = time.perf_counter()
+        try:
+            changed = write(execute(read(path), path.resolve().parent, options.fresh), path)
+        except CellFailed as problem:
+            failures += 1
+            print(f"{path.name}: {problem}. The file is left as it was.", file=sys.stderr)
+        else:
+            print(f"{path.name}: {time.perf_counter() - began:.1f} s, {'written' if changed else 'no change'}")
+    return min(failures, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
