@@ -1,0 +1,196 @@
+"""Widgets: sliders and menus around the views of views.py. A widget is controls, plus one view drawn again on each change.
+
+`explorer` does the wiring; below it stands one function a widget, in the order of the notebooks.
+"""
+
+import html
+import math
+
+import ipywidgets as widgets
+import torch
+
+from utils import views
+from utils.attention import scaled_dot_product_attention
+from utils.vectors import pca
+
+
+class Explorer:
+    """Controls above a view. Shown as a widget where a kernel runs, and elsewhere as its first view."""
+
+    def __init__(self, draw, controls):
+        self.draw, self.controls, self.screen = draw, controls, widgets.HTML()
+        self.first = self.redraw()
+        for control in controls.values():
+            control.observe(self.on_change, "value")
+        rows = widgets.HBox(list(controls.values()), layout=widgets.Layout(flex_flow="row wrap"))
+        self.box = widgets.VBox([rows, self.screen])
+
+    def redraw(self):
+        view = self.draw(**{name: control.value for name, control in self.controls.items()})
+        self.screen.value = view.svg
+        return view
+
+    def on_change(self, _change):
+        try:
+            self.redraw()
+        except Exception as error:  # noqa: BLE001  a callback has no cell to fail in, so the message stands where the view was
+            self.screen.value = f'<pre role="alert">{html.escape(f"{type(error).__name__}: {error}")}</pre>'
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        shown = {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id}
+        return {"application/vnd.jupyter.widget-view+json": shown, "image/svg+xml": self.first.svg,
+                "text/plain": self.first.description}
+
+
+def explorer(draw, **controls):
+    """draw(name=value, …) → View, around it one control a name. A first drawing that fails raises at once."""
+    return Explorer(draw, controls)
+
+
+def slider(name, value, low, high, step=1):
+    """A slider for whole numbers, or for fractions where `step` is one."""
+    kind = widgets.IntSlider if isinstance(step, int) else widgets.FloatSlider
+    return kind(value=value, min=low, max=high, step=step, description=name, style={"description_width": "initial"},
+                continuous_update=True, layout=widgets.Layout(width="340px"))
+
+
+def menu(name, options, value=None):
+    """A menu of words, or of (word, value) pairs."""
+    return widgets.Dropdown(options=options, description=name, style={"description_width": "initial"},
+                            layout=widgets.Layout(width="340px"), **({} if value is None else {"value": value}))
+
+
+# 00 start here
+
+
+def sentence_attention(words, weights, first):
+    """Pick a word and see how much it attends to each word; weights (n, n), `first` the word shown at first."""
+    numbered = [(word, number) for number, word in enumerate(words)]
+    return explorer(lambda chosen: views.word_links(words, weights, chosen), chosen=menu("word", numbered, words.index(first)))
+
+
+def attention_shapes():
+    """The matrices of attention, drawn for any number of queries, keys and entries."""
+    return explorer(views.attention_shapes, n_queries=slider("queries q", 3, 1, 10), n_keys=slider("keys k", 5, 1, 10),
+                    d_head=slider("entries of query and key e", 8, 1, 12), d_value=slider("entries of a value v", 4, 1, 12))
+
+
+SHAPE_QUIZ = {
+    "X (5, 512) @ W_q (512, 64)": {
+        "(5, 64)": (True, "Each of the 5 rows keeps its place; 512 entries become 64."),
+        "(5, 512)": (False, "The inner axes, 512 and 512, are summed away. What is left of W_q?"),
+        "(64, 5)": (False, "Rows of X stay rows: the positions come first."),
+    },
+    "Q (5, 64) @ Kᵀ (64, 7)": {
+        "(5, 7)": (True, "One score for each pair of a query and a key."),
+        "(7, 5)": (False, "That is K @ Qᵀ: queries come first, so that a row belongs to one query."),
+        "(64, 64)": (False, "The axis of 64 is the one that is summed. What remains are positions."),
+    },
+    "softmax of scores (5, 7) over the keys": {
+        "(5, 7)": (True, "Softmax changes the numbers, not the shape: every row of 7 now sums to 1."),
+        "(5,)": (False, "Nothing is summed away: each score becomes one weight."),
+        "(5, 1)": (False, "Nothing is summed away: each score becomes one weight."),
+    },
+    "weights (5, 7) @ V (7, 32)": {
+        "(5, 32)": (True, "One output for each query, as wide as a value."),
+        "(5, 64)": (False, "The output is made of values, so it is as wide as a value, not as a key."),
+        "(7, 32)": (False, "There are 7 values, but one output for each of the 5 queries."),
+    },
+    "8 heads, a batch of 2 sentences: Q with axes (b, h, q, e), d_model = 512": {
+        "(2, 8, 5, 64)": (True, "512 entries are split over 8 heads: e = 512 / 8 = 64."),
+        "(2, 8, 5, 512)": (False, "Heads share the 512 entries: each gets 512 / 8."),
+        "(2, 5, 8, 64)": (False, "The order is b, h, q, e: a head sees all positions, so it comes before them."),
+    },
+}  # fmt: skip
+
+
+def shape_quiz():
+    """Which shape comes out? A question, an answer, and why."""
+    first = next(iter(SHAPE_QUIZ))
+    question = menu("what is the shape of", list(SHAPE_QUIZ), first)
+    question.layout.width = "640px"
+    answer = menu("answer", ["choose …"])
+
+    def offer(_change=None):
+        answer.options = ["choose …", *sorted(SHAPE_QUIZ[question.value])]
+
+    def draw(question, answer):
+        right, why = SHAPE_QUIZ[question].get(answer, (None, "Choose an answer."))
+        return views.verdict(f"{question}  →  {answer if right is not None else '?'}", right, [why])
+
+    offer()
+    question.observe(offer, "value")
+    return explorer(draw, question=question, answer=answer)
+
+
+# 01 dot-product similarity
+
+
+def two_arrows():
+    """Two arrows: turn one, stretch both, watch dot product and cosine."""
+    return explorer(views.two_arrows, angle=slider("angle in degrees", 40, 0, 360, 5), length_a=slider("length of a", 3.0, 0.5, 4.0, 0.1),
+                    length_b=slider("length of b", 2.0, 0.5, 3.0, 0.1))
+
+
+def word_map(vectors, words):
+    """Type words, see them on a map of two principal components."""
+    typed = widgets.Text(value=words, description="words", continuous_update=False, layout=widgets.Layout(width="700px"))
+
+    def draw(words):
+        asked = list(dict.fromkeys(words.lower().replace(",", " ").split()))
+        known = [word for word in asked if word in vectors]
+        unknown = [word for word in asked if word not in vectors]
+        note = f"not among the vectors: {', '.join(unknown)}" if unknown else ""
+        if len(known) < 3:
+            return views.verdict("A map needs three words or more", False, [note or "Type more words, separated by spaces."])
+        points, kept = pca([vectors[word] for word in known], 2)
+        return views.word_plane(points, known, sum(kept), note)
+
+    return explorer(draw, words=typed)
+
+
+# 02 single-token attention
+
+
+def softmax_temperature(labels, scores):
+    """The weights of fixed scores (k,) at any temperature."""
+    scores = torch.as_tensor(scores, dtype=torch.float64)
+
+    def draw(temperature):
+        weights = torch.softmax(scores / temperature, dim=-1)
+        effective = math.exp(-torch.special.xlogy(weights, weights).sum())
+        facts = (f"sum {weights.sum():.3f}", f"as spread out as {effective:.1f} equal weights")
+        return views.weight_bars(labels, scores, weights, f"softmax(scores / {temperature:g})", facts)
+
+    return explorer(draw, temperature=slider("temperature", 1.0, 0.1, 10.0, 0.1))
+
+
+def softmax_saturation(keys=5, seed=0):
+    """One random query and some keys, cut to any size e: the weights with and without the division by √e, and what
+    is left of the gradient."""
+    generator = torch.Generator().manual_seed(seed)
+    query, key = torch.randn(1024, generator=generator), torch.randn(keys, 1024, generator=generator)
+
+    def draw(power, divide):
+        d_head = 2**power
+        scores = (key[:, :d_head] @ query[:d_head] / (math.sqrt(d_head) if divide else 1)).requires_grad_()
+        weights = torch.softmax(scores, dim=-1)
+        weights.max().backward()
+        facts = (f"largest gradient {scores.grad.abs().max():.2g}", f"standard deviation of the scores {scores.std():.2g}")
+        title = f"e = {d_head}, {'divided by √e' if divide else 'not divided'}"
+        return views.weight_bars([f"key {k}" for k in range(keys)], scores.tolist(), weights.tolist(), title, facts)
+
+    power = slider("e = 2 to the power of", 6, 0, 10)
+    return explorer(draw, power=power, divide=widgets.Checkbox(value=False, description="divide by √e", indent=False))
+
+
+def attention_walk(words, Q, K, V, first):
+    """Walk one word through attention: pick the query, then go from scores to output step by step."""
+    scores = Q @ K.transpose(-2, -1)
+    output, weights = scaled_dot_product_attention(Q, K, V)
+
+    def draw(chosen, step):
+        return views.attention_walk(words, scores, scores / math.sqrt(Q.shape[-1]), weights, V, output, chosen, step)
+
+    numbered = [(word, number) for number, word in enumerate(words)]
+    return explorer(draw, chosen=menu("query", numbered, words.index(first)), step=slider("step", 3, 1, 5))

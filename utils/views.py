@@ -1,0 +1,247 @@
+"""Views: the pictures inside widgets, as SVG text. Data in, `View` out; drawn in about a millisecond.
+
+A view carries its description in words, as a `Figure` of plots.py does. explore.py puts controls around these functions.
+"""
+
+import math
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+from matplotlib.colors import to_hex
+
+from utils.plots import BLUE, GREEN, GREY, ORANGE, RED, SIGNED, WEIGHTS, label_places
+
+INK, PALE = "#1F2328", "#D0D5DB"
+
+
+@dataclass(frozen=True)
+class View:
+    """A picture as SVG text, and in words."""
+
+    svg: str
+    description: str
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"image/svg+xml": self.svg, "text/plain": self.description}
+
+
+class Canvas:
+    """Collects the shapes of one view. Coordinates are pixels from the top left corner."""
+
+    def __init__(self, width, height):
+        self.width, self.height, self.shapes = width, height, []
+
+    def add(self, tag, text=None, **attributes):
+        """One SVG element; `stroke_width=2` becomes stroke-width="2", numbers are rounded to a tenth of a pixel."""
+        written = " ".join(f'{name.rstrip("_").replace("_", "-")}="{_short(value)}"' for name, value in attributes.items())
+        self.shapes.append(f"<{tag} {written}/>" if text is None else f"<{tag} {written}>{escape(str(text))}</{tag}>")
+
+    def text(self, x, y, text, size=14, anchor="middle", fill=INK, **more):
+        self.add("text", text, x=x, y=y, font_size=size, text_anchor=anchor, fill=fill, **more)
+
+    def line(self, x1, y1, x2, y2, stroke=GREY, stroke_width=1, **more):
+        self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, stroke_width=stroke_width, **more)
+
+    def rect(self, x, y, width, height, fill="none", **more):
+        self.add("rect", x=x, y=y, width=max(0, width), height=max(0, height), fill=fill, **more)
+
+    def arrow(self, x1, y1, x2, y2, stroke, stroke_width=3):
+        """A line with a head at its end."""
+        length = math.hypot(x2 - x1, y2 - y1)
+        if length < 1:
+            return
+        dx, dy, head = (x2 - x1) / length, (y2 - y1) / length, min(12, length)
+        neck_x, neck_y = x2 - head * dx, y2 - head * dy
+        self.line(x1, y1, neck_x, neck_y, stroke, stroke_width)
+        corners = ((x2, y2), (neck_x - head * dy / 2, neck_y + head * dx / 2), (neck_x + head * dy / 2, neck_y - head * dx / 2))
+        self.add("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in corners), fill=stroke)
+
+    def cell(self, x, y, width, height, value, limit, signed=False, text=None):
+        """A number as a coloured cell, and as text in it."""
+        share = value / limit if limit else 0.0
+        colour = to_hex(SIGNED((share + 1) / 2) if signed else WEIGHTS(share))
+        self.rect(x, y, width, height, colour, stroke=PALE)
+        ink = "white" if abs(share) > 0.55 else INK
+        self.text(x + width / 2, y + height / 2 + 4.5, f"{value:.2f}" if text is None else text, 12.5, fill=ink)
+
+    def view(self, description):
+        """The finished picture. Its size is fixed, so that nothing below it moves when it is drawn again."""
+        return View(f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width}" height="{self.height}" '
+                    f'viewBox="0 0 {self.width} {self.height}" font-family="Helvetica, Arial, sans-serif" role="img" '
+                    f'aria-label="{escape(description)}" style="max-width: 100%; background: white">'
+                    f'<rect width="100%" height="100%" fill="white"/>{"".join(self.shapes)}</svg>', description)
+
+
+def _short(value):
+    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else escape(str(value))
+
+
+def word_links(words, weights, chosen):
+    """The words of a sentence in a row; from word number `chosen` an arc to each word, as thick as its weight."""
+    row = np.asarray(weights, float)[chosen]
+    canvas, share = Canvas(960, 260), row / row.max()
+    widths = np.array([max(len(word), 3) + 2.2 for word in words])
+    widths *= 940 / widths.sum()
+    middle, size = 10 + np.cumsum(widths) - widths / 2, min(17, 1.7 * (widths / [len(word) + 2.2 for word in words]).min())
+    start = middle[chosen]
+    for number, x in enumerate(middle):
+        if row[number] > 0.005 and number != chosen:
+            rise = 160 - 1.3 * min(115, 24 + 0.38 * abs(x - start))
+            canvas.add("path", d=f"M{start:.1f} 160 C{start:.1f} {rise:.1f} {x:.1f} {rise:.1f} {x:.1f} 160", fill="none",
+                       stroke=BLUE, stroke_width=float(1 + 24 * row[number]), opacity=f"{0.3 + 0.6 * share[number]:.2f}")
+    for number, (x, word) in enumerate(zip(middle, words)):
+        asks = number == chosen
+        canvas.text(float(x), 182, word, float(size), fill=RED if asks else INK, font_weight="bold" if asks else "normal")
+        canvas.rect(float(x) - 17, 237 - 42 * float(share[number]), 34, 42 * float(share[number]), BLUE)
+        canvas.text(float(x), 254, f"{row[number]:.0%}", 13)
+    most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in np.argsort(-row, kind="stable")[:3])
+    return canvas.view(f"{words[chosen]} attends most to {most}.")
+
+
+def two_arrows(angle, length_a, length_b):
+    """Two arrows from one point; beside them dot product, magnitudes and cosine."""
+    a = np.array([length_a, 0.0])
+    b = length_b * np.array([math.cos(math.radians(angle)), math.sin(math.radians(angle))])
+    dot, cosine = float(a @ b), math.cos(math.radians(angle))
+    canvas = Canvas(760, 400)
+    x0, y0, scale = 250, 200, 58
+    for step in range(-4, 5):
+        canvas.line(x0 + scale * step, 10, x0 + scale * step, 390, "#EEF0F2")
+        if abs(step) <= 3:
+            canvas.line(10, y0 - scale * step, 490, y0 - scale * step, "#EEF0F2")
+    shadow = x0 + scale * length_b * cosine
+    canvas.line(x0, y0, shadow, y0, GREEN if dot >= 0 else RED, 9, opacity="0.35")
+    canvas.line(x0 + scale * b[0], y0 - scale * b[1], shadow, y0, GREY, 1, stroke_dasharray="4 4")
+    canvas.arrow(x0, y0, x0 + scale * a[0], y0 - scale * a[1], BLUE)
+    canvas.arrow(x0, y0, x0 + scale * b[0], y0 - scale * b[1], ORANGE)
+    canvas.text(x0 + scale * a[0] + 14, y0 + 5, "a", 17, fill=BLUE, font_weight="bold")
+    tip = (scale * length_b + 16) * b / length_b
+    canvas.text(float(x0 + tip[0]), float(y0 - tip[1] + 5), "b", 17, fill=ORANGE, font_weight="bold")
+    facts = [("angle", f"{angle:.0f}°", INK), ("|a|", f"{length_a:.1f}", BLUE), ("|b|", f"{length_b:.1f}", ORANGE),
+             ("cosine", f"{cosine:+.2f}", INK), ("a · b", f"{dot:+.2f}", GREEN if dot >= 0 else RED)]
+    for number, (name, value, colour) in enumerate(facts):
+        canvas.text(600, 62 + 44 * number, name, 17, "end")
+        canvas.text(625, 62 + 44 * number, value, 21, "start", colour, font_weight="bold")
+    canvas.text(625, 300, "|a| · |b| · cosine", 14, fill=GREY)
+    canvas.text(625, 322, f"= {length_a:.1f} · {length_b:.1f} · ({cosine:+.2f})", 14, fill=GREY)
+    canvas.text(625, 344, f"= {dot:+.2f}", 14, fill=GREY)
+    return canvas.view(f"Two arrows at {angle:.0f}°, lengths {length_a:.1f} and {length_b:.1f}: cosine {cosine:+.2f}, dot product {dot:+.2f}.")
+
+
+def word_plane(points, words, kept, note=""):
+    """Words at points (n, 2) of a plane, `kept` the share of variance it keeps; `note` is a line below the map."""
+    points, canvas = np.asarray(points, float), Canvas(760, 470)
+    spread = max(np.ptp(points[:, 0]) / 600, np.ptp(points[:, 1]) / 330, 1e-9)
+    centre = (points.max(0) + points.min(0)) / 2
+    on_page = np.column_stack([380 + (points[:, 0] - centre[0]) / spread, 205 - (points[:, 1] - centre[1]) / spread])
+    zero_x, zero_y = 380 - centre[0] / spread, 205 + centre[1] / spread
+    canvas.rect(1, 1, 758, 408, "none", stroke=PALE)
+    if 1 < zero_x < 759:
+        canvas.line(zero_x, 1, zero_x, 409, PALE)
+    if 1 < zero_y < 409:
+        canvas.line(1, zero_y, 759, zero_y, PALE)
+    for (x, y), word, (dx, dy) in zip(on_page, words, label_places(on_page, words, 15)):
+        canvas.add("circle", cx=float(x), cy=float(y), r=5, fill=BLUE)
+        canvas.text(float(x + dx), float(y + dy + 5), word, 15)
+    canvas.text(10, 432, f"two components keep {kept:.0%} of the variance of these {len(words)} words", 14, "start")
+    canvas.text(10, 456, note, 13, "start", RED)
+    placed = ", ".join(f"{word} ({x:.1f}, {y:.1f})" for word, (x, y) in zip(words, points))
+    return canvas.view(f"Word map: {placed}. Two components keep {kept:.0%} of the variance. {note}".rstrip())
+
+
+def weight_bars(labels, scores, weights, title, facts=()):
+    """For each key its score and its weight as a bar; `facts` are lines of text below."""
+    canvas = Canvas(760, 300)
+    canvas.text(20, 26, title, 16, "start", font_weight="bold")
+    step = 720 / len(labels)
+    canvas.line(20, 210, 740, 210, GREY)
+    for number, (label, score, weight) in enumerate(zip(labels, scores, weights)):
+        x = 20 + step * (number + 0.5)
+        canvas.rect(x - step * 0.32, 210 - 140 * float(weight), step * 0.64, 140 * float(weight), BLUE)
+        canvas.text(x, 202 - 140 * float(weight), f"{weight:.3f}", 14, font_weight="bold")
+        canvas.text(x, 229, label, 14)
+        canvas.text(x, 248, f"score {score:+.2f}", 12.5, fill=GREY)
+    for number, fact in enumerate(facts):
+        canvas.text(20 + 365 * number, 284, fact, 15, "start")
+    said = ", ".join(f"{label} {weight:.3f}" for label, weight in zip(labels, weights))
+    return canvas.view(f"{title}. Weights: {said}. " + " ".join(f"{fact}." for fact in facts))
+
+
+def attention_walk(words, scores, scaled, weights, values, outputs, chosen, step):
+    """One query's way through attention, column by column up to `step`: scores, scaled, weights, weighted values, output.
+
+    scores, scaled, weights (n, n), values and outputs (n, v), chosen a row, step 1 to 5.
+    """
+    arrays = [np.asarray(array.detach() if hasattr(array, "detach") else array, float) for array in (scores, scaled, weights, values, outputs)]
+    rows, columns = [array[chosen] for array in arrays[:3]], min(4, arrays[3].shape[1])
+    weighted, output = rows[2][:, None] * arrays[3][:, :columns], arrays[4][chosen, :columns]
+    canvas, top, tall, wide = Canvas(960, 118 + 34 * len(words)), 62, 30, 56
+    headings = ["1 score q·k", "2 scaled /√e", "3 weight", "4 weight × value", "5 output = their sum"]
+    left = [124, 226, 328, 430, 430 + wide * columns + 38]
+    shown = headings[:step]
+    for number, heading in enumerate(headings):
+        colour = INK if number < step else "#A9B0B8"
+        middle = left[number] + (wide * columns if number > 2 else 84) / 2
+        canvas.text(middle, 44, heading, 14, fill=colour, font_weight="bold" if number == step - 1 else "normal")
+    canvas.text(20, 20, f"query: {words[chosen]}", 16, "start", RED, font_weight="bold")
+    limits = [np.abs(array).max() for array in arrays[:2]] + [1.0, np.abs(weighted).max()]
+    for key, word in enumerate(words):
+        y = top + 34 * key
+        canvas.text(116, y + 20, word, 14.5, "end", RED if key == chosen else INK)
+        for number in range(min(step, 3)):
+            canvas.cell(left[number], y, 84, tall, float(rows[number][key]), limits[number], signed=number < 2)
+        if step > 3:
+            for column in range(columns):
+                canvas.cell(left[3] + wide * column, y, wide, tall, float(weighted[key, column]), limits[3], signed=True)
+    if step > 4:
+        y, limit = top + 17 * (len(words) - 1), np.abs(output).max()
+        for column in range(columns):
+            canvas.cell(left[4] + wide * column, y, wide, tall, float(output[column]), limit, signed=True)
+    if step > 2:
+        canvas.text(left[2] + 42, top + 34 * len(words) + 20, f"sum {rows[2].sum():.2f}", 13, fill=GREY)
+    if step > 3 and arrays[3].shape[1] > columns:
+        canvas.text(left[3], top + 34 * len(words) + 20, f"first {columns} of {arrays[3].shape[1]} entries", 13, "start", GREY)
+    best = int(rows[2].argmax())
+    numbers = ", ".join(f"{word} {value:.2f}" for word, value in zip(words, rows[min(step, 3) - 1]))
+    said = f"Query {words[chosen]}, up to {shown[-1]}. {headings[min(step, 3) - 1][2:]}: {numbers}."
+    if step > 2:
+        said += f" Largest weight: {words[best]}."
+    return canvas.view(said + (f" Output: {', '.join(f'{entry:.2f}' for entry in output)}." if step > 4 else ""))
+
+
+def attention_shapes(n_queries, n_keys, d_head, d_value):
+    """The matrices of attention drawn to scale, each with its shape."""
+    canvas, unit, base = Canvas(960, 300), 11, 170
+    parts = [("Q", n_queries, d_head, "q", "e", BLUE), ("·", 0, 0, "", "", INK), ("Kᵀ", d_head, n_keys, "e", "k", ORANGE),
+             ("→", 0, 0, "", "", INK), ("weights", n_queries, n_keys, "q", "k", GREEN), ("·", 0, 0, "", "", INK),
+             ("V", n_keys, d_value, "k", "v", ORANGE), ("=", 0, 0, "", "", INK), ("output", n_queries, d_value, "q", "v", RED)]
+    total = sum(max(columns * unit, 56) + 24 if columns else 34 for _, _, columns, *_ in parts)
+    x = (960 - total) / 2
+    for name, rows, columns, row_letter, column_letter, colour in parts:
+        if not columns:
+            canvas.text(x + 12, base - 35, name, 24)
+            x += 34
+            continue
+        width, middle = columns * unit, x + max(columns * unit, 56) / 2
+        y = base - 40 - rows * unit / 2
+        for row in range(rows):
+            for column in range(columns):
+                canvas.rect(middle - width / 2 + column * unit, y + row * unit, unit, unit, colour, stroke="white", opacity="0.75")
+        canvas.text(middle, 252, name, 16, fill=colour, font_weight="bold")
+        canvas.text(middle, 273, f"({row_letter}, {column_letter})", 14)
+        canvas.text(middle, 292, f"({rows}, {columns})", 14, fill=GREY)
+        x += max(width, 56) + 24
+    return canvas.view(f"Q ({n_queries}, {d_head}) times K transposed ({d_head}, {n_keys}) gives weights ({n_queries}, {n_keys}); "
+                       f"times V ({n_keys}, {d_value}) gives the output ({n_queries}, {d_value}).")
+
+
+def verdict(question, right, lines):
+    """The answer to a quiz question: `right` is True, False or None (not answered yet)."""
+    canvas, colour = Canvas(760, 60 + 24 * len(lines)), {True: GREEN, False: RED, None: GREY}[right]
+    canvas.rect(1, 1, 8, 58 + 24 * len(lines), colour)
+    sign = {True: "✔", False: "✘", None: "○"}[right]
+    canvas.text(26, 30, f"{sign}  {question}", 16, "start", colour, font_weight="bold")
+    for number, line in enumerate(lines):
+        canvas.text(26, 58 + 24 * number, line, 15, "start")
+    return canvas.view(f"{sign} {question} {' '.join(lines)}")
