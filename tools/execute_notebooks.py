@@ -2,10 +2,11 @@
 
     python tools/execute_notebooks.py [--fresh] [NOTEBOOK ...]        without names: every notebook of the course
 
-What is stored holds nothing that changes from run to run: no timings, no widget state, one kernelspec, widgets numbered in
-order. A cell tagged `nbval-ignore-output` shows timings or a training log, so its stored output is kept as long as its
-source and the source of every code cell before it are what they were when it ran (a fingerprint in the cell's metadata says
-so); `--fresh` runs it anew. A notebook in which a cell raises is not written; a notebook is written whole or not at all.
+What is stored holds nothing that changes from run to run: no timings, no widget state, one kernelspec, widgets
+numbered in order. A cell tagged `nbval-ignore-output` shows timings or a training log, so its stored output is kept
+as long as its source and the source of every code cell before it are what they were when it ran (a fingerprint in the
+cell's metadata says so); `--fresh` runs it anew. A notebook in which a cell raises is not written; a notebook is
+written whole or not at all.
 """
 
 import argparse
@@ -64,7 +65,7 @@ def write(notebook, path):
 
 
 def kernel_environment():
-    """The environment of a kernel whose outputs can be compared: one thread, one hash seed, the notebook's own figures."""
+    """The environment of a kernel whose outputs can be compared: one thread, one hash seed."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
     environment.pop("MPLBACKEND", None)
     return environment
@@ -126,7 +127,7 @@ def stored_and_valid(notebook):
 
 
 def stabilise(notebook, kept):
-    """Remove from an executed notebook what would differ after the next run; `kept`: outputs to put back, by cell id."""
+    """Remove from an executed notebook what would differ next time; `kept`: outputs to put back, by cell id."""
     notebook.metadata = nbformat.from_dict(METADATA)
     expected, widgets = fingerprints(notebook), 0
     for _, cell in code_cells(notebook):

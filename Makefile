@@ -1,0 +1,51 @@
+PYTHON ?= python3
+PYTEST ?=
+REPO ?=
+BIN := .venv/bin
+# JupyterLab refuses to run as root, as one does in a container, unless told so.
+AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
+OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+COMPARABLE := env -u MPLBACKEND OMP_NUM_THREADS=1 PYTHONHASHSEED=0
+
+.PHONY: help lab test notebooks glove vectors links clean setup setup-test python
+
+help:
+	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
+	@echo "make test                   all tests: utils/, notebooks, widgets in a browser where Chromium is installed"
+	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
+	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for notebook 01"
+	@echo "make vectors                train the vectors that ship with the course anew (needs WordNet)"
+	@echo "make links REPO=owner/name  write the course's address into notebooks and README"
+	@echo "make clean                  remove .venv and caches; never a file of yours"
+
+lab: setup
+	@$(BIN)/python -m jupyterlab $(AS_ROOT) $(OFFLINE_LAB) $(LAB_OPTIONS) notebooks/00_start_here.ipynb
+
+test: setup-test
+	@$(COMPARABLE) $(BIN)/python -m pytest $(PYTEST)
+
+notebooks: setup-test
+	@$(COMPARABLE) $(BIN)/python tools/execute_notebooks.py
+
+glove: setup
+	@$(BIN)/python -m utils.glove
+
+vectors: python
+	@$(PYTHON) tools/setup_environment.py tools/requirements-vectors.txt
+	@$(BIN)/python tools/train_vectors.py
+
+links: setup-test
+	@$(BIN)/python tools/links.py $(REPO)
+
+clean:
+	@rm -rf .venv .pytest_cache .ruff_cache .hypothesis
+	@find utils tests tools notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+setup: python
+	@$(PYTHON) tools/setup_environment.py
+
+setup-test: python
+	@$(PYTHON) tools/setup_environment.py requirements-test.txt
+
+python:
+	@command -v $(PYTHON) >/dev/null || { echo "setup: $(PYTHON) was not found: install Python 3.11 or newer, for instance from python.org, then run the command again." >&2; exit 1; }
