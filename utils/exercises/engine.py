@@ -1,0 +1,217 @@
+"""Exercises that tell a learner what went wrong: `check`, `hint`, `solution`, `use`.
+
+An exercise is a reference function with a way to draw inputs, graded hints, and a catalogue of *known mistakes*: wrong
+functions, each with the sentence that helps whoever wrote it. `check` runs the learner's function beside the reference
+on every draw. Is it wrong just as a known mistake is, the learner reads that mistake's sentence; otherwise the first
+finding of diagnosis.py. The tests use the same catalogue to prove that every mistake is caught.
+
+    @exercise(draws=..., hints=["Which ...?", "..."], names={"the weights: did you forget the values?": weights_of})
+    def attention_scores(query, keys):
+        return keys @ query / math.sqrt(keys.shape[-1])
+
+    @attention_scores.mistake("the scores are not divided by √e, so their spread grows with e.")
+    def unscaled(query, keys):
+        return keys @ query
+"""
+
+import ast
+import difflib
+import functools
+import inspect
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+
+from .diagnosis import FINDINGS, Run, as_tensor, behaves_like, describe_kind, is_todo, run
+
+MARKS = {"todo": "○", "right": "✔", "wrong": "✘"}
+
+
+class Mistake(NamedTuple):
+    """A wrong function that learners write, and the sentence that helps them."""
+
+    name: str
+    function: Callable
+    message: str
+
+
+class Verdict(NamedTuple):
+    """Status "todo", "right" or "wrong"; the diagnosis; what the function printed on the first draw."""
+
+    status: str
+    message: str
+    printed: str = ""
+
+
+class Exercise:
+    """A reference function with draws, hints, named intermediates and known mistakes. Calling it calls the reference.
+
+    Public: `name`, `reference`, `hints`, `mistakes`, `verdict(function)`.
+    """
+
+    def __init__(self, reference: Callable, draws: Callable, hints: list[str], names: dict, question: str):
+        functools.update_wrapper(self, reference)
+        self.name, self.reference, self.draws = reference.__name__, reference, draws
+        self.hints, self.names, self.question = list(hints), names, question
+        self.mistakes: list[Mistake] = []
+        self.hints_given = 0
+
+    def __call__(self, *arguments, **keywords):
+        return self.reference(*arguments, **keywords)
+
+    def __repr__(self) -> str:
+        return f"<exercise {self.name}: {len(self.hints)} hints, {len(self.mistakes)} known mistakes>"
+
+    def mistake(self, message: str) -> Callable:
+        """Decorator: add a wrong function to the catalogue, with the sentence for the learner who wrote it."""
+
+        def add(function: Callable) -> Callable:
+            self.mistakes.append(Mistake(function.__name__, function, message))
+            return function
+
+        return add
+
+    def inputs(self) -> Iterator[dict[str, Any]]:
+        """The seeded draws as arguments by name, the same ones every time."""
+        names = list(inspect.signature(self.reference).parameters)
+        for arguments in self.draws(torch.Generator().manual_seed(0)):
+            yield dict(zip(names, arguments, strict=True))
+
+    def verdict(self, function: Callable) -> Verdict:
+        """Judge `function` on every draw. Silent, leaves torch's random state alone, raises only KeyboardInterrupt."""
+        if not callable(function):
+            return Verdict("wrong", f"{describe_kind(function)} is not a function.")
+        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            runs = [run(function, inputs, want=run(self.reference, inputs).result) for inputs in self.inputs()]
+            if any(is_todo(done, function) for done in runs):
+                return Verdict("todo", f"not tried yet. hint({self.name}) helps.", runs[0].printed)
+            try:
+                return Verdict(*self._diagnose(function, runs), runs[0].printed)
+            except Exception as error:  # a result so odd that it cannot be compared
+                message = f"your result, {describe_kind(runs[0].result)}, cannot be compared: {type(error).__name__}."
+                return Verdict("wrong", message, runs[0].printed)
+
+    def _diagnose(self, function: Callable, runs: list[Run]) -> tuple[str, str]:
+        """Status and message: the first finding that applies, in the order in which findings help."""
+        wrong = [done for done in runs if not done.right or done.changed]
+        if not wrong:
+            return "right", f"right on all {len(runs)} inputs.{_precision_note(runs)}"
+        for mistake in self.mistakes:
+            if all(behaves_like(mistake.function, done) for done in runs):
+                return "wrong", mistake.message
+        number_right = len(runs) - len(wrong)
+        score = f" ({number_right} of {len(runs)} inputs come out right.)" if number_right else ""
+        return "wrong", next(filter(None, (finding(self, function, wrong) for finding in FINDINGS))) + score
+
+
+def _precision_note(runs: list[Run]) -> str:
+    """A remark on a right result whose tensors are of another precision than the inputs'."""
+    for done in runs:
+        if isinstance(done.result, torch.Tensor) and done.result.dtype != as_tensor(done.want).dtype:
+            given, expected = (str(value.dtype).removeprefix("torch.") for value in (done.result, done.want))
+            return f" (For {expected} inputs it returns {given}: torch.zeros and torch.tensor take dtype=….)"
+    return ""
+
+
+def exercise(
+    draws: Callable[[torch.Generator], Iterator[tuple]],
+    hints: list[str],
+    names: dict[str, Callable] | None = None,
+    question: str = "",
+) -> Callable[[Callable], Exercise]:
+    """Decorator that turns a reference function into an `Exercise` and adds it to the catalogue.
+
+    `draws(generator)` yields tuples of positional arguments; `hints` go from a question to nearly the code; `names`
+    maps a label to a function of the same arguments that gives an intermediate, to be recognised by its shape;
+    `question` is asked where shapes do not fit. Raises ValueError if another module has an exercise of that name.
+    """
+
+    def make(reference: Callable) -> Exercise:
+        known = _catalogue.get(reference.__name__)
+        if known is not None and known.__module__ != reference.__module__:
+            raise ValueError(f"exercise {reference.__name__} exists already in {known.__module__}: choose another name")
+        _catalogue[reference.__name__] = Exercise(reference, draws, hints, names or {}, question)
+        return _catalogue[reference.__name__]
+
+    return make
+
+
+_catalogue: dict[str, Exercise] = {}
+
+
+def catalogue() -> dict[str, Exercise]:
+    """Every exercise by name, in the order of the course."""
+    return dict(_catalogue)
+
+
+def check(function: Callable) -> None:
+    """Print one short diagnosis of the learner's function: ○ not tried yet, ✔ right, ✘ with what went wrong."""
+    found = _find(function, "check")
+    if found is None:
+        return
+    verdict = found.verdict(function)
+    if verdict.printed:
+        print(verdict.printed, end="" if verdict.printed.endswith("\n") else "\n")
+    print(f"{MARKS[verdict.status]} {found.name}: {verdict.message}")
+
+
+def hint(function: Callable) -> None:
+    """Print the next hint, each call one further; at the end, the last one again and what else there is."""
+    found = _find(function, "hint")
+    if found is None:
+        return
+    number = min(found.hints_given + 1, len(found.hints))
+    at_the_end = found.hints_given >= len(found.hints)
+    found.hints_given = number
+    print(f"Hint {number} of {len(found.hints)}: {found.hints[number - 1]}")
+    if at_the_end:
+        print(f"There are no more hints; solution({found.name}) shows one way to write it.")
+
+
+def solution(function: Callable) -> None:
+    """Print the reference code."""
+    found = _find(function, "solution")
+    if found is not None:
+        print(source(found))
+
+
+def use(function: Callable) -> Callable:
+    """The learner's function where it is right, the reference where it is not, without a word."""
+    found = _find(function, "use")
+    if found is None:
+        return function
+    return function if found.verdict(function).status == "right" else found.reference
+
+
+def source(found: Exercise) -> str:
+    """The code of the reference, without its decorator."""
+    text = textwrap.dedent(inspect.getsource(found.reference))
+    definition = ast.parse(text).body[0]
+    return "\n".join(text.splitlines()[definition.lineno - 1 :]).rstrip()
+
+
+def _find(function: Callable, verb: str) -> Exercise | None:
+    """The exercise that the learner means, by the function's name; None after a message that says what to do."""
+    name = getattr(function, "__name__", None)
+    if not callable(function) or not isinstance(name, str):
+        example = function if isinstance(function, str) and function in _catalogue else next(iter(_catalogue), "f")
+        print(
+            f"✘ {verb}: you passed {describe_kind(function)}; {verb} takes the function itself, "
+            f"without quotes and without arguments: {verb}({example})."
+        )
+    elif name == "<lambda>":
+        print(f"✘ {verb}: a lambda has no name to find its exercise by. Write it with def, as in the exercise.")
+    elif name not in _catalogue:
+        near = difflib.get_close_matches(name, _catalogue, n=1)
+        print(
+            f"✘ {verb}: there is no exercise named {name}"
+            + (f"; do you mean {near[0]}?" if near else ".")
+            + " Keep the name of the function as the exercise gives it."
+        )
+    else:
+        return _catalogue[name]
+    return None
