@@ -1,0 +1,77 @@
+"""What holds for all tests, those in tests/ and the notebooks' own cells, which nbval runs and compares.
+
+No network, one thread, one hash seed; unrun cells are refused; the time and memory of each notebook are reported.
+"""
+
+import os
+import runpy
+import time
+from pathlib import Path
+
+import nbval.plugin
+import pytest
+
+ROOT = Path(__file__).parent
+OFFLINE = ROOT / "tests" / "offline"
+
+runpy.run_path(str(OFFLINE / "sitecustomize.py"))
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH")]))
+os.environ.update(OMP_NUM_THREADS="1", PYTHONHASHSEED="0")
+os.environ.pop("MPLBACKEND", None)
+
+notebook_runs = []  # (name, seconds, peak memory in MB or None), in the order in which they ran
+browser_lines = []  # what tests/test_browser.py measured
+
+
+def peak_memory(pid):
+    """The largest memory that process `pid` has held, in MB; None where the system does not tell."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM")), None)
+
+
+def record_runs(notebook_file):
+    """Let nbval's collector of one notebook report how long its kernel lived and how much memory it took."""
+    set_up, tear_down = notebook_file.setup, notebook_file.teardown
+
+    def timed_set_up(self):
+        self.began = time.perf_counter()
+        set_up(self)
+
+    def timed_tear_down(self):
+        if self.kernel is not None and self.kernel.is_alive():
+            memory = peak_memory(self.kernel.km.provisioner.pid)
+            notebook_runs.append((self.path.name, time.perf_counter() - self.began, memory))
+        tear_down(self)
+
+    notebook_file.setup, notebook_file.teardown = timed_set_up, timed_tear_down
+
+
+record_runs(nbval.plugin.IPyNbFile)
+
+
+def pytest_collection_modifyitems(items):
+    """A cell that was never run has no stored output, so nbval would compare nothing: refuse it."""
+    for item in items:
+        if isinstance(item, nbval.plugin.IPyNbCell) and item.cell.execution_count is None:
+            raise pytest.UsageError(f"{item.nodeid} was never run, so there is nothing to compare: run `make notebooks`")
+
+
+@pytest.fixture(scope="session")
+def browser_report():
+    """A list; its lines are printed after the tests."""
+    return browser_lines
+
+
+def pytest_terminal_summary(terminalreporter):
+    if notebook_runs:
+        terminalreporter.section("notebooks")
+        for name, seconds, memory in notebook_runs:
+            used = f"{memory:5d} MB at most" if memory else ""
+            terminalreporter.write_line(f"{name:<40} {seconds:6.1f} s  {used}")
+    if browser_lines:
+        terminalreporter.section("widgets in the browser")
+        for line in browser_lines:
+            terminalreporter.write_line(line)

@@ -1,0 +1,42 @@
+"""No network in the tests: every Python that has this folder on its PYTHONPATH refuses to leave the machine.
+
+conftest.py runs this file in the test process and puts the folder on the PYTHONPATH of the kernels and servers it starts.
+"""
+
+import errno
+import socket
+
+LOOPBACK = ("localhost", "127.", "::1", "0.0.0.0")
+
+
+def require_loopback(host):
+    """Refuse as a machine without a network does, but at once and by name."""
+    name = host.decode() if isinstance(host, bytes) else host
+    if name and not (name.startswith(LOOPBACK) or name == socket.gethostname()):
+        raise ConnectionRefusedError(errno.ECONNREFUSED, f"the tests have no network: {name}")
+
+
+def guard(name):
+    real = getattr(socket.socket, name)
+
+    def guarded(self, address):
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            require_loopback(address[0])
+        return real(self, address)
+
+    setattr(socket.socket, name, guarded)
+
+
+def guard_lookup():
+    real = socket.getaddrinfo
+
+    def guarded(host, *arguments, **keywords):
+        require_loopback(host)
+        return real(host, *arguments, **keywords)
+
+    socket.getaddrinfo = guarded
+
+
+guard("connect")
+guard("connect_ex")
+guard_lookup()

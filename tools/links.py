@@ -1,0 +1,88 @@
+"""Write the course's address into notebooks and README (`make links REPO=owner/name`).
+
+    python tools/links.py [OWNER/NAME]        without a name: only bring everything in line with tools/setup_cell.py
+
+The address stands in one place, the line `COURSE = ...` of tools/setup_cell.py, which is the setup cell of every notebook.
+From it follow the setup cells, the line with the launch links in each notebook's first cell, and every link to the
+course in README.md.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+
+COURSE = Path(__file__).resolve().parent.parent
+SETUP_CELL = Path("tools/setup_cell.py")
+ADDRESS = re.compile(r'^COURSE = "https://github\.com/([^"]+)"$', re.MULTILINE)
+NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
+BRANCH = "main"
+LAUNCH_LINE = re.compile(r"^.*https://colab\.research\.google\.com/.*$", re.MULTILINE)
+HOSTS = r"(https://(?:github\.com|colab\.research\.google\.com/github|mybinder\.org/(?:v2/gh|badge/gh))/)"
+
+
+def setup_cell(root=COURSE):
+    """The source of the setup cell, which is the same in every notebook."""
+    return (root / SETUP_CELL).read_text(encoding="utf-8").rstrip("\n")
+
+
+def repository(root=COURSE):
+    """The owner/name that the course is published under."""
+    return ADDRESS.search(setup_cell(root)).group(1)
+
+
+def launch_links(notebook, repo):
+    """The line that opens the notebook file `notebook` elsewhere."""
+    colab = f"https://colab.research.google.com/github/{repo}/blob/{BRANCH}/notebooks/{notebook}"
+    binder = f"https://mybinder.org/v2/gh/{repo}/{BRANCH}?urlpath=lab/tree/notebooks/{notebook}"
+    return f"[Open in Colab]({colab}) · [Open on Binder]({binder})"
+
+
+def update_notebook(path, cell_source, repo):
+    """Bring one notebook in line; returns whether the file changed."""
+    notebook = nbformat.read(path, as_version=4)
+    title = notebook.cells[0]
+    title.source = LAUNCH_LINE.sub(lambda _: launch_links(path.name, repo), title.source, count=1)
+    setup = next((cell for cell in notebook.cells if ADDRESS.search(cell.source)), None)
+    if setup is None:
+        raise SystemExit(f"{path.name} has no setup cell: its first code cell must be the text of {SETUP_CELL}")
+    setup.source = cell_source
+    return update_text(path, nbformat.writes(notebook).rstrip("\n") + "\n")
+
+
+def update_text(path, new):
+    if path.read_text(encoding="utf-8") == new:
+        return False
+    path.write_text(new, encoding="utf-8", newline="\n")
+    return True
+
+
+def update(root, new_repo=None):
+    """Write the address `new_repo` (owner/name) everywhere below `root`; returns the names of the files that changed."""
+    old_repo = repository(root)
+    repo = new_repo or old_repo
+    if not NAME.fullmatch(repo) or repo.endswith((".git", "/.", "/..")):
+        raise SystemExit(f"REPO={repo} is not of the form owner/name, as in REPO=ada/attention-course")
+    cell, changed = root / SETUP_CELL, []
+    source = ADDRESS.sub(f'COURSE = "https://github.com/{repo}"', setup_cell(root))
+    for path in sorted((root / "notebooks").glob("*.ipynb")):
+        if update_notebook(path, source, repo):
+            changed.append(path.name)
+    readme = root / "README.md"
+    if readme.exists():
+        text = readme.read_text(encoding="utf-8")
+        if update_text(readme, re.sub(HOSTS + re.escape(old_repo) + r"(?![\w.-])", rf"\g<1>{repo}", text)):
+            changed.append(readme.name)
+    if update_text(cell, source + "\n"):  # last: where anything above fails, the old address is still known
+        changed.append(str(SETUP_CELL))
+    return changed
+
+
+def main(arguments):
+    changed = update(COURSE, arguments[0] if arguments else None)
+    print(f"The course is at https://github.com/{repository()}. Changed: {', '.join(changed) or 'nothing'}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
