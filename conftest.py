@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(items):
     """A cell that was never run has no stored output, so nbval would compare nothing: refuse it."""
     for item in items:
         if isinstance(item, nbval.plugin.IPyNbCell) and item.cell.execution_count is None:
-            raise pytest.UsageError(f"{item.nodeid} was never run, so there is nothing to compare: run `make notebooks`")
+            raise pytest.UsageError(f"{item.nodeid} was never run, so nothing would be compared: run `make notebooks`")
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
     python tools/links.py [OWNER/NAME]        without a name: only bring everything in line with tools/setup_cell.py
 
-The address stands in one place, the line `COURSE = ...` of tools/setup_cell.py, which is the setup cell of every notebook.
+The address stands in one place, the line `COURSE = ...` of tools/setup_cell.py, which is every notebook's setup cell.
 From it follow the setup cells, the line with the launch links in each notebook's first cell, and every link to the
 course in README.md.
 """
@@ -19,7 +19,7 @@ ADDRESS = re.compile(r'^COURSE = "https://github\.com/([^"]+)"$', re.MULTILINE)
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
 BRANCH = "main"
 LAUNCH_LINE = re.compile(r"^.*https://colab\.research\.google\.com/.*$", re.MULTILINE)
-HOSTS = r"(https://(?:github\.com|colab\.research\.google\.com/github|mybinder\.org/(?:v2/gh|badge/gh))/)"
+HOSTS = r"(https://(?:github\.com|colab\.research\.google\.com/github|mybinder\.org/v2/gh)/)"
 
 
 def setup_cell(root=COURSE):
@@ -59,7 +59,7 @@ def update_text(path, new):
 
 
 def update(root, new_repo=None):
-    """Write the address `new_repo` (owner/name) everywhere below `root`; returns the names of the files that changed."""
+    """Write the address `new_repo` (owner/name) everywhere below `root`; returns the files that changed."""
     old_repo = repository(root)
     repo = new_repo or old_repo
     if not NAME.fullmatch(repo) or repo.endswith((".git", "/.", "/..")):
@@ -72,7 +72,7 @@ def update(root, new_repo=None):
     readme = root / "README.md"
     if readme.exists():
         text = readme.read_text(encoding="utf-8")
-        if update_text(readme, re.sub(HOSTS + re.escape(old_repo) + r"(?![\w.-])", rf"\g<1>{repo}", text)):
+        if update_text(readme, re.sub(HOSTS + re.escape(old_repo) + r"(?![\w-])", rf"\g<1>{repo}", text)):
             changed.append(readme.name)
     if update_text(cell, source + "\n"):  # last: where anything above fails, the old address is still known
         changed.append(str(SETUP_CELL))

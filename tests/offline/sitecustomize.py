@@ -1,6 +1,6 @@
 """No network in the tests: every Python that has this folder on its PYTHONPATH refuses to leave the machine.
 
-conftest.py runs this file in the test process and puts the folder on the PYTHONPATH of the kernels and servers it starts.
+conftest.py runs this file in the test process and puts the folder on the PYTHONPATH of all that the tests start.
 """
 
 import errno

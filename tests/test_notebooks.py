@@ -1,0 +1,328 @@
+"""The notebooks as a set: what their files promise, and what they do unsolved, solved and half wrong.
+
+nbval compares each notebook with a fresh run, cell by cell; here stands what nbval cannot know.
+"""
+
+import ast
+import copy
+import re
+import textwrap
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+import pytest
+
+import execute_notebooks
+import links
+from utils.exercises import catalogue
+from utils.exercises.engine import source as reference_source
+
+ROOT = Path(__file__).parent.parent
+PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = {path.stem: execute_notebooks.read(path) for path in PATHS}
+SYLLABUS = {
+    "00_start_here": "Q8 Q9",
+    "01_dot_product_similarity": "B1 B3 B4 X4 C1",
+    "02_single_token_attention": "A1-A6 B5-B7 C1-C4 E1-E6 D13 X1-X3 X9 X10",
+}
+WIDGET = execute_notebooks.WIDGET
+FILLER = re.compile(r"\b(simply|just|obviously|of course|trivially)\b", re.IGNORECASE)
+MACHINE_PATH = re.compile(r"(?<![\w.])/(?:root|work|home/\w|tmp/\w|Users/\w)|[A-Z]:\\Users")
+ADDRESS_IN_MEMORY = re.compile(r"\bat 0x[0-9a-f]{6,}")
+UNWANTED_CODE = {
+    r"^\s*!": "a shell command",
+    r"^\s*%(?!pip\b)": "a magic command",
+    r"\bpyplot\b|\bplt\.": "pyplot: the course's figures come from utils.plots",
+    r"\binteract\b|\bclear_output\b|\bOutput\(": "Output, interact or clear_output: nbval misattributes what they show",
+    r";\s*$": "a semicolon at the end of a line, which nbval does not honour",
+}
+
+every_notebook = pytest.mark.parametrize("name", NOTEBOOKS)
+
+
+def code_cells(name):
+    return [cell for cell in NOTEBOOKS[name].cells if cell.cell_type == "code"]
+
+
+def prose(name):
+    return "\n\n".join(cell.source for cell in NOTEBOOKS[name].cells if cell.cell_type == "markdown")
+
+
+def outputs(name):
+    """(number of the code cell, output) of every stored output."""
+    return [(number, output) for number, cell in enumerate(code_cells(name), 1) for output in cell.outputs]
+
+
+def tagged(cell, prefix):
+    """What follows `prefix` in the first tag of `cell` that starts with it; None without one."""
+    tags = cell.metadata.get("tags", [])
+    return next((tag.removeprefix(prefix) for tag in tags if tag.startswith(prefix)), None)
+
+
+def exercise_cells(notebook):
+    """{name of the exercise: its cell}"""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code" and tagged(cell, "exercise:")]
+    return {tagged(cell, "exercise:"): cell for cell in cells}
+
+
+def texts(cell):
+    """What `cell` says in words: streams and descriptions, not pictures and not the numbers of widgets."""
+    said = []
+    for output in cell.outputs:
+        if output.output_type == "stream":
+            said.append((output.name, output.text))
+        else:
+            said.append((output.output_type, output.get("data", {}).get("text/plain")))
+    return said
+
+
+# The files
+
+
+def test_the_notebooks_are_there():
+    assert set(SYLLABUS) <= set(NOTEBOOKS)
+
+
+@every_notebook
+def test_a_notebook_is_valid_and_small(name):
+    nbformat.validate(NOTEBOOKS[name])
+    assert (ROOT / "notebooks" / f"{name}.ipynb").stat().st_size < 1_500_000
+    assert dict(NOTEBOOKS[name].metadata) == execute_notebooks.METADATA, "run `make notebooks`"
+
+
+@every_notebook
+def test_the_first_code_cell_is_the_setup_cell(name):
+    assert code_cells(name)[0].source == links.setup_cell(), "bring it in line: make links"
+
+
+@every_notebook
+def test_every_code_cell_was_run_in_order(name):
+    counts = [cell.execution_count for cell in code_cells(name)]
+    assert counts == list(range(1, len(counts) + 1)), "run `make notebooks`"
+    assert all(cell.source.strip() for cell in code_cells(name))
+
+
+@every_notebook
+def test_no_cell_raised_or_wrote_to_stderr(name):
+    bad = [(number, output) for number, output in outputs(name) if output.output_type == "error"]
+    bad += [(number, output) for number, output in outputs(name) if output.get("name") == "stderr"]
+    assert not bad
+
+
+@every_notebook
+def test_code_cells_are_short(name):
+    long = {cell.execution_count: n for cell in code_cells(name) if (n := cell.source.count("\n") + 1) > 25}
+    assert not long, "lines by code cell"
+
+
+@every_notebook
+def test_few_outputs_are_ignored_and_those_belong_to_their_source(name):
+    volatile = [cell for cell in code_cells(name) if execute_notebooks.is_volatile(cell)]
+    assert len(volatile) <= 2
+    assert volatile == execute_notebooks.stored_and_valid(NOTEBOOKS[name]), "run `make notebooks`"
+    other = [tag for cell in code_cells(name) for tag in cell.metadata.get("tags", []) if tag.startswith("nbval-")]
+    assert set(other) <= {execute_notebooks.VOLATILE}
+    assert not any(re.search(r"NBVAL_|PYTEST_VALIDATE", cell.source) for cell in code_cells(name))
+
+
+@every_notebook
+def test_every_picture_is_described(name):
+    for number, output in outputs(name):
+        data = output.get("data", {})
+        description = data.get("text/plain", "")
+        if "image/png" in data:
+            alt = output.metadata.get("image/png", {}).get("alt")
+            assert alt and alt == description, f"code cell {number}: the alternative text is {alt!r}"
+        if WIDGET in data:
+            assert data.get("image/svg+xml", "").lstrip().startswith("<svg"), f"code cell {number}: no static twin"
+            assert description and not re.match(r"\w+\(", description), f"code cell {number}: {description!r}"
+        assert "<Figure" not in description, f"code cell {number}: a figure without a description"
+
+
+@every_notebook
+def test_nothing_of_the_machine_is_stored(name):
+    assert "widgets" not in NOTEBOOKS[name].metadata
+    for cell in NOTEBOOKS[name].cells:
+        shown = "".join(str(said) for said in texts(cell)) if cell.cell_type == "code" else ""
+        assert not MACHINE_PATH.search(cell.source + shown), MACHINE_PATH.search(cell.source + shown).group()
+        assert not ADDRESS_IN_MEMORY.search(shown), shown
+
+
+@every_notebook
+@pytest.mark.parametrize("pattern", UNWANTED_CODE)
+def test_no_code_that_the_course_does_without(name, pattern):
+    found = [cell.source for cell in code_cells(name) if re.search(pattern, cell.source, re.MULTILINE)]
+    assert not found, UNWANTED_CODE[pattern]
+
+
+# The prose
+
+
+@every_notebook
+def test_no_filler_words(name):
+    assert not FILLER.findall(prose(name))
+
+
+@every_notebook
+def test_anatomy(name):
+    first = NOTEBOOKS[name].cells[0]
+    assert first.cell_type == "markdown" and first.source.startswith("# ")
+    assert re.search(r"\d+ minutes", first.source), "the first cell says how long it takes"
+    expected = links.launch_links(f"{name}.ipynb", links.repository())
+    assert expected in first.source.splitlines(), f"the first cell lacks the line {expected}"
+    assert re.search(r"^#+ .*Summary", prose(name), re.MULTILINE)
+    questions = re.split(r"^#+ .*Check yourself.*$", prose(name), flags=re.MULTILINE)
+    assert len(questions) == 2, "one section Check yourself"
+    folded = re.split(r"^## ", questions[1], maxsplit=1, flags=re.MULTILINE)[0]
+    assert folded.count("<details>") >= 3
+    assert folded.count("<details>") == folded.count("<summary>") == folded.count("</details>")
+
+
+@every_notebook
+def test_four_exercises_and_two_widgets(name):
+    assert len(exercise_cells(NOTEBOOKS[name])) >= 4
+    assert sum(WIDGET in output.get("data", {}) for _, output in outputs(name)) >= 2
+
+
+def syllabus_ids(text):
+    """The ids that `text` names: "A1-A3, X9" gives A1, A2, A3 and X9."""
+    found = set(re.findall(r"\b[A-EXQ]\d+\b", text))
+    for letter, low, high in re.findall(r"\b([A-EXQ])(\d+)\s?(?:-|–|to)\s?(?:\1)?(\d+)\b", text):
+        found |= {f"{letter}{number}" for number in range(int(low), int(high) + 1)}
+    return found
+
+
+@pytest.mark.parametrize("name", SYLLABUS)
+def test_the_sources_lines_name_the_syllabus(name):
+    paragraphs = [text for text in re.split(r"\n\s*\n", prose(name)) if re.search(r"\*Sources?\b|^#+ .*Sources", text)]
+    missing = syllabus_ids(SYLLABUS[name]) - syllabus_ids("\n".join(paragraphs))
+    assert not missing
+
+
+def test_ids_are_read_from_lists_and_ranges():
+    assert syllabus_ids("*Sources*: A1-A3, X9, B5 to B7") == {"A1", "A2", "A3", "X9", "B5", "B6", "B7"}
+
+
+@every_notebook
+def test_links_to_files_resolve(name):
+    targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", prose(name))
+    missing = [target for target in targets if not (ROOT / "notebooks" / target).exists()]
+    assert not missing, "link what is there, name in plain text what is to come"
+
+
+# Definitions and exercises
+
+
+def definitions(source):
+    """{name: syntax tree without docstrings, as text} of the functions and classes that `source` defines."""
+    found = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            for inner in ast.walk(node):
+                if isinstance(inner, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(inner) is not None:
+                    inner.body = inner.body[1:] or [ast.Pass()]
+            found[node.name] = ast.dump(node)
+    return found
+
+
+@every_notebook
+def test_what_a_notebook_defines_is_what_utils_holds(name):
+    """Docstrings apart: in a notebook the prose around the cell says what a docstring says in a module."""
+    ours = {}
+    for module in sorted((ROOT / "utils").glob("*.py")):
+        ours.update(definitions(module.read_text(encoding="utf-8")))
+    for cell in code_cells(name):
+        if "defines" in cell.metadata.get("tags", []):
+            shown = definitions(cell.source)
+            assert shown, "a cell tagged `defines` defines nothing"
+            for defined, tree in shown.items():
+                assert ours.get(defined) == tree, f"{defined} is not what utils/ holds"
+
+
+def test_every_exercise_is_in_one_notebook():
+    placed = [exercise for notebook in NOTEBOOKS.values() for exercise in exercise_cells(notebook)]
+    tags = [1 for name in NOTEBOOKS for cell in code_cells(name) if tagged(cell, "exercise:")]
+    assert sorted(placed) == sorted(catalogue())
+    assert len(tags) == len(placed), "a tag `exercise:` stands twice in one notebook"
+
+
+def test_the_catalogue_is_in_the_order_of_the_notebooks():
+    assert [exercise for notebook in NOTEBOOKS.values() for exercise in exercise_cells(notebook)] == list(catalogue())
+
+
+@pytest.mark.parametrize("exercise", catalogue())
+def test_an_exercise_cell_holds_the_stub_of_its_reference(exercise):
+    cell = next(cells[exercise] for cells in map(exercise_cells, NOTEBOOKS.values()) if exercise in cells)
+    stub, *rest = ast.parse(cell.source).body
+    reference = ast.parse(reference_source(catalogue()[exercise])).body[0]
+    assert isinstance(stub, ast.FunctionDef) and stub.name == exercise
+    assert ast.dump(stub.args) == ast.dump(reference.args)
+    assert ast.get_docstring(stub) == ast.get_docstring(reference) is not None
+    assert [ast.unparse(line) for line in stub.body[1:]] in (["return ..."], ["return (..., ...)"])
+    lines = [ast.unparse(line) for line in rest]
+    assert lines in ([f"check({exercise})"], [f"check({exercise})", f"{exercise} = use({exercise})"])
+    assert texts(cell) == [("stdout", f"○ {exercise}: {catalogue()[exercise].verdict(lambda *given: ...).message}\n")]
+
+
+# What the notebooks do
+
+
+def replace_stubs(notebook, code):
+    """A copy of `notebook` in which every exercise holds the definition `code(name)` instead of its stub."""
+    notebook = copy.deepcopy(notebook)
+    for exercise, cell in exercise_cells(notebook).items():
+        end = ast.parse(cell.source).body[0].end_lineno
+        cell.source = "\n".join([code(exercise), *cell.source.splitlines()[end:]])
+    return notebook
+
+
+def first_mistake(exercise):
+    return textwrap.dedent(f"""\
+        def {exercise}(*arguments, **keywords):
+            from utils.exercises import catalogue
+            return catalogue()["{exercise}"].mistakes[0].function(*arguments, **keywords)""")
+
+
+VARIANTS = {
+    "as it ships": copy.deepcopy,
+    "solved": lambda notebook: replace_stubs(notebook, lambda exercise: reference_source(catalogue()[exercise])),
+    "half wrong": lambda notebook: replace_stubs(notebook, first_mistake),
+}
+
+
+def run(notebook):
+    return execute_notebooks.execute(notebook, ROOT / "notebooks")
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """{(name, variant): future of the executed notebook}; two kernels at a time, while other tests go on."""
+    both = [(name, kind) for name in NOTEBOOKS for kind in VARIANTS]
+    with ThreadPoolExecutor(2) as pool:
+        yield {(name, kind): pool.submit(run, VARIANTS[kind](NOTEBOOKS[name])) for name, kind in both}
+
+
+@every_notebook
+def test_executing_again_leaves_no_diff(runs, name):
+    once = execute_notebooks.text(runs[name, "as it ships"].result())
+    if once != (ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"):
+        warnings.warn(f"{name} differs from its file: another processor, or `make notebooks` is due", stacklevel=1)
+        assert execute_notebooks.text(run(nbformat.reads(once, as_version=4))) == once
+
+
+@every_notebook
+@pytest.mark.parametrize("variant, mark", [("solved", "✔"), ("half wrong", "✘")])
+def test_exercises_change_nothing_but_their_verdicts(runs, name, variant, mark):
+    executed = runs[name, variant].result()
+    verdicts = exercise_cells(executed)
+    for exercise, cell in verdicts.items():
+        said = "".join(text for _, text in texts(cell))
+        assert said.startswith(f"{mark} {exercise}: ") and said.count("\n") == 1, said
+        if mark == "✘":
+            assert catalogue()[exercise].mistakes[0].message in said
+    stored = {cell.id: cell for cell in code_cells(name)}
+    for _, cell in execute_notebooks.code_cells(executed):
+        if not tagged(cell, "exercise:") and not execute_notebooks.is_volatile(cell):
+            assert texts(cell) == texts(stored[cell.id]), f"the cell that begins {cell.source[:60]!r}"
