@@ -1,0 +1,77 @@
+"""A notebook opened alone in an empty folder fetches the course and runs: what happens on Colab.
+
+The course's address points to a repository on this machine, made of the files as they are now.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import execute_notebooks
+import links
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def git(*arguments, folder):
+    who = ["-c", "user.name=course", "-c", "user.email=course@localhost"]
+    return subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """The address of a repository that holds what a notebook needs of the course."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("this copy of the course is not a git repository")
+    published = tmp_path_factory.mktemp("published")
+    listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "utils", "data", folder=ROOT)
+    for name in listed.split("\0"):
+        if name and (ROOT / name).is_file():
+            (published / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, published / name)
+    git("init", "--quiet", folder=published)
+    git("add", "--all", folder=published)
+    git("commit", "--quiet", "--message", "The course", folder=published)
+    return published.as_uri()
+
+
+def setup_cell(address):
+    return links.ADDRESS.sub(f'COURSE = "{address}"', links.setup_cell())
+
+
+def run_setup_cell(address, folder):
+    return subprocess.run([sys.executable, "-c", setup_cell(address)], cwd=folder, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_alone_in_an_empty_folder_runs(path, address, tmp_path):
+    notebook = execute_notebooks.read(path)
+    setup = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    setup.source = setup_cell(address)
+    execute_notebooks.execute(notebook, tmp_path)
+    assert (tmp_path / "attention-course" / "utils" / "exercises").is_dir()
+
+
+def test_half_a_clone_is_not_taken_for_the_course(address, tmp_path):
+    half = tmp_path / "attention-course.part" / "utils" / "exercises"
+    half.mkdir(parents=True)
+    done = run_setup_cell(address, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "attention-course" / "utils" / "exercises" / "engine.py").exists() and not half.exists()
+
+
+def test_an_address_that_does_not_answer_is_named(tmp_path):
+    missing = (tmp_path / "nowhere").as_uri()
+    done = run_setup_cell(missing, tmp_path)
+    assert done.returncode != 0 and list(tmp_path.iterdir()) == []
+    assert done.stderr.splitlines()[-1].startswith(f"RuntimeError: Cannot fetch {missing} into {tmp_path}")
+
+
+def test_a_machine_without_git_is_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = run_setup_cell("file:///nowhere", tmp_path)
+    assert done.stderr.splitlines()[-1].endswith("git and a network. [Errno 2] No such file or directory: 'git'")

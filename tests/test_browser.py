@@ -1,0 +1,238 @@
+"""Every notebook in JupyterLab in Chromium, as a learner sees it: run all, move every control, see the view change."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+LAUNCH = ["--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+LAUNCH += ["--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+LAUNCH += ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []  # Chromium's sandbox refuses root
+SETTINGS = {
+    "notebook-extension/tracker": {"windowingMode": "none"},  # every cell is in the page, in sight or not
+    "apputils-extension/notification": {"fetchNews": "false"},
+}
+SECONDS = 300
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian, Ubuntu: apt-get install chromium)"),
+]
+
+# Notes when the last key, click or menu choice came, and when after it the view of its widget was drawn anew.
+WATCH = """() => {
+  window.course = {began: null, drawn: null};
+  for (const kind of ['keydown', 'mousedown', 'change'])
+    window.addEventListener(kind, event => { window.course = {began: event.timeStamp, drawn: null}; }, true);
+  for (const view of document.querySelectorAll('.jp-OutputArea-output .widget-html-content'))
+    new MutationObserver(() => requestAnimationFrame(() => { window.course.drawn ??= performance.now(); }))
+      .observe(view, {childList: true, subtree: true, characterData: true});
+}"""
+ELAPSED = "() => window.course.drawn === null ? null : window.course.drawn - window.course.began"
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A copy of the course, so that nothing is executed or saved in place."""
+    copy = tmp_path_factory.mktemp("browser") / "course"
+    ignore = shutil.ignore_patterns(".*", "__pycache__", "tests")
+    shutil.copytree(ROOT, copy, ignore=ignore)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def lab(course):
+    """JupyterLab in the copy, with none of the user's settings: (address, token)."""
+    scratch, token = course.parent, "course"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for name, content in SETTINGS.items():
+        path = scratch / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content))
+    folders = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_RUNTIME_DIR": "runtime", "IPYTHONDIR": "ipython"}
+    folders |= {"JUPYTERLAB_SETTINGS_DIR": "settings", "JUPYTERLAB_WORKSPACES_DIR": "workspaces"}
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"]
+    command += ["--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    command += [f"--IdentityProvider.token={token}"]
+    environment = os.environ | {name: str(scratch / folder) for name, folder in folders.items()}
+    with open(scratch / "lab.log", "w") as log:
+        server = subprocess.Popen(command, cwd=course, env=environment, stdout=log, stderr=log)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(240):
+            try:
+                urllib.request.urlopen(f"{address}/api/status?token={token}", timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.25)
+        else:
+            pytest.fail("JupyterLab did not start:\n" + (scratch / "lab.log").read_text()[-2000:])
+        yield address, token
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(30)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=LAUNCH)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def complaints():
+    """What the page writes to the console as an error."""
+    return []
+
+
+@pytest.fixture
+def open_notebook(browser, lab, complaints):
+    """open_notebook(file name) → the page, once its kernel is ready."""
+    address, token = lab
+    page = browser.new_page(viewport={"width": 1200, "height": 1600})
+    page.set_default_timeout(60_000)
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+
+    def open_notebook(name):
+        page.goto(f"{address}/doc/tree/notebooks/{name}?token={token}&reset")
+        page.wait_for_selector(".jp-Notebook .jp-Cell")
+        page.wait_for_selector(".jp-Toolbar-kernelName >> text=/Python/")
+        page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]")
+        return page
+
+    yield open_notebook
+    page.close()
+    for kernel in kernels(lab):
+        request = urllib.request.Request(f"{address}/api/kernels/{kernel['id']}?token={token}", method="DELETE")
+        urllib.request.urlopen(request, timeout=30).close()
+
+
+def kernels(lab):
+    address, token = lab
+    with urllib.request.urlopen(f"{address}/api/kernels?token={token}", timeout=30) as answer:
+        return json.load(answer)
+
+
+def run_all(page, lab):
+    """Run every cell from the menu and wait until the kernel has been idle for two seconds."""
+    page.click(".lm-MenuBar-itemLabel:text-is('Run')")
+    page.click(".lm-Menu-itemLabel:text-is('Run All Cells')")
+    deadline, quiet = time.monotonic() + SECONDS, 0
+    while quiet < 8:
+        assert time.monotonic() < deadline, f"the notebook still runs after {SECONDS} s"
+        time.sleep(0.25)
+        quiet = quiet + 1 if all(kernel["execution_state"] == "idle" for kernel in kernels(lab)) else 0
+
+
+def drawn_after(page, action):
+    """Milliseconds from `action` until the view was drawn anew; None where it stayed as it was."""
+    page.evaluate("() => { window.course = {began: performance.now(), drawn: null}; }")
+    action()
+    for _ in range(30):
+        elapsed = page.evaluate(ELAPSED)
+        if elapsed is not None:
+            page.wait_for_timeout(40)  # let the page settle before the next key
+            return elapsed
+        page.wait_for_timeout(25)
+    return None
+
+
+def slider_moves(page, handle):
+    """Some steps either way, and to both ends."""
+    for key in ["ArrowRight"] * 3 + ["ArrowLeft"] * 3 + ["Home", "End"]:
+
+        def press(key=key):
+            handle.focus()
+            page.keyboard.press(key)
+
+        yield press
+
+
+def menu_moves(page, select):
+    number = select.locator("option").count()
+    for option in [*range(1, number), 0][:12]:
+        yield lambda option=option: select.select_option(index=option)
+
+
+def text_moves(page, field):
+    """Leave out the first word, then a word that no one knows, then nothing, then the first text again."""
+    words = field.input_value().split()
+    for text in (" ".join(words[1:]), " ".join([*words, "qqzzx"]), "", " ".join(words)):
+
+        def write(text=text):
+            field.fill(text)
+            field.press("Enter")
+
+        yield write
+
+
+def click_moves(page, button):
+    yield button.click
+
+
+CONTROLS = {
+    ".noUi-handle": slider_moves,
+    "select": menu_moves,
+    "input[type=text]": text_moves,
+    "input[type=checkbox]": click_moves,
+    ".widget-toggle-buttons button:not(.mod-active)": click_moves,
+    ".widget-button:not(.widget-toggle-button)": click_moves,
+}
+
+
+def move_every_control(page, widget):
+    """[(kind of control, milliseconds or None for every move)] of one widget."""
+    found = []
+    for selector, moves in CONTROLS.items():
+        inside = f"{selector}:visible:not(.widget-html-content *):not([contenteditable])"
+        for control in widget.locator(inside).all():
+            control.scroll_into_view_if_needed()
+            found.append((selector, [drawn_after(page, move) for move in moves(page, control)]))
+            assert page.locator("[role=alert]").count() == 0, page.locator("[role=alert]").first.inner_text()
+    return found
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_report, name):
+    page = open_notebook(name)
+    run_all(page, lab)
+    for kind in ("error", "stderr"):
+        shown = page.locator(f".jp-Notebook [data-mime-type='application/vnd.jupyter.{kind}']")
+        assert shown.count() == 0, shown.first.inner_text()
+    widgets = page.locator(".jp-Notebook .jp-OutputArea-output:has(.widget-html-content)").all()
+    stored = (ROOT / "notebooks" / name).read_text(encoding="utf-8")
+    assert len(widgets) == stored.count('"application/vnd.jupyter.widget-view+json"')
+    page.evaluate(WATCH)
+    changes, number = [], 0
+    for place, widget in enumerate(widgets, 1):
+        controls = move_every_control(page, widget)
+        assert controls, f"widget {place} has no control"
+        for selector, moves in controls:
+            drawn = [elapsed for elapsed in moves if elapsed is not None]
+            assert drawn, f"widget {place}: {selector} changes nothing"
+            changes, number = changes + drawn, number + 1
+    assert not complaints
+    browser_report.append(
+        f"{name:<40} {len(widgets)} widgets, {number} controls, {len(changes)} changes: "
+        f"median {statistics.median(changes):.0f} ms, slowest {max(changes):.0f} ms"
+    )
+    assert statistics.median(changes) < 500, "milliseconds from key press to screen"
