@@ -10,45 +10,46 @@ import torch
 from torch import Tensor, nn
 
 
-def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None):
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """softmax(Q Kᵀ / √e) V, from Vaswani et al. 2017, equation 1.
 
-    query (…, q, e), key (…, k, e), value (…, k, v); mask boolean, broadcasts to (…, q, k), True = may attend.
-    Returns the output (…, q, v) and the weights (…, q, k). A query that may attend to nothing gets weights and
-    output 0. Raises ValueError, naming the shapes, where they do not fit.
+    query (…, q, e), key (…, k, e), value (…, k, v); mask boolean, broadcasts to (…, q, k),
+    True = may attend. Returns the output (…, q, v) and the weights (…, q, k); both are 0 for a
+    query that may attend to nothing. Raises ValueError, naming the shapes, where they do not fit.
     """
     require_fitting_shapes(query, key, value, mask)
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (…, q, k)
     if mask is None:
         weights = torch.softmax(scores, dim=-1)  # (…, q, k), every row sums to 1
     else:
-        attends = mask.any(dim=-1, keepdim=True)  # (…, q, 1), False where a row is masked everywhere
+        attends = mask.any(dim=-1, keepdim=True)  # (…, q, 1), False: masked everywhere
         scores = scores.masked_fill(~mask & attends, -math.inf)
         weights = torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
     return weights @ value, weights
 
 
 class SelfAttention(nn.Module):
-    """One head of self-attention without biases: queries, keys and values are projections of the same X.
+    """One head of self-attention without biases (Vaswani et al. 2017, section 3.2).
 
-    d_model: size of every input vector. d_head: size of queries, keys and values (d_model if not given).
-    Called with X (…, n, d_model) and an optional mask (…, n, n), it returns the output (…, n, d_head) and the
-    weights (…, n, n). Raises ValueError for sizes below 1 and for an X of another width. Vaswani et al. 2017, 3.2.
+    Called with X (…, n, d_model) and perhaps a mask (…, n, n), it returns the output (…, n, d_head)
+    and the weights (…, n, n). d_head is d_model if not given. Sizes below 1, or an X of another
+    width: ValueError.
     """
 
     def __init__(self, d_model: int, d_head: int | None = None):
         super().__init__()
         d_head = d_model if d_head is None else d_head
-        if d_model < 1 or d_head < 1:
-            raise ValueError(f"d_model = {d_model} and d_head = {d_head} must both be at least 1")
+        if min(d_model, d_head) < 1:
+            raise ValueError(f"d_model {d_model} and d_head {d_head} must be at least 1")
         self.W_q = nn.Linear(d_model, d_head, bias=False)
         self.W_k = nn.Linear(d_model, d_head, bias=False)
         self.W_v = nn.Linear(d_model, d_head, bias=False)
 
-    def forward(self, X: Tensor, mask: Tensor | None = None):
-        d_model = self.W_q.in_features
-        if X.ndim < 2 or X.shape[-1] != d_model:
-            raise ValueError(f"X has shape {tuple(X.shape)}, but this layer needs (…, n, {d_model})")
+    def forward(self, X: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        if X.ndim < 2 or X.shape[-1] != self.W_q.in_features:
+            raise ValueError(f"X {tuple(X.shape)} must be (…, n, {self.W_q.in_features})")
         return scaled_dot_product_attention(self.W_q(X), self.W_k(X), self.W_v(X), mask)
 
 

@@ -58,7 +58,7 @@ def heat_map(values, rows, columns, title="", kind="attention weights", signed=F
     axes.set_title(title)
     for (row, column), value in np.ndenumerate(values):
         dark = abs(value) > 0.55 * limit
-        axes.text(column, row, f"{value:.{decimals}f}", ha="center", va="center", color="white" if dark else "black", size=11)
+        axes.text(column, row, f"{round(value, decimals) + 0.0:.{decimals}f}", ha="center", va="center", color="white" if dark else "black", size=11)
     figure.colorbar(image, ax=axes, label=kind)
     best = values.argmax(-1)
     peaks = ", ".join(f"{word} → {columns[k]} {values[i, k]:.{decimals}f}" for i, (word, k) in enumerate(zip(rows, best)))

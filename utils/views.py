@@ -57,13 +57,13 @@ class Canvas:
         corners = ((x2, y2), (neck_x - head * dy / 2, neck_y + head * dx / 2), (neck_x + head * dy / 2, neck_y - head * dx / 2))
         self.add("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in corners), fill=stroke)
 
-    def cell(self, x, y, width, height, value, limit, signed=False, text=None):
+    def cell(self, x, y, width, height, value, limit, signed=False):
         """A number as a coloured cell, and as text in it."""
         share = value / limit if limit else 0.0
         colour = to_hex(SIGNED((share + 1) / 2) if signed else WEIGHTS(share))
         self.rect(x, y, width, height, colour, stroke=PALE)
         ink = "white" if abs(share) > 0.55 else INK
-        self.text(x + width / 2, y + height / 2 + 4.5, f"{value:.2f}" if text is None else text, 12.5, fill=ink)
+        self.text(x + width / 2, y + height / 2 + 4.5, f"{round(value, 2) + 0.0:.2f}", 12.5, fill=ink)
 
     def view(self, description):
         """The finished picture. Its size is fixed, so that nothing below it moves when it is drawn again."""
