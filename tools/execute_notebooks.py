@@ -104,9 +104,9 @@ def code_cells(notebook):
 
 
 def fingerprints(notebook):
-    """One short hash per code cell, by cell id: of its source and the source of every code cell before it."""
+    """A short hash for each code cell but the setup cell, by cell id: of its source and that of those before it."""
     digest, result = hashlib.sha256(), {}
-    for _, cell in code_cells(notebook):
+    for _, cell in code_cells(notebook)[1:]:
         digest.update(cell.source.encode() + b"\0")
         result[cell.id] = digest.hexdigest()[:12]
     return result

@@ -3,8 +3,8 @@
     python tools/links.py [OWNER/NAME]        without a name: only bring everything in line with tools/setup_cell.py
 
 The address stands in one place, the line `COURSE = ...` of tools/setup_cell.py, which is every notebook's setup cell.
-From it follow the setup cells, the line with the launch links in each notebook's first cell, and every link to the
-course in README.md.
+From it follow the setup cells, the launch links in each notebook's first cell, and every link to the course in
+notebooks and README.md.
 """
 
 import re
@@ -17,9 +17,8 @@ COURSE = Path(__file__).resolve().parent.parent
 SETUP_CELL = Path("tools/setup_cell.py")
 ADDRESS = re.compile(r'^COURSE = "https://github\.com/([^"]+)"$', re.MULTILINE)
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
-BRANCH = "main"
-LAUNCH_LINE = re.compile(r"^.*https://colab\.research\.google\.com/.*$", re.MULTILINE)
-HOSTS = r"(https://(?:github\.com|colab\.research\.google\.com/github|mybinder\.org/v2/gh)/)"
+COLAB, BINDER = "https://colab.research.google.com/github/", "https://mybinder.org/v2/gh/"
+LAUNCH_LINK = re.compile(rf"(?:{COLAB}|{BINDER})[^)\s]+".replace(".", r"\."))
 
 
 def setup_cell(root=COURSE):
@@ -33,21 +32,29 @@ def repository(root=COURSE):
 
 
 def launch_links(notebook, repo):
-    """The line that opens the notebook file `notebook` elsewhere."""
-    colab = f"https://colab.research.google.com/github/{repo}/blob/{BRANCH}/notebooks/{notebook}"
-    binder = f"https://mybinder.org/v2/gh/{repo}/{BRANCH}?urlpath=lab/tree/notebooks/{notebook}"
-    return f"[Open in Colab]({colab}) · [Open on Binder]({binder})"
+    """The addresses that open the notebook file `notebook` on Colab and on Binder."""
+    return f"{COLAB}{repo}/blob/main/notebooks/{notebook}", f"{BINDER}{repo}/HEAD?labpath=notebooks%2F{notebook}"
 
 
-def update_notebook(path, cell_source, repo):
+def replace_address(text, old_repo, repo):
+    """`text` with every link to the course, to Colab and to Binder leading to `repo` instead of `old_repo`."""
+    hosts = "|".join(map(re.escape, ("https://github.com/", COLAB, BINDER)))
+    return re.sub(rf"({hosts}){re.escape(old_repo)}(?![\w-])", rf"\g<1>{repo}", text)
+
+
+def update_notebook(path, cell_source, old_repo, repo):
     """Bring one notebook in line; returns whether the file changed."""
     notebook = nbformat.read(path, as_version=4)
-    title = notebook.cells[0]
-    title.source = LAUNCH_LINE.sub(lambda _: launch_links(path.name, repo), title.source, count=1)
     setup = next((cell for cell in notebook.cells if ADDRESS.search(cell.source)), None)
     if setup is None:
         raise SystemExit(f"{path.name} has no setup cell: its first code cell must be the text of {SETUP_CELL}")
     setup.source = cell_source
+    colab, binder = launch_links(path.name, repo)
+    title = notebook.cells[0]
+    title.source = LAUNCH_LINK.sub(lambda found: colab if found[0].startswith(COLAB) else binder, title.source)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = replace_address(cell.source, old_repo, repo)
     return update_text(path, nbformat.writes(notebook).rstrip("\n") + "\n")
 
 
@@ -67,12 +74,11 @@ def update(root, new_repo=None):
     cell, changed = root / SETUP_CELL, []
     source = ADDRESS.sub(f'COURSE = "https://github.com/{repo}"', setup_cell(root))
     for path in sorted((root / "notebooks").glob("*.ipynb")):
-        if update_notebook(path, source, repo):
+        if update_notebook(path, source, old_repo, repo):
             changed.append(path.name)
     readme = root / "README.md"
     if readme.exists():
-        text = readme.read_text(encoding="utf-8")
-        if update_text(readme, re.sub(HOSTS + re.escape(old_repo) + r"(?![\w-])", rf"\g<1>{repo}", text)):
+        if update_text(readme, replace_address(readme.read_text(encoding="utf-8"), old_repo, repo)):
             changed.append(readme.name)
     if update_text(cell, source + "\n"):  # last: where anything above fails, the old address is still known
         changed.append(str(SETUP_CELL))
