@@ -22,6 +22,14 @@ INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-9}  # relative
 A_SHAPE_PROBLEM = re.compile(r"shape|size|dimension|broadcast|1D tensors|must match", re.IGNORECASE)
 A_DTYPE_PROBLEM = re.compile(r"dtype|not implemented for '")
+PRODUCTS_THAT_DO_NOT_FIT = (  # torch's words for the two shapes of a matrix, matrix-vector or vector product
+    (
+        re.compile(r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)"),
+        r"(\1, \2) and (\3, \4)",
+    ),
+    (re.compile(r"size mismatch, got input \(\d+\), mat \((\d+)x(\d+)\), vec \((\d+)\)"), r"(\1, \2) and (\3,)"),
+    (re.compile(r"inconsistent tensor size, expected tensor \[(\d+)\] and src \[(\d+)\].*"), r"(\1,) and (\2,)"),
+)
 
 
 @dataclass
@@ -183,6 +191,8 @@ def crash(exercise, function: Callable, wrong: list[Run]) -> str | None:
     if isinstance(error, TypeError) and own_frame(error, function) is None:
         return f"it cannot be called. Keep its first line as it was: def {exercise.name}({', '.join(done.arguments)}):"
     text = shorten((str(error).splitlines() or [""])[0].rstrip("."), 160)
+    for pattern, shapes in PRODUCTS_THAT_DO_NOT_FIT:
+        text = pattern.sub(f"shapes {shapes} do not fit", text)
     line = own_line(error, function)
     message = type(error).__name__ + (f" in your line `{line}`" if line else "") + (f": {text}." if text else ".")
     message += f" The inputs were {describe_inputs(done.arguments)}."

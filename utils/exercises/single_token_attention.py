@@ -1,4 +1,4 @@
-"""Exercises of notebook 02: one-hot look-up, softmax, scores, attention for one token and for all, queries with keys."""
+"""Exercises of notebook 02: one-hot look-up, softmax, scores, attention for one token and for all, W_q with W_k."""
 
 import math
 
@@ -920,12 +920,12 @@ def values_not_projected_unscaled(X, W_q, W_k, W_v):
     return attention(X @ W_q, X @ W_k, X, scale=1)
 
 
-@self_attention.mistake("you weight the keys. Keys are for finding, values for taking: weights @ V, with V = X @ W_v.")
+@self_attention.mistake("you weight the keys. Keys are for finding, values for taking: V = X @ W_v.")
 def keys_as_values(X, W_q, W_k, W_v):
     return attention(X @ W_q, X @ W_k, X @ W_k)
 
 
-@self_attention.mistake("you weight the queries. The weights belong to the values: weights @ V, with V = X @ W_v.")
+@self_attention.mistake("you weight the queries. The weights belong to the values: V = X @ W_v.")
 def queries_as_values(X, W_q, W_k, W_v):
     return attention(X @ W_q, X @ W_k, X @ W_q)
 

@@ -1,0 +1,399 @@
+"""Right answers of every form pass: loops, matrix products, einsum, torch's own functions."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from utils.exercises import catalogue
+
+RIGHT = {}
+
+
+def right(function):
+    """Register a right answer: the function's name is the exercise's, up to a double underscore."""
+    RIGHT[function.__name__] = function
+    return function
+
+
+@right
+def weighted_sum__loop(weights, values):
+    total = torch.zeros(values.shape[1])
+    for weight, row in zip(weights, values):
+        total = total + weight * row
+    return total
+
+
+@right
+def weighted_sum__loop_over_entries(weights, values):
+    total = torch.zeros(values.shape[1])
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            total[j] += weights[i] * values[i, j]
+    return total
+
+
+@right
+def weighted_sum__broadcast(weights, values):
+    return (weights.unsqueeze(1) * values).sum(dim=0)
+
+
+@right
+def weighted_sum__einsum(weights, values):
+    return torch.einsum("k,kd->d", weights, values)
+
+
+@right
+def weighted_sum__transposed(weights, values):
+    return torch.mv(values.T, weights)
+
+
+@right
+def weighted_sum__python_sum(weights, values):
+    return sum(weight * row for weight, row in zip(weights, values))
+
+
+@right
+def projection_shape__by_torch(n, d_model, d_head):
+    return (torch.zeros(n, d_model) @ torch.zeros(d_model, d_head)).shape
+
+
+@right
+def projection_shape__tuple(n, d_model, d_head):
+    return tuple([n, d_head])
+
+
+@right
+def scores_shape__by_torch(n_queries, n_keys, d_head):
+    return (torch.zeros(n_queries, d_head) @ torch.zeros(n_keys, d_head).T).shape
+
+
+@right
+def scores_shape__plain(n_queries, n_keys, d_head):
+    return n_queries, n_keys
+
+
+@right
+def output_shape__by_torch(n_queries, n_keys, d_value):
+    return tuple((torch.zeros(n_queries, n_keys) @ torch.zeros(n_keys, d_value)).shape)
+
+
+@right
+def output_shape__plain(n_queries, n_keys, d_value):
+    return n_queries, d_value
+
+
+@right
+def dot_product__loop(a, b):
+    total = 0
+    for x, y in zip(a, b):
+        total += x * y
+    return total
+
+
+@right
+def dot_product__python_float(a, b):
+    return sum(x * y for x, y in zip(a.tolist(), b.tolist()))
+
+
+@right
+def dot_product__operator(a, b):
+    return a @ b
+
+
+@right
+def dot_product__einsum(a, b):
+    return torch.einsum("d,d->", a, b)
+
+
+@right
+def dot_product__torch(a, b):
+    return torch.dot(a, b)
+
+
+@right
+def dot_product__item(a, b):
+    return (a * b).sum().item()
+
+
+@right
+def magnitude__torch(a):
+    return torch.linalg.norm(a)
+
+
+@right
+def magnitude__math(a):
+    return math.sqrt(sum(x**2 for x in a))
+
+
+@right
+def magnitude__hypot(a):
+    return math.hypot(*a.tolist())
+
+
+@right
+def magnitude__dot(a):
+    return (a @ a) ** 0.5
+
+
+@right
+def magnitude__einsum(a):
+    return torch.einsum("d,d->", a, a).sqrt()
+
+
+@right
+def cosine_similarity__torch(a, b):
+    return torch.cosine_similarity(a, b, dim=0)
+
+
+@right
+def cosine_similarity__normalised_first(a, b):
+    return F.normalize(a, dim=0) @ F.normalize(b, dim=0)
+
+
+@right
+def cosine_similarity__loop(a, b):
+    products, squares_a, squares_b = 0.0, 0.0, 0.0
+    for x, y in zip(a.tolist(), b.tolist()):
+        products, squares_a, squares_b = products + x * y, squares_a + x * x, squares_b + y * y
+    return products / math.sqrt(squares_a * squares_b)
+
+
+@right
+def cosine_similarity__clamped(a, b):
+    return (a.dot(b) / a.norm() / b.norm()).clamp(-1, 1)
+
+
+@right
+def variance_kept__eigenvalues(points, k):
+    eigenvalues = torch.linalg.eigvalsh(torch.cov(points.T))
+    return eigenvalues[-k:].sum() / eigenvalues.sum()
+
+
+@right
+def variance_kept__full_svd(points, k):
+    centred = points - points.mean(dim=0, keepdim=True)
+    _, s, _ = torch.linalg.svd(centred, full_matrices=False)
+    return (s[:k] ** 2).sum() / (centred**2).sum()
+
+
+@right
+def variance_kept__projected(points, k):
+    centred = points - points.mean(0)
+    components = torch.linalg.svd(centred).Vh[:k]
+    return (centred @ components.T).var(0).sum() / centred.var(0).sum()
+
+
+@right
+def variance_kept__lowrank(points, k):
+    _, s, _ = torch.pca_lowrank(points, q=min(points.shape))
+    return s[:k].pow(2).sum() / s.pow(2).sum()
+
+
+@right
+def variance_kept__scikit_learn(points, k):
+    from sklearn.decomposition import PCA
+
+    return float(PCA(k).fit(points.numpy()).explained_variance_ratio_.sum())
+
+
+@right
+def nearest__loop(query, matrix, k):
+    cosines = [float(torch.cosine_similarity(query, row, dim=0)) for row in matrix]
+    return torch.tensor(sorted(range(len(cosines)), key=cosines.__getitem__, reverse=True)[:k])
+
+
+@right
+def nearest__torch(query, matrix, k):
+    return torch.cosine_similarity(matrix, query[None]).argsort(descending=True)[:k]
+
+
+@right
+def nearest__without_length_of_query(query, matrix, k):
+    return torch.topk(F.normalize(matrix, dim=1) @ query, k)[1]
+
+
+@right
+def nearest__einsum(query, matrix, k):
+    products = torch.einsum("nd,d->n", matrix, query) / torch.einsum("nd,nd->n", matrix, matrix).sqrt()
+    return products.sort(descending=True).indices[:k].to(torch.int32)
+
+
+@right
+def analogy_target__other_order(a, b, c):
+    return c + b - a
+
+
+@right
+def analogy_target__loop(a, b, c):
+    return torch.stack([z + (y - x) for x, y, z in zip(a, b, c)])
+
+
+@right
+def analogy_target__torch(a, b, c):
+    return torch.add(c, torch.sub(b, a))
+
+
+@right
+def one_hot__torch(token_ids, vocabulary_size):
+    return F.one_hot(token_ids, num_classes=vocabulary_size).float()
+
+
+@right
+def one_hot__loop(token_ids, vocabulary_size):
+    rows = torch.zeros(len(token_ids), vocabulary_size)
+    for i, token_id in enumerate(token_ids):
+        rows[i, token_id] = 1
+    return rows
+
+
+@right
+def one_hot__comparison(token_ids, vocabulary_size):
+    return (token_ids[:, None] == torch.arange(vocabulary_size)).double()
+
+
+@right
+def one_hot__scatter(token_ids, vocabulary_size):
+    return torch.zeros(len(token_ids), vocabulary_size).scatter_(1, token_ids[:, None], 1.0)
+
+
+@right
+def one_hot__index_pair(token_ids, vocabulary_size):
+    rows = torch.zeros(token_ids.shape[0], vocabulary_size)
+    rows[torch.arange(token_ids.shape[0]), token_ids] = 1.0
+    return rows
+
+
+@right
+def softmax__torch(scores):
+    return torch.softmax(scores, dim=-1)
+
+
+@right
+def softmax__through_logarithms(scores):
+    return (scores - torch.logsumexp(scores, dim=-1, keepdim=True)).exp()
+
+
+@right
+def softmax__max_and_indices(scores):
+    shifted = scores - scores.max(dim=-1, keepdim=True)[0]
+    return shifted.exp() / shifted.exp().sum(-1).unsqueeze(-1)
+
+
+@right
+def softmax__row_by_row(scores):
+    rows = scores.reshape(-1, scores.shape[-1])
+    return torch.stack([torch.exp(r - r.max()) / torch.exp(r - r.max()).sum() for r in rows]).reshape(scores.shape)
+
+
+@right
+def attention_scores__loop(query, keys):
+    return torch.stack([key @ query for key in keys]) / len(query) ** 0.5
+
+
+@right
+def attention_scores__list(query, keys):
+    return torch.tensor([(key @ query).item() / math.sqrt(query.shape[0]) for key in keys])
+
+
+@right
+def attention_scores__query_first(query, keys):
+    return query @ keys.T / keys.shape[1] ** 0.5
+
+
+@right
+def attention_scores__einsum(query, keys):
+    return torch.einsum("e,ke->k", query, keys) * query.shape[-1] ** -0.5
+
+
+@right
+def attention_scores__elementwise(query, keys):
+    return (query / math.sqrt(len(query)) * keys).sum(-1)
+
+
+@right
+def attend__torch(query, keys, values):
+    return F.scaled_dot_product_attention(query[None], keys, values)[0]
+
+
+@right
+def attend__loop(query, keys, values):
+    powers = [torch.exp(key @ query / math.sqrt(len(key))) for key in keys]
+    return sum(power / sum(powers) * value for power, value in zip(powers, values))
+
+
+@right
+def attend__einsum(query, keys, values):
+    weights = torch.einsum("e,ke->k", query, keys).div(keys.size(1) ** 0.5).softmax(0)
+    return torch.einsum("k,kv->v", weights, values)
+
+
+@right
+def attend__by_earlier_exercises(query, keys, values):
+    exercises = catalogue()
+    weights = exercises["softmax"](exercises["attention_scores"](query, keys))
+    return exercises["weighted_sum"](weights, values)
+
+
+@right
+def self_attention__torch(X, W_q, W_k, W_v):
+    return F.scaled_dot_product_attention(X @ W_q, X @ W_k, X @ W_v)
+
+
+@right
+def self_attention__einsum(X, W_q, W_k, W_v):
+    Q, K, V = (torch.einsum("...nd,de->...ne", X, W) for W in (W_q, W_k, W_v))
+    weights = torch.softmax(torch.einsum("...qe,...ke->...qk", Q, K) / K.shape[-1] ** 0.5, dim=-1)
+    return torch.einsum("...qk,...kv->...qv", weights, V)
+
+
+@right
+def self_attention__merged_query_key(X, W_q, W_k, W_v):
+    scores = X @ W_q @ W_k.T @ X.mT / math.sqrt(W_q.shape[1])
+    return scores.softmax(-1) @ X @ W_v
+
+
+@right
+def self_attention__one_token_after_the_other(X, W_q, W_k, W_v):
+    if X.ndim == 3:
+        return torch.stack([self_attention__one_token_after_the_other(x, W_q, W_k, W_v) for x in X])
+    keys, values = X @ W_k, X @ W_v
+    return torch.stack([catalogue()["attend"](x @ W_q, keys, values) for x in X])
+
+
+@right
+def self_attention__linear(X, W_q, W_k, W_v):
+    Q, K, V = F.linear(X, W_q.T), F.linear(X, W_k.T), F.linear(X, W_v.T)
+    return torch.matmul(F.softmax(torch.matmul(Q / math.sqrt(Q.size(-1)), K.transpose(-1, -2)), dim=-1), V)
+
+
+@right
+def merge_query_key__einsum(W_q, W_k):
+    return torch.einsum("de,fe->df", W_q, W_k)
+
+
+@right
+def merge_query_key__loop(W_q, W_k):
+    return sum(torch.outer(W_q[:, i], W_k[:, i]) for i in range(W_q.shape[1]))
+
+
+@right
+def merge_query_key__torch(W_q, W_k):
+    return torch.matmul(W_q, W_k.transpose(0, 1))
+
+
+@right
+def merge_query_key__linear(W_q, W_k):
+    return F.linear(W_q, W_k)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_answer_passes(name):
+    verdict = catalogue()[name.split("__")[0]].verdict(RIGHT[name])
+    assert verdict.status == "right", verdict.message
+
+
+def test_every_exercise_has_several_right_answers():
+    for exercise in catalogue():
+        assert sum(name.startswith(f"{exercise}__") for name in RIGHT) >= 2, exercise
