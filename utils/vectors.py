@@ -49,7 +49,7 @@ class WordVectors:
     def load(cls, source: str | os.PathLike | None = None) -> "WordVectors":
         """Read the vectors that ship with the course, or those in the file `source`.
 
-        `source` may be a text file in Stanford's format (a line holds a word and its d numbers, separated by one space),
+        `source` may be a text file in Stanford's format (a line holds a word and its d numbers, one space between),
         the same file packed as `.gz`, or a member of a `.zip`: "glove.zip" if it holds one `.txt` member,
         "glove.zip::glove.6B.100d.txt" if it holds several. What was read is kept beside the file, in
         `<file>.cache.npz`, and the next load takes it from there as long as the file stays the same. An `.npz` in the
@@ -235,7 +235,7 @@ def _read_text_or_cache(path: Path, member: str) -> tuple[list[str], np.ndarray]
             return words, matrix
     except (FileNotFoundError, ValueError):
         pass  # no cache, or a damaged one: read the text and write it anew
-    words, matrix = _read_text(path, member)
+    words, matrix = read_text(path, member)
     try:
         write_npz(cache, words, matrix, stamp)
     except OSError:
@@ -243,7 +243,7 @@ def _read_text_or_cache(path: Path, member: str) -> tuple[list[str], np.ndarray]
     return words, matrix
 
 
-def _read_text(path: Path, member: str) -> tuple[list[str], np.ndarray]:
+def read_text(path: Path, member: str = "") -> tuple[list[str], np.ndarray]:
     """Words and (n, d) float32 matrix of a text file in Stanford's format; ValueError names the line that is wrong."""
     label = f"{path}::{member}" if member else str(path)
     words: list[str] = []
@@ -365,11 +365,10 @@ def _explain(block: bytes, width: int, label: str, first_line: int) -> None:
             raise ValueError(f"{label}, line {number}: " + ("no word" if fields else "the line is empty"))
         wrong = next((field for field in fields if not _NUMBER.fullmatch(field)), None)
         if wrong is not None:
-            shown = wrong[:40].decode("utf-8", "backslashreplace")
-            raise ValueError(f"{label}, line {number}: {shown!r} is not a number")
+            raise ValueError(f"{label}, line {number}: {repr(wrong[:40])[1:]} is not a number")
         if len(fields) != width:
             raise ValueError(f"{label}, line {number}: {len(fields)} numbers, where the first line has {width}")
-        if not np.isfinite(np.array(fields, dtype=np.float32)).all():
+        if max(abs(float(field)) for field in fields) > float(np.finfo(np.float32).max):
             raise ValueError(f"{label}, line {number}: a number is too large for 32 bits")
 
 

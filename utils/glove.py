@@ -1,0 +1,134 @@
+"""Fetch the beginning of Stanford's GloVe vectors: `make glove`, or `python -m utils.glove`.
+
+Stanford's archive (GloVe 6B, trained on Wikipedia and Gigaword; Public Domain Dedication and License) takes 862 MB. Its
+words are sorted by frequency, so the first 40,000 are enough for a course, and they take some 15 MB: a web server can
+send a part of a file (an HTTP range), and remotezip unpacks a member of an archive from such parts.
+"""
+
+import argparse
+import contextlib
+import os
+import re
+import secrets
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from tqdm import tqdm
+
+from .vectors import SHIPPED, read_text
+
+URL = "https://nlp.stanford.edu/data/glove.6B.zip"
+MEMBER = "glove.6B.100d.txt"
+DIMENSIONS = 100
+
+_TIMEOUT = (20, 60)  # seconds to connect, and between two pieces of the answer
+_LONGEST_LINE = 20_000  # bytes; a line of Stanford's file has about 900
+
+
+class FetchError(RuntimeError):
+    """The vectors could not be fetched. The message says why and what to do; no file is left behind."""
+
+
+def fetch(folder: str | os.PathLike | None = None, words: int = 40_000, url: str | None = None) -> Path:
+    """Fetch the vectors of the first `words` words into `folder` (the course's data/), and return the file's path.
+
+    `WordVectors.load` reads the file. It gets its name only when it is complete and verified: so many words, 100
+    numbers each. One that is there already is verified and not fetched again. Raises FetchError.
+    """
+    if words < 1:
+        raise ValueError(f"words counts the words to fetch and must be 1 or more, not {words}")
+    url = url or URL
+    folder = SHIPPED.parent if folder is None else Path(folder)
+    path = folder / MEMBER.replace(".txt", f".first{words}.txt")
+    if path.exists():
+        try:
+            _verify(path, words)
+            return path
+        except ValueError:
+            pass  # someone changed it: fetch it anew
+    unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        _write(unfinished, _first_lines(url, words))
+        _verify(unfinished, words)
+        os.replace(unfinished, path)
+    except ValueError as error:
+        raise FetchError(f"What {url} sent is damaged ({error}). Try again.") from error
+    except OSError as error:
+        raise FetchError(f"{path} cannot be written ({error}). Make room, or choose another folder.") from error
+    finally:
+        with contextlib.suppress(OSError):
+            unfinished.unlink()
+    return path
+
+
+def _write(path: Path, lines: Iterator[bytes]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "xb") as file:
+        for line in lines:
+            file.write(line)
+
+
+def _verify(path: Path, words: int) -> None:
+    """ValueError unless the file holds so many words with DIMENSIONS finite numbers each."""
+    _, matrix = read_text(path)
+    if matrix.shape != (words, DIMENSIONS):
+        raise ValueError(f"{path.name} holds {matrix.shape} numbers where ({words}, {DIMENSIONS}) belong")
+
+
+def _first_lines(url: str, number: int) -> Iterator[bytes]:
+    """The first lines of MEMBER in the archive at `url`, unpacked as they arrive; FetchError if they do not."""
+    try:
+        import remotezip
+        import urllib3
+    except ImportError as error:
+        raise FetchError(f"{error}: `make lab` installs it, or `pip install remotezip` does.") from error
+    headers = {"Accept-Encoding": "identity"}
+    try:
+        with (
+            remotezip.RemoteZip(url, headers=headers, timeout=_TIMEOUT) as archive,
+            archive.open(MEMBER) as member,
+            tqdm(total=number, desc=MEMBER, unit="word", unit_scale=True) as progress,
+        ):
+            for done in range(number):
+                line = member.readline(_LONGEST_LINE)
+                if not line.endswith(b"\n"):
+                    raise FetchError(_end_of_lines(url, line, done, number))
+                progress.update()
+                yield line
+    except remotezip.RangeNotSupported as error:
+        raise FetchError(
+            f"The server of {url} does not send parts of a file. Download the whole archive in a browser; "
+            f"WordVectors.load('{Path(url).name}::{MEMBER}') reads it as it is."
+        ) from error
+    except KeyError as error:
+        raise FetchError(f"The archive at {url} has no member {MEMBER}.") from error
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        raise FetchError(f"The archive at {url} is damaged ({error}). Try again.") from error
+    except (remotezip.RemoteZipError, urllib3.exceptions.HTTPError, OSError, EOFError) as error:
+        reason = re.sub(r"\s+", " ", str(error))[:300] or type(error).__name__
+        raise FetchError(f"{url} cannot be read, or the connection broke ({reason}). Try again.") from error
+
+
+def _end_of_lines(url: str, line: bytes, done: int, number: int) -> str:
+    if line:
+        return f"Line {done + 1} of {MEMBER} at {url} does not end: the archive is damaged. Try again."
+    return f"{MEMBER} at {url} holds {done:,} words, not the {number:,} asked for."
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m utils.glove", description="Fetch Stanford's GloVe vectors.")
+    parser.add_argument("--words", type=int, default=40_000, help="how many, the most frequent first (default: 40000)")
+    parser.add_argument("--folder", type=Path, help="where to put the file (default: the course's data/)")
+    arguments = parser.parse_args()
+    try:
+        path = fetch(arguments.folder, arguments.words)
+    except (FetchError, ValueError) as error:
+        sys.exit(str(error))
+    print(f'{path.name} is there: WordVectors.load("{os.path.relpath(path)}") reads it.')
+
+
+if __name__ == "__main__":
+    main()
