@@ -51,11 +51,10 @@ class Run:
 def run(function: Callable, arguments: dict[str, Any], want: Any = None) -> Run:
     """Call `function` on copies of `arguments`. Whatever it raises is kept, except KeyboardInterrupt."""
     copies = {name: value.clone() if isinstance(value, Tensor) else value for name, value in arguments.items()}
-    originals = list(copies.values())
     done = Run(arguments, want)
     with contextlib.redirect_stdout(io.StringIO()) as output:
         try:
-            done.result = function(*originals)
+            done.result = function(*copies.values())
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # SystemExit too: quit() in an exercise must not end the kernel
