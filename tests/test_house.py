@@ -1,0 +1,491 @@
+"""The house around the notebooks: the environment, the commands, the rules that keep the course small and portable."""
+
+import ast
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import nbval.plugin
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+import execute_notebooks
+import links
+import setup_environment
+
+ROOT = Path(__file__).parent.parent
+POSIX = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+
+
+def course_files():
+    """Every file of the course that git knows or would add."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    if not (ROOT / ".git").exists():
+        pytest.skip("this copy of the course is not a git repository")
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+
+
+# Requirements
+
+
+def pins(name):
+    """{package: version} in a requirements file; a line that pins nothing and is no reference fails."""
+    lines = [line.partition("#")[0].strip() for line in (ROOT / name).read_text().splitlines()]
+    found = [line.split("==") for line in lines if line and not line.startswith(("-c ", "-r "))]
+    return {normalised(package): version for package, version in found}
+
+
+def normalised(package):
+    return re.sub(r"[-_.]+", "-", package).lower()
+
+
+def test_conda_and_pip_get_the_same_packages():
+    listed = re.findall(r"^  - ([\w-]+)=([\w.]+)$", (ROOT / "environment.yml").read_text(), re.MULTILINE)
+    conda = {"torch" if name == "pytorch-cpu" else name: version for name, version in listed}
+    assert conda.pop("python") in {"3.11", "3.12", "3.13"}
+    assert conda == pins("requirements.txt")
+
+
+def test_conda_takes_everything_from_one_channel_and_binder_reads_that_file():
+    text = (ROOT / "environment.yml").read_text()
+    assert re.findall(r"^  - ([\w-]+)$", text, re.MULTILINE) == ["conda-forge", "nodefaults"]
+    assert not (ROOT / "binder").exists() and not (ROOT / ".binder").exists()
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-test.txt", "constraints.txt"])
+def test_versions_are_exact_and_bound_to_no_index(name):
+    assert all(re.fullmatch(r"[\d.]+", version) for version in pins(name).values()), "exact, without a local part"
+    assert "://" not in (ROOT / name).read_text() and "--" not in (ROOT / name).read_text()
+
+
+def test_a_package_is_pinned_once():
+    names = [*pins("requirements.txt"), *pins("requirements-test.txt"), *pins("constraints.txt")]
+    assert sorted(set(names)) == sorted(names)
+
+
+def test_what_is_installed_is_what_is_pinned():
+    """Where the tests run by hand, in an environment of one's own, this says why numbers may differ."""
+    from importlib import metadata
+
+    installed = {package: metadata.version(package).partition("+")[0] for package in pins("requirements.txt")}
+    assert installed == pins("requirements.txt")
+
+
+CALLED = {"sklearn": "scikit-learn"}  # import name → package
+COMES_WITH = {"IPython": "ipykernel", "scipy": "scikit-learn", "requests": "remotezip", "urllib3": "remotezip"}
+OURS = {"utils"} | {path.stem for folder in ("tools", "tests") for path in (ROOT / folder).glob("*.py")}
+
+
+def imports(source):
+    """The top-level packages that `source` imports, relative imports aside."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module.partition(".")[0]
+
+
+def test_whatever_is_imported_is_required():
+    learner, tester = set(pins("requirements.txt")), set(pins("requirements-test.txt"))
+    for path in sorted((ROOT / "utils").rglob("*.py")):
+        require(imports(path.read_text(encoding="utf-8")), learner, path)
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        for cell in execute_notebooks.read(path).cells:
+            if cell.cell_type == "code":
+                require(imports(cell.source), learner, path)
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        require(imports(path.read_text(encoding="utf-8")), learner | tester, path)
+
+
+def require(names, packages, path):
+    for name in set(names) - OURS - sys.stdlib_module_names:
+        assert CALLED.get(name, COMES_WITH.get(name, name)) in packages, f"{path.name} imports {name}"
+
+
+# Code
+
+
+def test_ruff_has_nothing_to_say():
+    command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format=concise", "."]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+ORDER = ["vectors", "glove", "attention", "plots", "views", "explore", "exercises", "installation"]
+
+
+def utils_imports(path):
+    """The modules of utils/ that a file of utils/ imports."""
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            full = [alias.name.split(".") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = [*package[: len(package) - node.level + 1]] if node.level else []
+            base += (node.module or "").split(".") if node.module else []
+            full = [base if len(base) > 1 else [*base, alias.name] for alias in node.names]
+        else:
+            continue
+        yield from (parts[1] for parts in full if parts[0] == "utils" and len(parts) > 1)
+
+
+def test_a_module_imports_only_modules_above_it():
+    modules = [path for path in sorted((ROOT / "utils").rglob("*.py")) if path != ROOT / "utils" / "__init__.py"]
+    assert {path.relative_to(ROOT / "utils").parts[0].removesuffix(".py") for path in modules} == set(ORDER)
+    for path in modules:
+        own = path.relative_to(ROOT / "utils").parts[0].removesuffix(".py")
+        for other in utils_imports(path):
+            assert own == other == "exercises" or ORDER.index(other) < ORDER.index(own), f"{path.name} imports {other}"
+
+
+def test_no_pyplot():
+    for path in (ROOT / "utils").rglob("*.py"):
+        assert "pyplot" not in path.read_text(encoding="utf-8"), path
+
+
+UNWANTED = [
+    r"py" + r"pi\.",
+    r"python" + r"hosted",
+    r"ana" + r"conda\.(?:org|com)",
+    r"(?<![\w.])/ro" + r"ot/",
+    r"(?<![\w.*])/wo" + r"rk/",
+    r"/ho" + r"me/[a-z]+/",
+    r"\.\./sha" + r"red",
+    r"/opt/wh" + r"eels",
+]
+
+
+def test_files_name_no_registry_and_no_machine():
+    pattern = re.compile("|".join(UNWANTED))
+    for path in course_files():
+        if path.suffix not in {".npz", ".png"}:
+            found = pattern.search(path.read_text(encoding="utf-8"))
+            assert not found, f"{path.relative_to(ROOT)}: {found.group()}"
+
+
+def test_licences_are_there():
+    assert "MIT License" in (ROOT / "LICENSE").read_text()
+    assert "licenses/by/4.0" in (ROOT / "LICENSE-text").read_text()
+
+
+# Commands
+
+
+@POSIX
+def test_make_alone_lists_the_targets():
+    listed = subprocess.run(["make", "-s"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    names = re.findall(r"^make (\w+)", listed, re.MULTILINE)
+    assert names == ["lab", "test", "notebooks", "glove", "vectors", "links", "clean"]
+    assert all(f"\n{name}:" in (ROOT / "Makefile").read_text() for name in names)
+
+
+@POSIX
+def test_a_missing_python_is_one_line():
+    command = ["make", "-s", "python", "PYTHON=python-that-is-not-there"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "setup: python-that-is-not-there was not found: install Python 3.11" in done.stderr.splitlines()[0]
+
+
+def test_continuous_integration_calls_the_one_test_command():
+    script, workflow = ROOT / ".ci" / "run", (ROOT / ".github" / "workflows" / "test.yml").read_text()
+    assert os.access(script, os.X_OK) and script.read_text().rstrip().endswith("make test")
+    assert "- run: .ci/run" in workflow and "upload" not in workflow
+
+
+def test_the_setup_can_be_read_by_an_old_python():
+    ast.parse((ROOT / "tools" / "setup_environment.py").read_text(), feature_version=(3, 6))
+
+
+PIP = """#!/bin/sh
+echo "$@" >> "{calls}"
+case "$*" in *{failing}*) echo "ERROR: {error}"; exit 1;; esac
+"""
+
+
+class Stage:
+    """A course folder whose .venv holds a stand-in for Python that notes what pip is asked for."""
+
+    def __init__(self, folder):
+        self.folder, self.python, self.calls = folder, folder / ".venv" / "bin" / "python", folder / "calls"
+        for name in ("requirements.txt", "constraints.txt"):
+            shutil.copy(ROOT / name, folder / name)
+        self.python.parent.mkdir(parents=True)
+        self.let_pip()
+
+    def let_pip(self, failing="nothing-fails", error=""):
+        self.python.write_text(PIP.format(calls=self.calls, failing=failing, error=error))
+        self.python.chmod(0o755)
+
+    def installs(self):
+        """What pip was asked to install since the last time."""
+        lines = self.calls.read_text().splitlines() if self.calls.exists() else []
+        self.calls.unlink(missing_ok=True)
+        return [line for line in lines if "pip install" in line]
+
+    def set_up(self):
+        return setup_environment.main([])
+
+
+@pytest.fixture
+def stage(tmp_path, monkeypatch):
+    if os.name == "nt":
+        pytest.skip("needs a POSIX shell")
+    monkeypatch.setattr(setup_environment, "COURSE", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "linux")
+    return Stage(tmp_path)
+
+
+def one_line(capsys):
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("setup: ")
+    return lines[0]
+
+
+def test_an_install_is_done_once_and_again_when_the_requirements_change(stage):
+    assert stage.set_up() == 0
+    torch, others = stage.installs()
+    assert "--no-deps" in torch and torch.endswith("https://download.pytorch.org/whl/cpu torch==2.13.0")
+    assert "-c " in others and "requirements.txt" in others and "index" not in others
+    assert stage.set_up() == 0 and not stage.installs()
+    with open(stage.folder / "constraints.txt", "a") as constraints:
+        constraints.write("six==1.17.0\n")
+    assert stage.set_up() == 0 and stage.installs()
+
+
+def test_only_linux_takes_pytorch_from_its_own_index(stage, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert stage.set_up() == 0 and len(stage.installs()) == 1
+
+
+def test_without_pytorchs_index_the_default_one_serves(stage):
+    stage.let_pip(failing="download.pytorch.org")
+    assert stage.set_up() == 0 and len(stage.installs()) == 2
+
+
+def test_a_failed_install_says_so_in_one_line_and_is_resumed(stage, capsys):
+    stage.let_pip(failing="requirements.txt", error="No matching distribution found for numpy")
+    assert stage.set_up() == 1
+    said = one_line(capsys)
+    assert "No matching distribution found for numpy" in said and "run the command again" in said
+    assert "No matching" in (stage.folder / ".venv" / "install.log").read_text()
+    stage.let_pip()
+    assert stage.set_up() == 0 and len(stage.installs()) == 4
+
+
+def test_a_disk_that_fills_up_is_named(stage, capsys):
+    stage.let_pip(failing="requirements.txt", error="[Errno 28] No space left on device")
+    assert stage.set_up() == 1
+    assert "The disk is full" in one_line(capsys)
+
+
+def test_too_little_space_is_found_out_before(stage, capsys, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: type("usage", (), {"free": 10**9}))
+    assert stage.set_up() == 1
+    said = one_line(capsys)
+    assert "GB of free space are needed" in said and "there are 1.0 GB" in said and not stage.installs()
+
+
+def test_an_old_python_is_told_what_is_needed(stage, capsys, monkeypatch):
+    monkeypatch.setattr(setup_environment, "works", lambda python, code: False)
+    assert stage.set_up() == 1
+    assert "Python 3.11 or newer is needed" in one_line(capsys)
+
+
+def test_an_old_python_finds_a_newer_one(tmp_path, monkeypatch):
+    newer = tmp_path / "python3.12"
+    newer.write_text("#!/bin/sh\nexit 0\n")
+    newer.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "too-old"))
+    assert setup_environment.find_python() == "python3.12"
+
+
+def test_a_python_without_venv_is_told_what_to_install(stage, capsys, monkeypatch):
+    monkeypatch.setattr(setup_environment, "works", lambda python, code: code == "pass")
+    assert stage.set_up() == 1
+    assert "has no venv module" in one_line(capsys)
+
+
+def test_an_interrupted_install_is_resumed(stage, capsys, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(setup_environment, "pip_install", interrupt)
+        assert stage.set_up() == 130
+    assert "interrupted" in one_line(capsys)
+    assert stage.set_up() == 0 and len(stage.installs()) == 2
+
+
+# No network
+
+
+def test_the_tests_have_no_network():
+    with pytest.raises(ConnectionRefusedError, match="no network"):
+        socket.create_connection(("192.0.2.1", 80), timeout=5)
+    with pytest.raises(ConnectionRefusedError, match="no network"):
+        socket.getaddrinfo("example.org", 80)
+    listener = socket.create_server(("127.0.0.1", 0))
+    socket.create_connection(listener.getsockname(), timeout=5).close()
+    listener.close()
+
+
+def test_the_kernels_have_no_network():
+    code = "import socket; socket.create_connection(('192.0.2.1', 80), timeout=5)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "ConnectionRefusedError" in done.stderr and "no network" in done.stderr
+
+
+# The tools for notebooks
+
+
+def tiny(*cells):
+    """A notebook of code cells, each a source or (source, tag)."""
+    parts = [cell if isinstance(cell, tuple) else (cell, None) for cell in cells]
+    made = [new_code_cell(source, metadata={"tags": [tag]} if tag else {}) for source, tag in parts]
+    return new_notebook(cells=[new_markdown_cell("# Tiny"), *made])
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    """notebook(*cells) → the path of a file with those cells."""
+
+    def write(*cells):
+        nbformat.write(tiny(*cells), path)
+        return path
+
+    path = tmp_path / "tiny.ipynb"
+    return write
+
+
+CLOCK = ("import time; print(time.perf_counter_ns())", "nbval-ignore-output")
+
+
+def test_a_second_execution_leaves_no_diff(notebook):
+    widget = "import ipywidgets\nipywidgets.IntSlider()"
+    path = notebook("x = 1", CLOCK, widget, "print(x)\nx")
+    assert execute_notebooks.main([str(path)]) == 0
+    first = path.read_text()
+    assert '"model_id": "' + "1".zfill(32) in first and '"execution_count": 4' in first
+    assert execute_notebooks.main([str(path)]) == 0
+    assert path.read_text() == first
+
+
+def test_kept_output_is_made_anew_when_a_cell_before_it_changes(notebook):
+    path = notebook("import math", "x = 1", CLOCK)
+    assert execute_notebooks.main([str(path)]) == 0
+    before = execute_notebooks.read(path)
+    before.cells[2].source = "x = 2"
+    assert execute_notebooks.stored_and_valid(before) == []
+    before.cells[2].source = "x = 1"
+    assert execute_notebooks.stored_and_valid(before) == [before.cells[3]]
+
+
+def test_a_cell_that_raises_leaves_the_file_alone(notebook, capsys):
+    path = notebook("1 + 1", "1 / 0")
+    before = path.read_bytes()
+    assert execute_notebooks.main([str(path)]) == 1
+    assert path.read_bytes() == before and len(list(path.parent.iterdir())) == 1
+    assert "tiny.ipynb: cell 2 raised ZeroDivisionError: division by zero" in capsys.readouterr().err
+
+
+def test_writing_is_all_or_nothing(notebook, monkeypatch):
+    path = notebook("1")
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        execute_notebooks.write(tiny("2"), path)
+    assert path.read_bytes() == before and len(list(path.parent.iterdir())) == 1
+
+
+def strict_nbval(path):
+    options = ["-p", "conftest", "-p", "no:cacheprovider", f"--rootdir={ROOT}", "-c", str(ROOT / "pyproject.toml")]
+    command = [sys.executable, "-m", "pytest", *options, str(path)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_unrun_cells_are_refused(notebook):
+    done = strict_nbval(notebook("print(1)"))
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR and "was never run" in done.stderr
+
+
+def test_a_changed_output_fails_and_a_coordinate_does_not(notebook):
+    drawing = "from IPython.display import SVG\nSVG('<svg><rect x=\"{}\"/><text>{}</text></svg>')"
+    path = notebook(drawing.format(1.5, "one"), "print(1)")
+    assert execute_notebooks.main([str(path)]) == 0
+    stored = path.read_text()
+    path.write_text(stored.replace("1.5", "1.7"))
+    assert "2 passed" in strict_nbval(path).stdout
+    changed = json.loads(stored)
+    changed["cells"][1]["outputs"][0]["data"]["image/svg+xml"] = ['<svg><rect x="1.5"/><text>two</text></svg>']
+    changed["cells"][2]["outputs"][0]["text"] = ["2\n"]
+    path.write_text(json.dumps(changed))
+    assert "2 failed" in strict_nbval(path).stdout
+
+
+def test_only_attributes_with_numbers_are_left_out_of_the_comparison():
+    patterns = nbval.plugin.get_sanitize_patterns((ROOT / "tests" / "nbval_sanitize.cfg").read_text())
+    assert len(patterns) == 1
+    pattern, replacement = patterns[0]
+    view = '<svg width="9.1"><text fill="black" x="1.25">sailed 0.41</text></svg>'
+    assert re.sub(pattern, replacement, view) == '<svg width=""><text fill="black" x="">sailed 0.41</text></svg>'
+    described = "weights: sailed attends most to ship 0.41; x = 1.0, y = 2"
+    assert re.sub(pattern, replacement, described) == described
+
+
+# The address
+
+
+@pytest.fixture
+def published(tmp_path):
+    """A copy of what holds the course's address."""
+    shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / links.SETUP_CELL, tmp_path / links.SETUP_CELL)
+    address = f"https://github.com/{links.repository()}"
+    (tmp_path / "README.md").write_text(f"See {address}. Or {address}/issues, not {address}-two.\n")
+    return tmp_path
+
+
+def test_the_address_is_written_everywhere_once(published):
+    names = {path.name for path in (published / "notebooks").glob("*.ipynb")}
+    assert set(links.update(published, "ada/attention")) == names | {"README.md", str(links.SETUP_CELL)}
+    assert links.update(published, "ada/attention") == [] == links.update(published)
+    assert links.repository(published) == "ada/attention"
+    readme = (published / "README.md").read_text()
+    assert readme.startswith("See https://github.com/ada/attention. Or https://github.com/ada/attention/issues, not ")
+    assert f"{links.repository()}-two" in readme
+    for path in (published / "notebooks").glob("*.ipynb"):
+        text = path.read_text(encoding="utf-8")
+        assert links.repository() not in text
+        assert all(link in text for link in links.launch_links(path.name, "ada/attention"))
+        cells = [cell for cell in execute_notebooks.read(path).cells if cell.cell_type == "code"]
+        assert cells[0].source == links.setup_cell(published)
+
+
+def test_writing_the_address_and_back_leaves_no_diff(published):
+    before = {path.name: path.read_bytes() for path in (published / "notebooks").iterdir()}
+    links.update(published, "ada/attention")
+    links.update(published, links.repository())
+    assert {path.name: path.read_bytes() for path in (published / "notebooks").iterdir()} == before
+
+
+NO_NAMES = ["ada", "ada/", "https://github.com/a/b", "a/b/c", "a b/c", "ada/x.git", '"/x', "ada/.."]
+
+
+@pytest.mark.parametrize("repo", NO_NAMES)
+def test_an_address_that_is_none_is_refused(published, repo):
+    with pytest.raises(SystemExit, match="owner/name"):
+        links.update(published, repo)
