@@ -17,7 +17,7 @@ def scaled_dot_product_attention(
 
     query (…, q, e), key (…, k, e), value (…, k, v); mask boolean, broadcasts to (…, q, k),
     True = may attend. Returns the output (…, q, v) and the weights (…, q, k); both are 0 for a
-    query that may attend to nothing. Raises ValueError, naming the shapes, where they do not fit.
+    query that may attend to nothing. Shapes that do not fit: ValueError that names them.
     """
     require_fitting_shapes(query, key, value, mask)
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (…, q, k)
@@ -33,8 +33,8 @@ def scaled_dot_product_attention(
 class SelfAttention(nn.Module):
     """One head of self-attention without biases (Vaswani et al. 2017, section 3.2).
 
-    Called with X (…, n, d_model) and perhaps a mask (…, n, n), it returns the output (…, n, d_head)
-    and the weights (…, n, n). d_head is d_model if not given. Sizes below 1, or an X of another
+    Called with X (…, n, d_model) and perhaps a mask (…, n, n), it returns output (…, n, d_head)
+    and weights (…, n, n). d_head is d_model if not given. Sizes below 1, or an X of another
     width: ValueError.
     """
 

@@ -180,7 +180,7 @@ def softmax_saturation(keys=5, seed=0):
         title = f"e = {d_head}, {'divided by √e' if divide else 'not divided'}"
         return views.weight_bars([f"key {k}" for k in range(keys)], scores.tolist(), weights.tolist(), title, facts)
 
-    power = slider("e = 2 to the power of", 6, 0, 10)
+    power = slider("e = 2 to the power of", 8, 0, 10)
     return explorer(draw, power=power, divide=widgets.Checkbox(value=False, description="divide by √e", indent=False))
 
 

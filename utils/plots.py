@@ -42,7 +42,7 @@ def new_figure(width, height, columns=1):
 
 def heat_map(values, rows, columns, title="", kind="attention weights", signed=False, decimals=2):
     """Numbers (r, c) as colours, with the words of the rows and columns on the axes and the number in each cell."""
-    values = as_numbers(values, 2)
+    values, rows, columns = as_numbers(values, 2), [str(row) for row in rows], [str(column) for column in columns]
     if values.shape != (len(rows), len(columns)):
         raise ValueError(f"values {values.shape} need {values.shape[0]} row and {values.shape[1]} column labels, "
                          f"got {len(rows)} and {len(columns)}")
