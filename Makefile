@@ -7,11 +7,12 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
 COMPARABLE := env -u MPLBACKEND OMP_NUM_THREADS=1 PYTHONHASHSEED=0
 
-.PHONY: help lab test notebooks glove vectors links clean setup setup-test python
+.PHONY: help lab test test-colab notebooks glove vectors links clean setup setup-test python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
 	@echo "make test                   all tests: utils/, notebooks, widgets in a browser where Chromium is installed"
+	@echo "make test-colab             the tests of the notebooks with Colab's IPython 7.34 and ipywidgets 7.7.1"
 	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
 	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for notebook 01"
 	@echo "make vectors                train the vectors that ship with the course anew (needs WordNet)"
@@ -23,6 +24,11 @@ lab: setup
 
 test: setup-test
 	@$(COMPARABLE) $(BIN)/python -m pytest $(PYTEST)
+
+# Colab's older packages are laid over those of .venv, in front of them on the path.
+test-colab: setup-test
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --upgrade --target .venv/colab -r tools/requirements-colab.txt
+	@PYTHONPATH=$(CURDIR)/.venv/colab $(COMPARABLE) $(BIN)/python -m pytest $(PYTEST) notebooks tests/test_notebooks.py tests/test_alone.py
 
 notebooks: setup-test
 	@$(COMPARABLE) $(BIN)/python tools/execute_notebooks.py

@@ -137,7 +137,7 @@ def test_every_picture_is_described(name):
             assert alt and alt == description, f"code cell {number}: the alternative text is {alt!r}"
         if WIDGET in data:
             assert data.get("image/svg+xml", "").lstrip().startswith("<svg"), f"code cell {number}: no static twin"
-            assert description and not re.match(r"\w+\(", description), f"code cell {number}: {description!r}"
+            assert description and not re.match(r"[A-Z]\w+\(\w+=", description), f"code cell {number}: {description!r}"
         assert "<Figure" not in description, f"code cell {number}: a figure without a description"
 
 
