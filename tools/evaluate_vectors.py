@@ -2,6 +2,8 @@
 
     python tools/evaluate_vectors.py                    # the vectors that ship with the course
     python tools/evaluate_vectors.py data/glove.6B.100d.txt
+
+The questions are made from the pairs of words in analogies.txt.
 """
 
 import argparse
@@ -33,17 +35,20 @@ def read_analogies() -> dict[str, list[tuple[str, str]]]:
     return kinds
 
 
-def analogy_accuracy(vectors: WordVectors, pairs: list[tuple[str, str]], among: int | None = 10_000) -> tuple[int, int]:
-    """(right answers, questions) over all ordered choices of two pairs whose four words are known and different.
+def questions(vectors: WordVectors, pairs: list[tuple[str, str]]) -> list[tuple[str, str, str, str]]:
+    """ "a is to b as c is to d", for all ordered choices of two pairs whose four words are known and different."""
+    chosen = [(*first, *second) for first, second in itertools.permutations(pairs, 2)]
+    return [words for words in chosen if len(set(words)) == 4 and all(word in vectors for word in words)]
 
-    An answer is right if it is the first of `vectors.analogy`; `among` is passed on to it.
-    """
-    right = asked = 0
-    for (a, b), (c, d) in itertools.permutations(pairs, 2):
-        if len({a, b, c, d}) == 4 and all(word in vectors for word in (a, b, c, d)):
-            asked += 1
-            right += vectors.analogy(a, b, c, k=1, among=among)[0][0] == d
-    return right, asked
+
+def analogy_shares(vectors: WordVectors, pairs: list[tuple[str, str]]) -> list[float]:
+    """The shares of `questions` that `vectors.analogy` answers right: among the first 10,000 words, among all."""
+    asked = questions(vectors, pairs)
+    shares = []
+    for among in (10_000, None):
+        right = sum(vectors.analogy(a, b, c, k=1, among=among)[0][0] == d for a, b, c, d in asked)
+        shares.append(right / len(asked) if asked else float("nan"))
+    return shares
 
 
 def cosine_table(vectors: WordVectors, words: tuple[str, ...] = FIVE_WORDS) -> np.ndarray:
@@ -56,15 +61,13 @@ def main() -> None:
     parser.add_argument("source", nargs="?", help="file to evaluate (default: the vectors that ship with the course)")
     vectors = WordVectors.load(parser.parse_args().source)
     print(vectors.name, end="\n\n")
-    print("Analogies, first answer right (among the first 10,000 words, among all words):")
-    accuracies = []
-    for kind, pairs in read_analogies().items():
-        scores = [analogy_accuracy(vectors, pairs, among) for among in (10_000, None)]
-        shares = [right / max(asked, 1) for right, asked in scores]
-        accuracies.append(shares)
-        print(f"  {kind:12} {shares[0]:6.1%} {shares[1]:6.1%}   of {scores[0][1]} questions")
-    mean = np.mean(accuracies, axis=0)
-    print(f"  {'mean':12} {mean[0]:6.1%} {mean[1]:6.1%}", end="\n\n")
+    print("Analogies whose first answer is right (among the first 10,000 words, among all words):")
+    kinds = read_analogies()
+    shares = [analogy_shares(vectors, pairs) for pairs in kinds.values()]
+    for (kind, pairs), (common, whole) in zip(kinds.items(), shares):
+        print(f"  {kind:12} {common:6.1%} {whole:6.1%}   of {len(questions(vectors, pairs))} questions")
+    common, whole = np.nanmean(shares, axis=0)
+    print(f"  {'mean':12} {common:6.1%} {whole:6.1%}", end="\n\n")
     print("Cosines:", *(f"{word:>10}" for word in FIVE_WORDS))
     for word, row in zip(FIVE_WORDS, cosine_table(vectors)):
         print(f"{word:>10}", *(f"{cosine:8.2f}" for cosine in row))

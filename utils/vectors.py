@@ -6,7 +6,6 @@ are used in the same way. Both list their words from the most useful to the rare
 
 import difflib
 import gzip
-import io
 import os
 import re
 import secrets
@@ -22,7 +21,7 @@ from sklearn.decomposition import PCA
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "course_vectors.npz"
 
-_BLOCK = 1 << 25  # bytes of text that are parsed at a time
+_BLOCK = 1 << 23  # bytes of text that are parsed at a time: few enough for the memory to be used again
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError)
 
@@ -161,7 +160,9 @@ class WordVectors:
         if self._lengths is None:
             self._lengths = np.maximum(np.linalg.norm(self.matrix, axis=1), np.finfo(np.float32).tiny)
         cosines = self.matrix[:among] @ direction.astype(np.float32) / self._lengths[:among]
-        best = np.argsort(-cosines, kind="stable")[: k + len(without)]
+        enough = min(k + len(without), len(cosines))
+        best = np.argpartition(-cosines, enough - 1)[:enough]
+        best = best[np.lexsort((best, -cosines[best]))]
         found = [(self.words[i], float(cosines[i])) for i in best if self.words[i] not in without]
         return found[:k]
 
@@ -209,7 +210,7 @@ def _read_npz(path: Path) -> tuple[list[str], np.ndarray, str]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             words = archive["words"].tobytes().decode("utf-8").split("\n")
-            matrix = archive["vectors"].astype(np.float32)
+            matrix = archive["vectors"].astype(np.float32, copy=False)
             stamp = archive["stamp"].tobytes().decode("utf-8")
     except FileNotFoundError:
         raise
@@ -247,26 +248,25 @@ def read_text(path: Path, member: str = "") -> tuple[list[str], np.ndarray]:
     """Words and (n, d) float32 matrix of a text file in Stanford's format; ValueError names the line that is wrong."""
     label = f"{path}::{member}" if member else str(path)
     words: list[str] = []
-    blocks: list[np.ndarray] = []
     with _open_text(path, member) as file:
         for block in _blocks_of_lines(file, label):
-            if not blocks:
+            if not words:
                 width = _line_width(block, label)
+                packed = path.suffix in (".gz", ".zip")
+                lines_expected = path.stat().st_size * (4 if packed else 1.1) * block.count(b"\n") / len(block)
+                matrix = np.empty((int(lines_expected) + 1, width), np.float32)  # memory counts when it is written to
             new_words, vectors = _parse(block, width, label, first_line=len(words) + 1)
+            start, end = len(words), len(words) + len(new_words)
+            if end > len(matrix):
+                matrix = np.concatenate([matrix[:start], np.empty((end, width), np.float32)])
+            matrix[start:end] = vectors
             words += new_words
-            blocks.append(vectors)
     if not words:
         raise ValueError(f"{label} is empty")
     if len(set(words)) < len(words):
         word, first, second = _first_duplicate(words)
         raise ValueError(f"{label}, line {second + 1}: the word {word!r} already stands in line {first + 1}")
-    matrix = np.empty((len(words), width), np.float32)
-    end = len(words)
-    while blocks:  # from the back, giving each block's memory back as soon as it is copied
-        vectors = blocks.pop()
-        matrix[end - len(vectors) : end] = vectors
-        end -= len(vectors)
-    return words, matrix
+    return words, matrix[: len(words)]
 
 
 @contextmanager
@@ -304,23 +304,16 @@ def _open_member(archive: zipfile.ZipFile, path: Path, member: str) -> BinaryIO:
 
 def _blocks_of_lines(file: BinaryIO, label: str) -> Iterator[bytes]:
     """The content of `file` in blocks of whole lines, each line ending in a newline."""
-    rest = b""
     while True:
         try:
-            data = file.read(_BLOCK)
+            block = file.read(_BLOCK) + file.readline()
         except _ARCHIVE_ERRORS as error:
             raise ValueError(f"{label} is damaged or cut short and cannot be unpacked ({error})") from error
-        data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
-        if not data:
-            break
-        lines, newline, tail = data.rpartition(b"\n")
-        if newline:
-            yield rest + lines + newline
-            rest = tail
-        else:
-            rest += data
-    if rest:
-        yield rest + b"\n"
+        if not block:
+            return
+        if b"\r" in block:
+            block = block.replace(b"\r\n", b"\n")
+        yield block if block.endswith(b"\n") else block + b"\n"
 
 
 def _line_width(block: bytes, label: str) -> int:
@@ -332,13 +325,13 @@ def _line_width(block: bytes, label: str) -> int:
 
 def _parse(block: bytes, width: int, label: str, first_line: int) -> tuple[list[str], np.ndarray]:
     """Words and (n, width) float32 matrix of a block of whole lines."""
-    import polars  # only here: most readers never load a text file
-
+    try:
+        import polars  # only here: most readers never load a text file
+    except ImportError as error:
+        raise ImportError(f"{error}: `make lab` installs it, or `pip install polars` does.") from error
     schema = {"word": polars.String} | {f"v{i}": polars.Float32 for i in range(width)}
     try:
-        table = polars.read_csv(
-            io.BytesIO(block), has_header=False, separator=" ", quote_char=None, schema=schema, glob=False
-        )
+        table = polars.read_csv(block, has_header=False, separator=" ", quote_char=None, schema=schema)
         words = table["word"].to_list()
         vectors = table[:, 1:].to_numpy(order="c")
         good = len(words) == block.count(b"\n") and all(words) and bool(np.isfinite(vectors).all())
