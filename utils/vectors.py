@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from sklearn.decomposition import PCA
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "course_vectors.npz"
 
@@ -173,6 +172,8 @@ def pca(points: np.ndarray, k: int = 2) -> tuple[np.ndarray, np.ndarray]:
     The points are centred first. An axis and its opposite serve equally well; here each points the way in which
     its entry of largest size is positive, so that the same points always give the same picture.
     """
+    from sklearn.decomposition import PCA  # only here: it takes a second, and most notebooks do without
+
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or not 1 <= k <= min(points.shape) or len(points) < 2:
         raise ValueError(f"cannot find {k} axes for points of shape {points.shape}: they must be (n, d) with k <= n, d")
