@@ -66,23 +66,29 @@ def test_a_fully_masked_row_is_zero_without_nan(dtype):
     assert (query.grad[:, 2] == 0).all() and (weights[:, ~mask] == 0).all()
 
 
-@pytest.mark.parametrize("shapes, said", [
-    (((5, 8), (7, 9), (7, 3)), ["(5, 8)", "(7, 9)", "8 ≠ 9"]),
-    (((5, 8), (7, 8), (6, 3)), ["7 keys", "6 values"]),
-    (((8,), (7, 8), (7, 3)), ["(8,)", "two axes"]),
-    (((2, 5, 8), (3, 7, 8), (3, 7, 3)), ["(2, 5, 8)", "broadcast"]),
-])
+@pytest.mark.parametrize(
+    "shapes, said",
+    [
+        (((5, 8), (7, 9), (7, 3)), ["(5, 8)", "(7, 9)", "8 ≠ 9"]),
+        (((5, 8), (7, 8), (6, 3)), ["7 keys", "6 values"]),
+        (((8,), (7, 8), (7, 3)), ["(8,)", "two axes"]),
+        (((2, 5, 8), (3, 7, 8), (3, 7, 3)), ["(2, 5, 8)", "broadcast"]),
+    ],
+)
 def test_shapes_that_do_not_fit_are_named(shapes, said):
     with pytest.raises(ValueError) as caught:
         scaled_dot_product_attention(*inputs(shapes))
     assert all(part in str(caught.value) for part in said), caught.value
 
 
-@pytest.mark.parametrize("mask, said", [
-    (torch.ones(5, 6, dtype=torch.bool), "(5, 6)"),
-    (torch.ones(4, 5, 7, dtype=torch.bool), "(4, 5, 7)"),
-    (torch.ones(5, 7), "boolean"),
-])
+@pytest.mark.parametrize(
+    "mask, said",
+    [
+        (torch.ones(5, 6, dtype=torch.bool), "(5, 6)"),
+        (torch.ones(4, 5, 7, dtype=torch.bool), "(4, 5, 7)"),
+        (torch.ones(5, 7), "boolean"),
+    ],
+)
 def test_masks_that_do_not_fit_are_named(mask, said):
     with pytest.raises(ValueError) as caught:
         scaled_dot_product_attention(*inputs(SHAPES[0]), mask)
@@ -104,16 +110,26 @@ def test_laws_for_all_inputs(q, k, e, seed):
 
 
 @settings(max_examples=50, deadline=None)
-@given(k=st.integers(2, 6), hidden=st.integers(0, 5), seed=st.integers(0, 10_000), size=st.floats(-1e6, 1e6))
-def test_a_masked_key_has_no_influence(k, hidden, seed, size):
-    hidden %= k
-    mask = torch.ones(k, dtype=torch.bool)
-    mask[hidden] = False
-    query, key, value = draw(3, 4, seed=seed), draw(k, 4, seed=seed + 1), draw(k, 2, seed=seed + 2)
-    before, _ = scaled_dot_product_attention(query, key, value, mask)
-    key[hidden], value[hidden] = size, -size
-    after, _ = scaled_dot_product_attention(query, key, value, mask)
-    torch.testing.assert_close(before, after, atol=0, rtol=0)
+@given(k=st.integers(2, 6), changed=st.integers(0, 5), seed=st.integers(0, 10_000), number=st.floats())
+def test_a_masked_key_has_no_influence_whatever_it_holds(k, changed, seed, number):
+    """A key and its value become any number, NaN and infinite ones included: no query moves that may not see it."""
+    changed %= k
+    mask = torch.rand(2, 4, k, generator=torch.Generator().manual_seed(seed)) < 0.6
+    query, key, value = draw(2, 4, 3, seed=seed), draw(2, k, 3, seed=seed + 1), draw(2, k, 5, seed=seed + 2)
+    before, weights_before = scaled_dot_product_attention(query, key, value, mask)
+    key[:, changed], value[:, changed] = number, -number
+    after, weights_after = scaled_dot_product_attention(query, key, value, mask)
+    blind = ~mask[..., changed]
+    torch.testing.assert_close(after[blind], before[blind], atol=0, rtol=0)
+    torch.testing.assert_close(weights_after[blind], weights_before[blind], atol=0, rtol=0)
+
+
+def test_a_value_that_is_not_a_number_reaches_those_who_see_it():
+    value = draw(4, 3)
+    value[3, 1] = math.nan
+    mask = torch.ones(4, 4, dtype=torch.bool).tril()
+    output, _ = scaled_dot_product_attention(draw(4, 2), draw(4, 2, seed=1), value, mask)
+    assert output[:3].isfinite().all() and output[3].isnan().tolist() == [False, True, False]
 
 
 def test_self_attention_equals_its_steps_with_a_batch_and_without():

@@ -20,14 +20,27 @@ def scaled_dot_product_attention(
     query that may attend to nothing. Shapes that do not fit: ValueError that names them.
     """
     require_fitting_shapes(query, key, value, mask)
+    weights = attention_weights(query, key, mask)  # (…, q, k)
+    return mix(weights, value, mask), weights
+
+
+def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
+    """softmax(Q Kᵀ / √e): each row sums to 1, or is 0 where a query may attend to nothing."""
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (…, q, k)
     if mask is None:
-        weights = torch.softmax(scores, dim=-1)  # (…, q, k), every row sums to 1
-    else:
-        attends = mask.any(dim=-1, keepdim=True)  # (…, q, 1), False: masked everywhere
-        scores = scores.masked_fill(~mask & attends, -math.inf)
-        weights = torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
-    return weights @ value, weights
+        return torch.softmax(scores, dim=-1)
+    attends = mask.any(dim=-1, keepdim=True)  # (…, q, 1), False: masked everywhere
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(~attends, 0.0)
+    return torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
+
+
+def mix(weights: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+    """weights @ value; a masked value has no influence even if it is NaN or infinite (0 · NaN is NaN)."""
+    finite = torch.isfinite(value)
+    if mask is None or finite.all():
+        return weights @ value
+    seen = mask.expand(weights.shape).to(value.dtype) @ (~finite).to(value.dtype)
+    return (weights @ value.masked_fill(~finite, 0.0)).masked_fill(seen > 0, math.nan)
 
 
 class SelfAttention(nn.Module):
@@ -59,9 +72,13 @@ def require_fitting_shapes(query: Tensor, key: Tensor, value: Tensor, mask: Tens
     if min(query.ndim, key.ndim, value.ndim) < 2:
         raise ValueError(f"{shapes}: each needs at least two axes, (…, q, e), (…, k, e), (…, k, v)")
     if query.shape[-1] != key.shape[-1]:
-        raise ValueError(f"{shapes}: query and key must have the same last axis e, but {query.shape[-1]} ≠ {key.shape[-1]}")
+        raise ValueError(
+            f"{shapes}: query and key must have the same last axis e, but {query.shape[-1]} ≠ {key.shape[-1]}"
+        )
     if key.shape[-2] != value.shape[-2]:
-        raise ValueError(f"{shapes}: each key needs one value, but there are {key.shape[-2]} keys, {value.shape[-2]} values")
+        raise ValueError(
+            f"{shapes}: each key needs one value, but there are {key.shape[-2]} keys, {value.shape[-2]} values"
+        )
     try:
         leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
     except RuntimeError:
@@ -69,7 +86,9 @@ def require_fitting_shapes(query: Tensor, key: Tensor, value: Tensor, mask: Tens
     if mask is None:
         return
     if mask.dtype != torch.bool:
-        raise ValueError(f"the mask has dtype {mask.dtype}; it must be boolean, True = may attend: mask.bool() converts")
+        raise ValueError(
+            f"the mask has dtype {mask.dtype}; it must be boolean, True = may attend: mask.bool() converts"
+        )
     scores_shape = (*leading, query.shape[-2], key.shape[-2])
     try:
         fits = torch.broadcast_shapes(mask.shape, scores_shape) == scores_shape

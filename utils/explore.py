@@ -1,4 +1,4 @@
-"""Widgets: sliders and menus around the views of views.py. A widget is controls, plus one view drawn again on each change.
+"""Widgets: sliders and menus around the views of views.py. A widget is controls and a view, drawn anew at each change.
 
 `explorer` does the wiring; below it stands one function a widget, in the order of the notebooks.
 """
@@ -38,8 +38,11 @@ class Explorer:
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         shown = {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id}
-        return {"application/vnd.jupyter.widget-view+json": shown, "image/svg+xml": self.first.svg,
-                "text/plain": self.first.description}
+        return {
+            "application/vnd.jupyter.widget-view+json": shown,
+            "image/svg+xml": self.first.svg,
+            "text/plain": self.first.description,
+        }
 
 
 def explorer(draw, **controls):
@@ -50,14 +53,27 @@ def explorer(draw, **controls):
 def slider(name, value, low, high, step=1):
     """A slider for whole numbers, or for fractions where `step` is one."""
     kind = widgets.IntSlider if isinstance(step, int) else widgets.FloatSlider
-    return kind(value=value, min=low, max=high, step=step, description=name, style={"description_width": "initial"},
-                continuous_update=True, layout=widgets.Layout(width="340px"))
+    return kind(
+        value=value,
+        min=low,
+        max=high,
+        step=step,
+        description=name,
+        style={"description_width": "initial"},
+        continuous_update=True,
+        layout=widgets.Layout(width="340px"),
+    )
 
 
 def menu(name, options, value=None):
     """A menu of words, or of (word, value) pairs."""
-    return widgets.Dropdown(options=options, description=name, style={"description_width": "initial"},
-                            layout=widgets.Layout(width="340px"), **({} if value is None else {"value": value}))
+    return widgets.Dropdown(
+        options=options,
+        description=name,
+        style={"description_width": "initial"},
+        layout=widgets.Layout(width="340px"),
+        **({} if value is None else {"value": value}),
+    )
 
 
 # 00 start here
@@ -66,13 +82,20 @@ def menu(name, options, value=None):
 def sentence_attention(words, weights, first):
     """Pick a word and see how much it attends to each word; weights (n, n), `first` the word shown at first."""
     numbered = [(word, number) for number, word in enumerate(words)]
-    return explorer(lambda chosen: views.word_links(words, weights, chosen), chosen=menu("word", numbered, words.index(first)))
+    return explorer(
+        lambda chosen: views.word_links(words, weights, chosen), chosen=menu("word", numbered, words.index(first))
+    )
 
 
 def attention_shapes():
     """The matrices of attention, drawn for any number of queries, keys and entries."""
-    return explorer(views.attention_shapes, n_queries=slider("queries q", 3, 1, 10), n_keys=slider("keys k", 5, 1, 10),
-                    d_head=slider("entries of query and key e", 8, 1, 12), d_value=slider("entries of a value v", 4, 1, 12))
+    return explorer(
+        views.attention_shapes,
+        n_queries=slider("queries q", 3, 1, 10),
+        n_keys=slider("keys k", 5, 1, 10),
+        d_head=slider("entries of query and key e", 8, 1, 12),
+        d_value=slider("entries of a value v", 4, 1, 12),
+    )
 
 
 SHAPE_QUIZ = {
@@ -128,13 +151,19 @@ def shape_quiz():
 
 def two_arrows():
     """Two arrows: turn one, stretch both, watch dot product and cosine."""
-    return explorer(views.two_arrows, angle=slider("angle in degrees", 40, 0, 360, 5), length_a=slider("length of a", 3.0, 0.5, 4.0, 0.1),
-                    length_b=slider("length of b", 2.0, 0.5, 3.0, 0.1))
+    return explorer(
+        views.two_arrows,
+        angle=slider("angle in degrees", 40, 0, 360, 5),
+        length_a=slider("length of a", 3.0, 0.5, 4.0, 0.1),
+        length_b=slider("length of b", 2.0, 0.5, 3.0, 0.1),
+    )
 
 
 def word_map(vectors, words):
     """Type words, see them on a map of two principal components."""
-    typed = widgets.Text(value=words, description="words", continuous_update=False, layout=widgets.Layout(width="700px"))
+    typed = widgets.Text(
+        value=words, description="words", continuous_update=False, layout=widgets.Layout(width="700px")
+    )
 
     def draw(words):
         asked = list(dict.fromkeys(words.lower().replace(",", " ").split()))
@@ -142,7 +171,9 @@ def word_map(vectors, words):
         unknown = [word for word in asked if word not in vectors]
         note = f"not among the vectors: {', '.join(unknown)}" if unknown else ""
         if len(known) < 3:
-            return views.verdict("A map needs three words or more", False, [note or "Type more words, separated by spaces."])
+            return views.verdict(
+                "A map needs three words or more", False, [note or "Type more words, separated by spaces."]
+            )
         points, kept = pca([vectors[word] for word in known], 2)
         return views.word_plane(points, known, sum(kept), note)
 
@@ -176,7 +207,10 @@ def softmax_saturation(keys=5, seed=0):
         scores = (key[:, :d_head] @ query[:d_head] / (math.sqrt(d_head) if divide else 1)).requires_grad_()
         weights = torch.softmax(scores, dim=-1)
         weights.max().backward()
-        facts = (f"largest gradient {scores.grad.abs().max():.2g}", f"standard deviation of the scores {scores.std():.2g}")
+        facts = (
+            f"largest gradient {scores.grad.abs().max():.2g}",
+            f"standard deviation of the scores {scores.std():.2g}",
+        )
         title = f"e = {d_head}, {'divided by √e' if divide else 'not divided'}"
         return views.weight_bars([f"key {k}" for k in range(keys)], scores.tolist(), weights.tolist(), title, facts)
 

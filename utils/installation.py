@@ -20,7 +20,10 @@ def check_installation():
         except metadata.PackageNotFoundError:
             installed = None
         lines.append(package_line(package, installed, pinned.get(package)))
-    lines += [vectors_line(), *([] if (HOME / "notebooks").is_dir() else ["○ the folder notebooks/ is not beside utils/"])]
+    lines += [
+        vectors_line(),
+        *([] if (HOME / "notebooks").is_dir() else ["○ the folder notebooks/ is not beside utils/"]),
+    ]
     print("\n".join(lines))
     if any(line.startswith("✘") for line in lines):
         print(f"\nSomething is missing. {REMEDY[0].upper()}{REMEDY[1:]}.")

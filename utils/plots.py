@@ -11,15 +11,35 @@ import numpy as np
 from matplotlib import rcParams
 from matplotlib.colors import LinearSegmentedColormap
 
-BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#D98200", "#00785A", "#C14600", "#5F6670"  # told apart by colour-blind eyes
+BLUE, ORANGE, GREEN, RED, GREY = (
+    "#0072B2",
+    "#D98200",
+    "#00785A",
+    "#C14600",
+    "#5F6670",
+)  # told apart by colour-blind eyes
 COLOURS = (BLUE, ORANGE, GREEN, RED, "#8A5A9E", GREY)
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#FFFFFF", "#8CC0E0", BLUE, "#003A66"])  # 0 … large
-SIGNED = LinearSegmentedColormap.from_list("signed", [RED, "#F3B08A", "#FFFFFF", "#8CC0E0", BLUE])  # negative, 0, positive
-rcParams.update({
-    "font.size": 13, "axes.titlesize": 14, "axes.labelsize": 13, "xtick.labelsize": 12, "ytick.labelsize": 12,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY, "axes.axisbelow": True,
-    "axes.titlelocation": "left", "grid.color": "#DDDDDD", "legend.frameon": False, "lines.linewidth": 2,
-})
+SIGNED = LinearSegmentedColormap.from_list(
+    "signed", [RED, "#F3B08A", "#FFFFFF", "#8CC0E0", BLUE]
+)  # negative, 0, positive
+rcParams.update(
+    {
+        "font.size": 13,
+        "axes.titlesize": 14,
+        "axes.labelsize": 13,
+        "xtick.labelsize": 12,
+        "ytick.labelsize": 12,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.edgecolor": GREY,
+        "axes.axisbelow": True,
+        "axes.titlelocation": "left",
+        "grid.color": "#DDDDDD",
+        "legend.frameon": False,
+        "lines.linewidth": 2,
+    }
+)
 
 
 class Figure(matplotlib.figure.Figure):
@@ -44,24 +64,46 @@ def heat_map(values, rows, columns, title="", kind="attention weights", signed=F
     """Numbers (r, c) as colours, with the words of the rows and columns on the axes and the number in each cell."""
     values, rows, columns = as_numbers(values, 2), [str(row) for row in rows], [str(column) for column in columns]
     if values.shape != (len(rows), len(columns)):
-        raise ValueError(f"values {values.shape} need {values.shape[0]} row and {values.shape[1]} column labels, "
-                         f"got {len(rows)} and {len(columns)}")
+        raise ValueError(
+            f"values {values.shape} need {values.shape[0]} row and {values.shape[1]} column labels, "
+            f"got {len(rows)} and {len(columns)}"
+        )
     figure, axes = new_figure(2.8 + 0.66 * len(columns), 1.8 + 0.46 * len(rows))
     slanted = max(map(len, columns)) > 4
     limit = np.abs(values).max() or 1.0
-    image = axes.imshow(values, cmap=SIGNED if signed else WEIGHTS, vmin=-limit if signed else min(0, values.min()),
-                        vmax=limit, aspect="auto")
-    axes.set_xticks(range(len(columns)), columns, rotation=40 * slanted, ha="right" if slanted else "center",
-                    rotation_mode="anchor" if slanted else None)
+    image = axes.imshow(
+        values,
+        cmap=SIGNED if signed else WEIGHTS,
+        vmin=-limit if signed else min(0, values.min()),
+        vmax=limit,
+        aspect="auto",
+    )
+    axes.set_xticks(
+        range(len(columns)),
+        columns,
+        rotation=40 * slanted,
+        ha="right" if slanted else "center",
+        rotation_mode="anchor" if slanted else None,
+    )
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
     axes.set_title(title)
     for (row, column), value in np.ndenumerate(values):
         dark = abs(value) > 0.55 * limit
-        axes.text(column, row, f"{round(value, decimals) + 0.0:.{decimals}f}", ha="center", va="center", color="white" if dark else "black", size=11)
+        axes.text(
+            column,
+            row,
+            f"{round(value, decimals) + 0.0:.{decimals}f}",
+            ha="center",
+            va="center",
+            color="white" if dark else "black",
+            size=11,
+        )
     figure.colorbar(image, ax=axes, label=kind)
     best = values.argmax(-1)
-    peaks = ", ".join(f"{word} → {columns[k]} {values[i, k]:.{decimals}f}" for i, (word, k) in enumerate(zip(rows, best)))
+    peaks = ", ".join(
+        f"{word} → {columns[k]} {values[i, k]:.{decimals}f}" for i, (word, k) in enumerate(zip(rows, best))
+    )
     sums = "; every row sums to 1" if np.allclose(values.sum(-1), 1, atol=1e-4) and values.min() >= 0 else ""
     figure.description = f"Heat map of {kind}, {len(rows)} x {len(columns)}. Largest in each row: {peaks}{sums}."
     return figure
@@ -145,8 +187,10 @@ def hull_of_values(values, outputs, names, title=""):
     write_labels(figure, axes, np.concatenate([values, outputs]), labels)
     inside = int((outputs @ hull.equations[:, :2].T + hull.equations[:, 2] <= 1e-6).all(-1).sum())
     corners = ", ".join(names[k] for k in sorted(hull.vertices))
-    figure.description = (f"Convex hull of {len(values)} values in the plane, corners {corners}; "
-                          f"{inside} of {len(outputs)} outputs lie inside it.")
+    figure.description = (
+        f"Convex hull of {len(values)} values in the plane, corners {corners}; "
+        f"{inside} of {len(outputs)} outputs lie inside it."
+    )
     return figure
 
 
@@ -155,8 +199,16 @@ def write_labels(figure, axes, points, labels, size=12):
     figure.draw_without_rendering()  # settles the layout, and with it where a point lies on the page
     on_page = axes.transData.transform(points)
     for point, label, shift in zip(points, labels, label_places(on_page, labels, size)):
-        axes.annotate(label, point, shift, textcoords="offset pixels", ha="center", va="center", size=size,
-                      bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0})
+        axes.annotate(
+            label,
+            point,
+            shift,
+            textcoords="offset pixels",
+            ha="center",
+            va="center",
+            size=size,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0},
+        )
 
 
 def label_places(points, labels, size):
@@ -167,9 +219,14 @@ def label_places(points, labels, size):
     for (x, y), label in zip(points, labels):
         half_width, half_height = 0.31 * size * len(label), 0.6 * size
         sides = [(side, up) for side in (1, -1, 0) for up in (0, 0.5, -0.5) if side or up]
-        around = [(side * (half_width + 9 * ring), up * (half_height + 7 * ring) * (1 if side else 2))
-                  for ring in (1, 2) for side, up in sides]
-        cover = [covered((x + dx, y + dy, half_width, half_height), boxes) + 0.05 * np.hypot(dx, dy) for dx, dy in around]
+        around = [
+            (side * (half_width + 9 * ring), up * (half_height + 7 * ring) * (1 if side else 2))
+            for ring in (1, 2)
+            for side, up in sides
+        ]
+        cover = [
+            covered((x + dx, y + dy, half_width, half_height), boxes) + 0.05 * np.hypot(dx, dy) for dx, dy in around
+        ]
         dx, dy = around[int(np.argmin(cover))]
         shifts.append((dx, dy))
         boxes.append((x + dx, y + dy, half_width, half_height))

@@ -1,6 +1,6 @@
 """Views: the pictures inside widgets, as SVG text. Data in, `View` out; drawn in about a millisecond.
 
-A view carries its description in words, as a `Figure` of plots.py does. explore.py puts controls around these functions.
+A view carries its description in words, as a `Figure` of plots.py does. explore.py puts controls around these.
 """
 
 import math
@@ -34,7 +34,9 @@ class Canvas:
 
     def add(self, tag, text=None, **attributes):
         """One SVG element; `stroke_width=2` becomes stroke-width="2", numbers are rounded to a tenth of a pixel."""
-        written = " ".join(f'{name.rstrip("_").replace("_", "-")}="{_short(value)}"' for name, value in attributes.items())
+        written = " ".join(
+            f'{name.rstrip("_").replace("_", "-")}="{_short(value)}"' for name, value in attributes.items()
+        )
         self.shapes.append(f"<{tag} {written}/>" if text is None else f"<{tag} {written}>{escape(str(text))}</{tag}>")
 
     def text(self, x, y, text, size=14, anchor="middle", fill=INK, **more):
@@ -54,7 +56,11 @@ class Canvas:
         dx, dy, head = (x2 - x1) / length, (y2 - y1) / length, min(12, length)
         neck_x, neck_y = x2 - head * dx, y2 - head * dy
         self.line(x1, y1, neck_x, neck_y, stroke, stroke_width)
-        corners = ((x2, y2), (neck_x - head * dy / 2, neck_y + head * dx / 2), (neck_x + head * dy / 2, neck_y - head * dx / 2))
+        corners = (
+            (x2, y2),
+            (neck_x - head * dy / 2, neck_y + head * dx / 2),
+            (neck_x + head * dy / 2, neck_y - head * dx / 2),
+        )
         self.add("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in corners), fill=stroke)
 
     def cell(self, x, y, width, height, value, limit, signed=False):
@@ -67,10 +73,13 @@ class Canvas:
 
     def view(self, description):
         """The finished picture. Its size is fixed, so that nothing below it moves when it is drawn again."""
-        return View(f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width}" height="{self.height}" '
-                    f'viewBox="0 0 {self.width} {self.height}" font-family="Helvetica, Arial, sans-serif" role="img" '
-                    f'aria-label="{escape(description)}" style="max-width: 100%; background: white">'
-                    f'<rect width="100%" height="100%" fill="white"/>{"".join(self.shapes)}</svg>', description)
+        return View(
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width}" height="{self.height}" '
+            f'viewBox="0 0 {self.width} {self.height}" font-family="Helvetica, Arial, sans-serif" role="img" '
+            f'aria-label="{escape(description)}" style="max-width: 100%; background: white">'
+            f'<rect width="100%" height="100%" fill="white"/>{"".join(self.shapes)}</svg>',
+            description,
+        )
 
 
 def _short(value):
@@ -83,16 +92,27 @@ def word_links(words, weights, chosen):
     canvas, share = Canvas(960, 260), row / row.max()
     widths = np.array([max(len(word), 3) + 2.2 for word in words])
     widths *= 940 / widths.sum()
-    middle, size = 10 + np.cumsum(widths) - widths / 2, min(17, 1.7 * (widths / [len(word) + 2.2 for word in words]).min())
+    middle, size = (
+        10 + np.cumsum(widths) - widths / 2,
+        min(17, 1.7 * (widths / [len(word) + 2.2 for word in words]).min()),
+    )
     start = middle[chosen]
     for number, x in enumerate(middle):
         if row[number] > 0.005 and number != chosen:
             rise = 160 - 1.3 * min(115, 24 + 0.38 * abs(x - start))
-            canvas.add("path", d=f"M{start:.1f} 160 C{start:.1f} {rise:.1f} {x:.1f} {rise:.1f} {x:.1f} 160", fill="none",
-                       stroke=BLUE, stroke_width=float(1 + 24 * row[number]), opacity=f"{0.3 + 0.6 * share[number]:.2f}")
+            canvas.add(
+                "path",
+                d=f"M{start:.1f} 160 C{start:.1f} {rise:.1f} {x:.1f} {rise:.1f} {x:.1f} 160",
+                fill="none",
+                stroke=BLUE,
+                stroke_width=float(1 + 24 * row[number]),
+                opacity=f"{0.3 + 0.6 * share[number]:.2f}",
+            )
     for number, (x, word) in enumerate(zip(middle, words)):
         asks = number == chosen
-        canvas.text(float(x), 182, word, float(size), fill=RED if asks else INK, font_weight="bold" if asks else "normal")
+        canvas.text(
+            float(x), 182, word, float(size), fill=RED if asks else INK, font_weight="bold" if asks else "normal"
+        )
         canvas.rect(float(x) - 17, 237 - 42 * float(share[number]), 34, 42 * float(share[number]), BLUE)
         canvas.text(float(x), 254, f"{row[number]:.0%}", 13)
     most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in np.argsort(-row, kind="stable")[:3])
@@ -118,15 +138,23 @@ def two_arrows(angle, length_a, length_b):
     canvas.text(x0 + scale * a[0] + 14, y0 + 5, "a", 17, fill=BLUE, font_weight="bold")
     tip = (scale * length_b + 16) * b / length_b
     canvas.text(float(x0 + tip[0]), float(y0 - tip[1] + 5), "b", 17, fill=ORANGE, font_weight="bold")
-    facts = [("angle", f"{angle:.0f}°", INK), ("|a|", f"{length_a:.1f}", BLUE), ("|b|", f"{length_b:.1f}", ORANGE),
-             ("cosine", f"{cosine:+.2f}", INK), ("a · b", f"{dot:+.2f}", GREEN if dot >= 0 else RED)]
+    facts = [
+        ("angle", f"{angle:.0f}°", INK),
+        ("|a|", f"{length_a:.1f}", BLUE),
+        ("|b|", f"{length_b:.1f}", ORANGE),
+        ("cosine", f"{cosine:+.2f}", INK),
+        ("a · b", f"{dot:+.2f}", GREEN if dot >= 0 else RED),
+    ]
     for number, (name, value, colour) in enumerate(facts):
         canvas.text(600, 62 + 44 * number, name, 17, "end")
         canvas.text(625, 62 + 44 * number, value, 21, "start", colour, font_weight="bold")
     canvas.text(625, 300, "|a| · |b| · cosine", 14, fill=GREY)
     canvas.text(625, 322, f"= {length_a:.1f} · {length_b:.1f} · ({cosine:+.2f})", 14, fill=GREY)
     canvas.text(625, 344, f"= {dot:+.2f}", 14, fill=GREY)
-    return canvas.view(f"Two arrows at {angle:.0f}°, lengths {length_a:.1f} and {length_b:.1f}: cosine {cosine:+.2f}, dot product {dot:+.2f}.")
+    return canvas.view(
+        f"Two arrows at {angle:.0f}°, lengths {length_a:.1f} and {length_b:.1f}: "
+        f"cosine {cosine:+.2f}, dot product {dot:+.2f}."
+    )
 
 
 def word_plane(points, words, kept, note=""):
@@ -169,11 +197,14 @@ def weight_bars(labels, scores, weights, title, facts=()):
 
 
 def attention_walk(words, scores, scaled, weights, values, outputs, chosen, step):
-    """One query's way through attention, column by column up to `step`: scores, scaled, weights, weighted values, output.
+    """One query's way through attention, column by column up to `step`.
 
-    scores, scaled, weights (n, n), values and outputs (n, v), chosen a row, step 1 to 5.
+    1 scores, 2 scaled scores, 3 weights (n, n), 4 weighted values, 5 outputs (n, v); `chosen` is the query's row.
     """
-    arrays = [np.asarray(array.detach() if hasattr(array, "detach") else array, float) for array in (scores, scaled, weights, values, outputs)]
+    arrays = [
+        np.asarray(array.detach() if hasattr(array, "detach") else array, float)
+        for array in (scores, scaled, weights, values, outputs)
+    ]
     rows, columns = [array[chosen] for array in arrays[:3]], min(4, arrays[3].shape[1])
     weighted, output = rows[2][:, None] * arrays[3][:, :columns], arrays[4][chosen, :columns]
     canvas, top, tall, wide = Canvas(960, 118 + 34 * len(words)), 62, 30, 56
@@ -193,7 +224,9 @@ def attention_walk(words, scores, scaled, weights, values, outputs, chosen, step
             canvas.cell(left[number], y, 84, tall, float(rows[number][key]), limits[number], signed=number < 2)
         if step > 3:
             for column in range(columns):
-                canvas.cell(left[3] + wide * column, y, wide, tall, float(weighted[key, column]), limits[3], signed=True)
+                canvas.cell(
+                    left[3] + wide * column, y, wide, tall, float(weighted[key, column]), limits[3], signed=True
+                )
     if step > 4:
         y, limit = top + 17 * (len(words) - 1), np.abs(output).max()
         for column in range(columns):
@@ -201,7 +234,9 @@ def attention_walk(words, scores, scaled, weights, values, outputs, chosen, step
     if step > 2:
         canvas.text(left[2] + 42, top + 34 * len(words) + 20, f"sum {rows[2].sum():.2f}", 13, fill=GREY)
     if step > 3 and arrays[3].shape[1] > columns:
-        canvas.text(left[3], top + 34 * len(words) + 20, f"first {columns} of {arrays[3].shape[1]} entries", 13, "start", GREY)
+        canvas.text(
+            left[3], top + 34 * len(words) + 20, f"first {columns} of {arrays[3].shape[1]} entries", 13, "start", GREY
+        )
     best = int(rows[2].argmax())
     numbers = ", ".join(f"{word} {value:.2f}" for word, value in zip(words, rows[min(step, 3) - 1]))
     said = f"Query {words[chosen]}, up to {shown[-1]}. {headings[min(step, 3) - 1][2:]}: {numbers}."
@@ -213,9 +248,17 @@ def attention_walk(words, scores, scaled, weights, values, outputs, chosen, step
 def attention_shapes(n_queries, n_keys, d_head, d_value):
     """The matrices of attention drawn to scale, each with its shape."""
     canvas, unit, base = Canvas(960, 300), 11, 170
-    parts = [("Q", n_queries, d_head, "q", "e", BLUE), ("·", 0, 0, "", "", INK), ("Kᵀ", d_head, n_keys, "e", "k", ORANGE),
-             ("→", 0, 0, "", "", INK), ("weights", n_queries, n_keys, "q", "k", GREEN), ("·", 0, 0, "", "", INK),
-             ("V", n_keys, d_value, "k", "v", ORANGE), ("=", 0, 0, "", "", INK), ("output", n_queries, d_value, "q", "v", RED)]
+    parts = [
+        ("Q", n_queries, d_head, "q", "e", BLUE),
+        ("·", 0, 0, "", "", INK),
+        ("Kᵀ", d_head, n_keys, "e", "k", ORANGE),
+        ("→", 0, 0, "", "", INK),
+        ("weights", n_queries, n_keys, "q", "k", GREEN),
+        ("·", 0, 0, "", "", INK),
+        ("V", n_keys, d_value, "k", "v", ORANGE),
+        ("=", 0, 0, "", "", INK),
+        ("output", n_queries, d_value, "q", "v", RED),
+    ]
     total = sum(max(columns * unit, 56) + 24 if columns else 34 for _, _, columns, *_ in parts)
     x = (960 - total) / 2
     for name, rows, columns, row_letter, column_letter, colour in parts:
@@ -227,13 +270,23 @@ def attention_shapes(n_queries, n_keys, d_head, d_value):
         y = base - 40 - rows * unit / 2
         for row in range(rows):
             for column in range(columns):
-                canvas.rect(middle - width / 2 + column * unit, y + row * unit, unit, unit, colour, stroke="white", opacity="0.75")
+                canvas.rect(
+                    middle - width / 2 + column * unit,
+                    y + row * unit,
+                    unit,
+                    unit,
+                    colour,
+                    stroke="white",
+                    opacity="0.75",
+                )
         canvas.text(middle, 252, name, 16, fill=colour, font_weight="bold")
         canvas.text(middle, 273, f"({row_letter}, {column_letter})", 14)
         canvas.text(middle, 292, f"({rows}, {columns})", 14, fill=GREY)
         x += max(width, 56) + 24
-    return canvas.view(f"Q ({n_queries}, {d_head}) times K transposed ({d_head}, {n_keys}) gives weights ({n_queries}, {n_keys}); "
-                       f"times V ({n_keys}, {d_value}) gives the output ({n_queries}, {d_value}).")
+    return canvas.view(
+        f"Q ({n_queries}, {d_head}) times K transposed ({d_head}, {n_keys}) gives weights ({n_queries}, {n_keys}); "
+        f"times V ({n_keys}, {d_value}) gives the output ({n_queries}, {d_value})."
+    )
 
 
 def verdict(question, right, lines):
