@@ -97,9 +97,13 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def serve(monkeypatch):
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@pytest.fixture
+def serve():
     servers = []
 
     def start(content):
