@@ -93,8 +93,8 @@ def attention_shapes():
         views.attention_shapes,
         n_queries=slider("queries q", 3, 1, 10),
         n_keys=slider("keys k", 5, 1, 10),
-        d_head=slider("entries of query and key e", 8, 1, 12),
-        d_value=slider("entries of a value v", 4, 1, 12),
+        d_head=slider("entries e", 8, 1, 12),
+        d_value=slider("entries v", 4, 1, 12),
     )
 
 
@@ -154,8 +154,8 @@ def two_arrows():
     return explorer(
         views.two_arrows,
         angle=slider("angle in degrees", 40, 0, 360, 5),
-        length_a=slider("length of a", 3.0, 0.5, 4.0, 0.1),
-        length_b=slider("length of b", 2.0, 0.5, 3.0, 0.1),
+        length_a=slider("length of a", 2.0, 0.5, 4.0, 0.1),
+        length_b=slider("length of b", 1.5, 0.5, 3.0, 0.1),
     )
 
 
@@ -198,20 +198,22 @@ def softmax_temperature(labels, scores):
 
 def softmax_saturation(keys=5, seed=0):
     """One random query and some keys, cut to any size e: the weights with and without the division by √e, and what
-    is left of the gradient."""
+    is left of the gradient, here and on average over 500 draws."""
     generator = torch.Generator().manual_seed(seed)
     query, key = torch.randn(1024, generator=generator), torch.randn(keys, 1024, generator=generator)
+    many = torch.randn(500, keys, 1024, generator=generator) * torch.randn(500, 1, 1024, generator=generator)
 
     def draw(power, divide):
-        d_head = 2**power
-        scores = (key[:, :d_head] @ query[:d_head] / (math.sqrt(d_head) if divide else 1)).requires_grad_()
+        scale = math.sqrt(2**power) if divide else 1
+        scores = key[:, : 2**power] @ query[: 2**power] / scale
         weights = torch.softmax(scores, dim=-1)
-        weights.max().backward()
+        best = torch.softmax(many[..., : 2**power].sum(-1) / scale, dim=-1).max(-1).values
         facts = (
-            f"largest gradient {scores.grad.abs().max():.2g}",
+            f"largest gradient {weights.max() * (1 - weights.max()):.2g}",
             f"standard deviation of the scores {scores.std():.2g}",
+            f"mean of the largest gradient over 500 draws {(best * (1 - best)).mean():.2g}",
         )
-        title = f"e = {d_head}, {'divided by √e' if divide else 'not divided'}"
+        title = f"e = {2**power}, {'divided by √e' if divide else 'not divided'}"
         return views.weight_bars([f"key {k}" for k in range(keys)], scores.tolist(), weights.tolist(), title, facts)
 
     power = slider("e = 2 to the power of", 8, 0, 10)
@@ -221,10 +223,10 @@ def softmax_saturation(keys=5, seed=0):
 def attention_walk(words, Q, K, V, first):
     """Walk one word through attention: pick the query, then go from scores to output step by step."""
     scores = Q @ K.transpose(-2, -1)
-    output, weights = scaled_dot_product_attention(Q, K, V)
+    _, weights = scaled_dot_product_attention(Q, K, V)
 
     def draw(chosen, step):
-        return views.attention_walk(words, scores, scores / math.sqrt(Q.shape[-1]), weights, V, output, chosen, step)
+        return views.attention_walk(words, scores, scores / math.sqrt(Q.shape[-1]), weights, V, chosen, step)
 
     numbered = [(word, number) for number, word in enumerate(words)]
-    return explorer(draw, chosen=menu("query", numbered, words.index(first)), step=slider("step", 3, 1, 5))
+    return explorer(draw, chosen=menu("query", numbered, words.index(first)), step=slider("step", 5, 1, 5))

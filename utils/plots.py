@@ -60,8 +60,13 @@ def new_figure(width, height, columns=1):
     return figure, figure.subplots(1, columns)
 
 
-def heat_map(values, rows, columns, title="", kind="attention weights", signed=False, decimals=2):
-    """Numbers (r, c) as colours, with the words of the rows and columns on the axes and the number in each cell."""
+def heat_map(
+    values, rows, columns, title="", kind="attention weights", signed=False, decimals=2, axis="", colour_bar=True
+):
+    """Numbers (r, c) as colours, with the words of the rows and columns on the axes and the number in each cell.
+
+    `kind` says what the numbers are, `axis` what the columns are. `signed`: colours for both signs.
+    """
     values, rows, columns = as_numbers(values, 2), [str(row) for row in rows], [str(column) for column in columns]
     if values.shape != (len(rows), len(columns)):
         raise ValueError(
@@ -87,7 +92,7 @@ def heat_map(values, rows, columns, title="", kind="attention weights", signed=F
     )
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
-    axes.set_title(title)
+    axes.set(title=title, xlabel=axis)
     for (row, column), value in np.ndenumerate(values):
         dark = abs(value) > 0.55 * limit
         axes.text(
@@ -99,35 +104,22 @@ def heat_map(values, rows, columns, title="", kind="attention weights", signed=F
             color="white" if dark else "black",
             size=11,
         )
-    figure.colorbar(image, ax=axes, label=kind)
-    best = values.argmax(-1)
-    peaks = ", ".join(
-        f"{word} → {columns[k]} {values[i, k]:.{decimals}f}" for i, (word, k) in enumerate(zip(rows, best))
-    )
-    sums = "; every row sums to 1" if np.allclose(values.sum(-1), 1, atol=1e-4) and values.min() >= 0 else ""
-    figure.description = f"Heat map of {kind}, {len(rows)} x {len(columns)}. Largest in each row: {peaks}{sums}."
+    if colour_bar:
+        figure.colorbar(image, ax=axes, label=kind)
+    figure.description = describe_heat_map(values, rows, columns, kind, decimals)
     return figure
 
 
-def bars(series, labels, title="", axis="weight", decimals=2):
-    """One group of bars a label; `series` maps the name of a series to its numbers (k,)."""
-    figure, axes = new_figure(max(6.5, 1.2 + 0.5 * len(labels) * len(series)), 3.4)
-    width, said = 0.8 / len(series), []
-    for number, (name, values) in enumerate(series.items()):
-        values = as_numbers(values, 1)
-        places = np.arange(len(labels)) + (number - (len(series) - 1) / 2) * width
-        drawn = axes.bar(places, values, width * 0.94, label=name, color=COLOURS[number])
-        axes.bar_label(drawn, [f"{value:.{decimals}f}" for value in values], padding=2, size=10 if width > 0.3 else 9)
-        said.append(f"{name}: " + ", ".join(f"{label} {value:.{decimals}f}" for label, value in zip(labels, values)))
-    axes.set_xticks(range(len(labels)), labels)
-    axes.set_ylabel(axis)
-    axes.set_title(title)
-    axes.margins(y=0.15)
-    axes.axhline(0, color=GREY, linewidth=1)
-    if len(series) > 1:
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(series))
-    figure.description = f"Bars of {axis}. " + ". ".join(said) + "."
-    return figure
+def describe_heat_map(values, rows, columns, kind, decimals):
+    """The largest number of each row in words; where that is the diagonal everywhere, the largest beside it."""
+    said = [f"Heat map of {kind}, {len(rows)} x {len(columns)}."]
+    if values.min() >= 0 and np.allclose(values.sum(-1), 1, atol=1e-4):
+        said.append("Every row sums to 1.")
+    where = "Largest in each row"
+    if rows == columns and (values.argmax(-1) == np.arange(len(rows))).all():
+        values, where = np.where(np.eye(len(rows)) > 0, -np.inf, values), "Largest is the diagonal; beside it"
+    peaks = [f"{row} → {columns[k]} {line[k]:.{decimals}f}" for row, line, k in zip(rows, values, values.argmax(-1))]
+    return " ".join([*said, f"{where}: {', '.join(peaks)}."])
 
 
 def lines(x, series, title="", x_label="", y_label="", log=False):
@@ -166,7 +158,7 @@ def word_map(points, words, title="", axes_labels=("first component", "second co
     axes.set_aspect("equal", adjustable="datalim")
     write_labels(figure, axes, points, words)
     placed = ", ".join(f"{word} ({x:.2f}, {y:.2f})" for word, (x, y) in zip(words, points))
-    figure.description = f"Map of {len(words)} words. {placed}."
+    figure.description = f"Map of {len(words)} words. {nearest_pairs(points, words)} Coordinates: {placed}."
     return figure
 
 
@@ -184,7 +176,8 @@ def hull_of_values(values, outputs, names, title=""):
     axes.margins(0.15)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     labels = [f"v {name}" for name in names] + [f"z {name}" for name in names]
-    write_labels(figure, axes, np.concatenate([values, outputs]), labels)
+    colours = [BLUE] * len(values) + [RED] * len(outputs)
+    write_labels(figure, axes, np.concatenate([values, outputs]), labels, colours)
     inside = int((outputs @ hull.equations[:, :2].T + hull.equations[:, 2] <= 1e-6).all(-1).sum())
     corners = ", ".join(names[k] for k in sorted(hull.vertices))
     figure.description = (
@@ -194,20 +187,34 @@ def hull_of_values(values, outputs, names, title=""):
     return figure
 
 
-def write_labels(figure, axes, points, labels, size=12):
-    """Write a label next to each point (n, 2) of the axes, where it covers neither a point nor another label."""
+def nearest_pairs(points, words):
+    """Which words lie next to each other on a map (n, 2), in words."""
+    distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    np.fill_diagonal(distances, np.inf)
+    closest = [f"{word} to {words[k]}" for word, k in zip(words, distances.argmin(-1))]
+    return f"Nearest: {', '.join(closest)}."
+
+
+def write_labels(figure, axes, points, labels, colours=None, size=12):
+    """Write a label next to each point (n, 2) of the axes, where it covers neither a point nor another label.
+
+    A label that found no place next to its point is tied to it by a line.
+    """
     figure.draw_without_rendering()  # settles the layout, and with it where a point lies on the page
-    on_page = axes.transData.transform(points)
-    for point, label, shift in zip(points, labels, label_places(on_page, labels, size)):
+    places = label_places(axes.transData.transform(points), labels, size)
+    for point, label, (dx, dy), colour in zip(points, labels, places, colours or ["black"] * len(labels)):
+        away = abs(dx) > 0.31 * size * len(label) + 12 or abs(dy) > 0.6 * size + 12
         axes.annotate(
             label,
             point,
-            shift,
+            (dx, dy),
             textcoords="offset pixels",
             ha="center",
             va="center",
             size=size,
+            color=colour,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0},
+            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.8, "shrinkB": 4} if away else None,
         )
 
 

@@ -10,7 +10,7 @@ from html import escape
 import numpy as np
 from matplotlib.colors import to_hex
 
-from utils.plots import BLUE, GREEN, GREY, ORANGE, RED, SIGNED, WEIGHTS, label_places
+from utils.plots import BLUE, GREEN, GREY, ORANGE, RED, SIGNED, WEIGHTS, as_numbers, label_places
 
 INK, PALE = "#1F2328", "#D0D5DB"
 
@@ -180,7 +180,7 @@ def word_plane(points, words, kept, note=""):
 
 def weight_bars(labels, scores, weights, title, facts=()):
     """For each key its score and its weight as a bar; `facts` are lines of text below."""
-    canvas = Canvas(760, 300)
+    canvas = Canvas(760, 276 + 24 * math.ceil(len(facts) / 2))
     canvas.text(20, 26, title, 16, "start", font_weight="bold")
     step = 720 / len(labels)
     canvas.line(20, 210, 740, 210, GREY)
@@ -191,101 +191,82 @@ def weight_bars(labels, scores, weights, title, facts=()):
         canvas.text(x, 229, label, 14)
         canvas.text(x, 248, f"score {score:+.2f}", 12.5, fill=GREY)
     for number, fact in enumerate(facts):
-        canvas.text(20 + 365 * number, 284, fact, 15, "start")
+        canvas.text(20 + 365 * (number % 2), 284 + 24 * (number // 2), fact, 15, "start")
     said = ", ".join(f"{label} {weight:.3f}" for label, weight in zip(labels, weights))
     return canvas.view(f"{title}. Weights: {said}. " + " ".join(f"{fact}." for fact in facts))
 
 
-def attention_walk(words, scores, scaled, weights, values, outputs, chosen, step):
-    """One query's way through attention, column by column up to `step`.
+STEPS = ("1 score q·k", "2 scaled /√e", "3 weight", "4 weight × value", "5 output = their sum")
 
-    1 scores, 2 scaled scores, 3 weights (n, n), 4 weighted values, 5 outputs (n, v); `chosen` is the query's row.
+
+def attention_walk(words, scores, scaled, weights, values, chosen, step):
+    """One query's way through attention, column by column up to `step`, one of the five STEPS.
+
+    scores, scaled, weights (n, n); values (n, v), of which the first four entries are shown; chosen: the query's row.
     """
-    arrays = [
-        np.asarray(array.detach() if hasattr(array, "detach") else array, float)
-        for array in (scores, scaled, weights, values, outputs)
+    scores, scaled, weights, values = (as_numbers(array, 2) for array in (scores, scaled, weights, values))
+    entries, size = min(4, values.shape[1]), values.shape[1]
+    weighted = weights[chosen][:, None] * values[:, :entries]
+    output = weighted.sum(0)
+    # each column of the table: where it starts, how wide a cell is, its numbers (n, cells), the largest, both signs?
+    largest = max(np.abs(weighted).max(), np.abs(output).max())
+    columns = [
+        (124, 84, scores[chosen][:, None], np.abs(scores).max(), True),
+        (226, 84, scaled[chosen][:, None], np.abs(scaled).max(), True),
+        (328, 84, weights[chosen][:, None], 1.0, False),
+        (430, 56, weighted, largest, True),
+        (468 + 56 * entries, 56, output[None], largest, True),
     ]
-    rows, columns = [array[chosen] for array in arrays[:3]], min(4, arrays[3].shape[1])
-    weighted, output = rows[2][:, None] * arrays[3][:, :columns], arrays[4][chosen, :columns]
-    canvas, top, tall, wide = Canvas(960, 118 + 34 * len(words)), 62, 30, 56
-    headings = ["1 score q·k", "2 scaled /√e", "3 weight", "4 weight × value", "5 output = their sum"]
-    left = [124, 226, 328, 430, 430 + wide * columns + 38]
-    shown = headings[:step]
-    for number, heading in enumerate(headings):
-        colour = INK if number < step else "#A9B0B8"
-        middle = left[number] + (wide * columns if number > 2 else 84) / 2
-        canvas.text(middle, 44, heading, 14, fill=colour, font_weight="bold" if number == step - 1 else "normal")
+    canvas, top = Canvas(960, 118 + 34 * len(words)), 62
     canvas.text(20, 20, f"query: {words[chosen]}", 16, "start", RED, font_weight="bold")
-    limits = [np.abs(array).max() for array in arrays[:2]] + [1.0, np.abs(weighted).max()]
     for key, word in enumerate(words):
-        y = top + 34 * key
-        canvas.text(116, y + 20, word, 14.5, "end", RED if key == chosen else INK)
-        for number in range(min(step, 3)):
-            canvas.cell(left[number], y, 84, tall, float(rows[number][key]), limits[number], signed=number < 2)
-        if step > 3:
-            for column in range(columns):
-                canvas.cell(
-                    left[3] + wide * column, y, wide, tall, float(weighted[key, column]), limits[3], signed=True
-                )
+        canvas.text(116, top + 34 * key + 20, word, 14.5, "end", RED if key == chosen else INK)
+    for number, (left, width, numbers, limit, signed) in enumerate(columns, 1):
+        bold = "bold" if number == step else "normal"
+        middle = left + width * numbers.shape[1] / 2
+        canvas.text(middle, 44, STEPS[number - 1], 14, fill=INK if number <= step else "#A9B0B8", font_weight=bold)
+        start = top if len(numbers) == len(words) else top + 17 * (len(words) - 1)
+        for (row, cell), value in np.ndenumerate(numbers) if number <= step else ():
+            canvas.cell(left + width * cell, start + 34 * row, width, 30, value, limit, signed)
+    foot = top + 34 * len(words) + 20
+    if step > 2:
+        canvas.text(370, foot, f"sum {weights[chosen].sum():.2f}", 13, fill=GREY)
+    if step > 3 and size > entries:
+        canvas.text(430, foot, f"the first {entries} of {size} entries", 13, "start", GREY)
+    last = columns[min(step, 3) - 1][2][:, 0]
+    said = f"Query {words[chosen]}, after step {STEPS[step - 1]}. {STEPS[min(step, 3) - 1][2:]} by key: "
+    said += ", ".join(f"{word} {value:.2f}" for word, value in zip(words, last)) + "."
     if step > 4:
-        y, limit = top + 17 * (len(words) - 1), np.abs(output).max()
-        for column in range(columns):
-            canvas.cell(left[4] + wide * column, y, wide, tall, float(output[column]), limit, signed=True)
-    if step > 2:
-        canvas.text(left[2] + 42, top + 34 * len(words) + 20, f"sum {rows[2].sum():.2f}", 13, fill=GREY)
-    if step > 3 and arrays[3].shape[1] > columns:
-        canvas.text(
-            left[3], top + 34 * len(words) + 20, f"first {columns} of {arrays[3].shape[1]} entries", 13, "start", GREY
-        )
-    best = int(rows[2].argmax())
-    numbers = ", ".join(f"{word} {value:.2f}" for word, value in zip(words, rows[min(step, 3) - 1]))
-    said = f"Query {words[chosen]}, up to {shown[-1]}. {headings[min(step, 3) - 1][2:]}: {numbers}."
-    if step > 2:
-        said += f" Largest weight: {words[best]}."
-    return canvas.view(said + (f" Output: {', '.join(f'{entry:.2f}' for entry in output)}." if step > 4 else ""))
+        said += f" Output begins {', '.join(f'{entry:.2f}' for entry in output)}."
+    return canvas.view(said)
 
 
 def attention_shapes(n_queries, n_keys, d_head, d_value):
     """The matrices of attention drawn to scale, each with its shape."""
-    canvas, unit, base = Canvas(960, 300), 11, 170
-    parts = [
-        ("Q", n_queries, d_head, "q", "e", BLUE),
-        ("·", 0, 0, "", "", INK),
-        ("Kᵀ", d_head, n_keys, "e", "k", ORANGE),
-        ("→", 0, 0, "", "", INK),
-        ("weights", n_queries, n_keys, "q", "k", GREEN),
-        ("·", 0, 0, "", "", INK),
-        ("V", n_keys, d_value, "k", "v", ORANGE),
-        ("=", 0, 0, "", "", INK),
-        ("output", n_queries, d_value, "q", "v", RED),
+    canvas, unit = Canvas(960, 262), 11
+    matrices = [
+        ("Q", n_queries, d_head, "(q, e)", BLUE, "·"),
+        ("Kᵀ", d_head, n_keys, "(e, k)", ORANGE, "÷ √e, softmax →"),
+        ("weights", n_queries, n_keys, "(q, k)", GREEN, "·"),
+        ("V", n_keys, d_value, "(k, v)", ORANGE, "="),
+        ("output", n_queries, d_value, "(q, v)", RED, ""),
     ]
-    total = sum(max(columns * unit, 56) + 24 if columns else 34 for _, _, columns, *_ in parts)
-    x = (960 - total) / 2
-    for name, rows, columns, row_letter, column_letter, colour in parts:
-        if not columns:
-            canvas.text(x + 12, base - 35, name, 24)
-            x += 34
-            continue
-        width, middle = columns * unit, x + max(columns * unit, 56) / 2
-        y = base - 40 - rows * unit / 2
-        for row in range(rows):
-            for column in range(columns):
-                canvas.rect(
-                    middle - width / 2 + column * unit,
-                    y + row * unit,
-                    unit,
-                    unit,
-                    colour,
-                    stroke="white",
-                    opacity="0.75",
-                )
-        canvas.text(middle, 252, name, 16, fill=colour, font_weight="bold")
-        canvas.text(middle, 273, f"({row_letter}, {column_letter})", 14)
-        canvas.text(middle, 292, f"({rows}, {columns})", 14, fill=GREY)
-        x += max(width, 56) + 24
+    taken = sum(max(columns * unit, 60) + 8 * len(then) + 24 for _, _, columns, _, _, then in matrices)
+    x = (960 - taken) / 2
+    for name, rows, columns, letters, colour, then in matrices:
+        slot = max(columns * unit, 60)
+        left, top = x + (slot - columns * unit) / 2, 88 - rows * unit / 2
+        for row, column in np.ndindex(rows, columns):
+            canvas.rect(left + column * unit, top + row * unit, unit, unit, colour, stroke="white", opacity="0.75")
+        for line, (text, size, fill) in enumerate(
+            [(name, 16, colour), (letters, 14, INK), (f"({rows}, {columns})", 14, GREY)]
+        ):
+            canvas.text(x + slot / 2, 200 + 23 * line, text, size, fill=fill, font_weight="normal" if line else "bold")
+        canvas.text(x + slot + 4 * len(then) + 12, 94, then, 15 if len(then) > 1 else 24)
+        x += slot + 8 * len(then) + 24
     return canvas.view(
-        f"Q ({n_queries}, {d_head}) times K transposed ({d_head}, {n_keys}) gives weights ({n_queries}, {n_keys}); "
-        f"times V ({n_keys}, {d_value}) gives the output ({n_queries}, {d_value})."
+        f"Q ({n_queries}, {d_head}) times K transposed ({d_head}, {n_keys}), scaled and through softmax, gives weights "
+        f"({n_queries}, {n_keys}); times V ({n_keys}, {d_value}) gives the output ({n_queries}, {d_value})."
     )
 
 
