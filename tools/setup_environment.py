@@ -17,7 +17,7 @@ import sys
 COURSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OLDEST = (3, 11)
 NEWER = ["python3.13", "python3.12", "python3.11", "python3.14", "python3", "python"]  # tried in this order
-BYTES_NEEDED = 2500 * 10**6  # .venv takes 1.7 GB; the rest is for downloads
+BYTES_NEEDED = 2500 * 10**6  # .venv takes 1.7 GB, 1.9 GB with the tools for tests; the rest is for downloads
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
