@@ -5,8 +5,8 @@
     python -m pip install -r tools/requirements-vectors.txt
     python tools/train_vectors.py
 
-Two processor cores need about three minutes and 1.5 GB of memory. The result, `data/course_vectors.npz`, depends on the
-seed and on nothing else; on a processor of another kind the last digits may differ.
+Two processor cores need about three minutes and 1.6 GB of memory. The result, `data/course_vectors.npz`, is the same
+file every time on one machine; on a processor of another kind the numbers differ slightly.
 
 The way from WordNet to vectors, which is also the order of this file:
 
@@ -53,15 +53,17 @@ WINDOW = 10  # words further apart than this do not count as neighbours
 WALKS = 600_000
 WALK_LENGTH = 0.85  # the chance that a walk goes on after a step
 WALK_WEIGHT = 0.2
-FORM_WEIGHT = 10.0  # of the sentences that name inflected forms
-FORM_SHARE = 0.1  # of a word's usefulness, what its inflected forms have at least
-LENT_SHARE = 0.5  # of a word's counts, what an equally frequent inflected form borrows,
-LENT_LEAST, LENT_MOST = 0.05, 0.3  # within these limits
+OPPOSITE_WEIGHT = 4.0  # of a sentence that names an opposite, times how common the two senses are
+FORM_WEIGHT = 3.0  # of the sentences that name inflected forms
+FORM_SHARE = 0.04  # of a word's usefulness, what its inflected forms have at least
+LENT_SHARE = 0.5  # of a word's counts, what an equally frequent inflected form borrows
+LENT_MOST = 0.3  # the most that any form borrows
+LENT_TO_RARE = 0.1  # what a form borrows that the course needs and that WordNet has hardly ever
 EPOCHS = 10
 LEARNING_RATE = 0.1
 X_MAX = 10  # counts from here on weigh 1 in the loss (the paper's 100 is for a text of a billion words)
 ALPHA = 0.75
-ABSENT_SAMPLES = 3  # pairs that do not occur, drawn for each pair that does
+ABSENT_SAMPLES = 3  # pairs drawn at random for each pair that occurs
 ABSENT_COUNT = 0.01  # the count they are taken to have at most
 ABSENT_WEIGHT = 0.18
 
@@ -80,7 +82,7 @@ COURSE_TEXT = """
 PARTS_OF_SPEECH = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 SENSE_NUMBERS = {"n": "1", "v": "2", "a": "3", "r": "4", "s": "5"}  # how cntlist.rev codes the part of speech
 ANIMALS, LOCATIONS, PLANTS = 5, 15, 20  # three of WordNet's lexicographer files
-TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?|[0-9]+")
+TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)*|[0-9]+")
 
 
 @dataclass
@@ -112,13 +114,11 @@ class Synset:
 def tokenise(text: str) -> list[str]:
     """Words and numbers in lower case; "didn't" becomes did n't, as in Stanford's vectors, and 's is left out."""
     tokens = []
-    for token in TOKEN.findall(text.lower().replace("`", " ").replace("_", " ").replace("-", " ")):
+    for token in TOKEN.findall(text.lower().replace("`", " ").replace("_", " ")):
         if token.endswith("n't") and len(token) > 3:
             tokens += [token[:-3], "n't"]
-        elif token.endswith("'s"):
-            tokens.append(token[:-2])
         else:
-            tokens += token.split("'")
+            tokens.append(token.removesuffix("'s"))
     return tokens
 
 
@@ -259,6 +259,8 @@ def relation_sentences(synset: Synset, synsets: dict[str, Synset]) -> Iterator[S
         elif relation.symbol in RELATIONS:
             i, j = max(relation.source_lemma - 1, 0), max(relation.target_lemma - 1, 0)
             weight = min(synset.weights[i], target.weights[j])
+            if relation.symbol == "!":
+                weight *= OPPOSITE_WEIGHT
             yield weight, synset.tokens[i] + RELATIONS[relation.symbol].split() + target.tokens[j]
 
 
@@ -429,9 +431,9 @@ def add_inflections(usefulness: Counter, inflections: dict[str, tuple[str, str]]
     usefulness.update(shares)
 
 
-def choose_vocabulary(usefulness: Counter, counts: Counter, inflections: dict) -> list[str]:
+def choose_vocabulary(usefulness: Counter, counts: Counter) -> list[str]:
     """The words to train, the most useful first; those of COURSE_TEXT are among the words that ship."""
-    trainable = [word for word in usefulness if counts[word] >= MINIMUM_COUNT or word in inflections]
+    trainable = [word for word in usefulness if counts[word] >= MINIMUM_COUNT]
     ranked = sorted(trainable, key=lambda word: (-usefulness[word], word))
     shipped, others = ranked[:SHIPPED_WORDS], ranked[SHIPPED_WORDS:TRAINED_WORDS]
     missing = sorted(set(tokenise(COURSE_TEXT)) - set(shipped))
@@ -487,7 +489,9 @@ def count_cooccurrences(text: Text, vocabulary: list[str]) -> scipy.sparse.csr_m
     return (total + total.T).tocsr()
 
 
-def lend_counts(counts: scipy.sparse.csr_matrix, vocabulary: list[str], inflections: dict) -> scipy.sparse.csr_matrix:
+def lend_counts(
+    counts: scipy.sparse.csr_matrix, vocabulary: list[str], inflections: dict, rare: set[str]
+) -> scipy.sparse.csr_matrix:
     """Lend an inflected form, so much rarer in WordNet than in real text, a part of its lemma's counts.
 
     A form borrows in proportion to how often it occurs itself, within limits.
@@ -497,7 +501,8 @@ def lend_counts(counts: scipy.sparse.csr_matrix, vocabulary: list[str], inflecti
     known = [(form, lemma) for form, (lemma, _) in inflections.items() if form in places and lemma in places]
     forms = np.array([places[form] for form, _ in known])
     lemmas = np.array([places[lemma] for _, lemma in known])
-    shares = np.clip(LENT_SHARE * totals[forms] / np.maximum(totals[lemmas], 1e-9), LENT_LEAST, LENT_MOST)
+    shares = np.minimum(LENT_SHARE * totals[forms] / np.maximum(totals[lemmas], 1e-9), LENT_MOST)
+    shares[[form in rare for form, _ in known]] = LENT_TO_RARE
     size = len(vocabulary)
     lending = scipy.sparse.eye(size, dtype=np.float32, format="csr")
     lending += scipy.sparse.coo_matrix((shares, (forms, lemmas)), shape=(size, size), dtype=np.float32).tocsr()
@@ -514,7 +519,7 @@ def train(counts: scipy.sparse.csr_matrix, epochs: int) -> np.ndarray:
     """Word vectors (v, d): the sum of a word's two vectors (as word and as context), centred.
 
     The loss is that of the paper, sum f(x) (w.c + b_w + b_c - log x)^2 over the pairs that occur, x their count, plus
-    one for pairs that do not (drawn anew in every epoch): they are pushed down when they are predicted to occur more
+    one for pairs drawn at random, which hardly ever occur: they are pushed down when they are predicted to occur more
     than ABSENT_COUNT times. On so small a text the paper's loss alone gives much worse neighbours.
     """
     rng = np.random.default_rng(SEED)
@@ -617,12 +622,14 @@ def build_counts() -> tuple[list[str], scipy.sparse.csr_matrix]:
     text = Text()
     made = sentences(synsets, np.random.default_rng(SEED))
     text.add(tqdm(made, desc="making sentences", unit="sentence", unit_scale=True))
-    inflections = find_inflections(text.numbers, synsets, usefulness)
-    text.add(inflection_sentences(inflections))
+    counts = text.counts()
+    inflections = find_inflections(counts, synsets, usefulness)
     add_inflections(usefulness, inflections)
-    vocabulary = choose_vocabulary(usefulness, text.counts(), inflections)
+    vocabulary = choose_vocabulary(usefulness, counts)
+    rare = {word for word in vocabulary if counts[word] < MINIMUM_COUNT}
+    text.add(inflection_sentences(inflections))
     text.add(random_walks(synsets, WALKS))
-    return vocabulary, lend_counts(count_cooccurrences(text, vocabulary), vocabulary, inflections)
+    return vocabulary, lend_counts(count_cooccurrences(text, vocabulary), vocabulary, inflections, rare)
 
 
 def inflection_sentences(inflections: dict[str, tuple[str, str]]) -> Iterator[Sentence]:
@@ -643,7 +650,7 @@ def main() -> None:
     vectors = train(counts, arguments.epochs)
     write_npz(arguments.output, vocabulary[:SHIPPED_WORDS], vectors[:SHIPPED_WORDS].astype(np.float16))
     print(f"{arguments.output} written after {time.monotonic() - began:.0f} s")
-    print("python tools/evaluate_vectors.py says how good it is")
+    print("python tools/evaluate_vectors.py says how good it is; data/README.md quotes its figures and the checksum")
 
 
 if __name__ == "__main__":
