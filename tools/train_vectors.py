@@ -5,7 +5,7 @@
     python -m pip install -r tools/requirements-vectors.txt
     python tools/train_vectors.py
 
-Two processor cores need about three minutes and 1.6 GB of memory. The result, `data/course_vectors.npz`, is the same
+Two processor cores need about three minutes and 1.2 GB of memory. The result, `data/course_vectors.npz`, is the same
 file every time on one machine; on a processor of another kind the numbers differ slightly.
 
 The way from WordNet to vectors, which is also the order of this file:
