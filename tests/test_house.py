@@ -187,6 +187,19 @@ def test_make_alone_lists_the_targets():
 
 
 @POSIX
+def test_cleaning_leaves_a_learners_files(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path / "Makefile")
+    kept = ["notebooks/mine.ipynb", "notebooks/.ipynb_checkpoints/mine.ipynb", "data/cache/glove.npz", "utils/mine.py"]
+    gone = [".venv/bin/python", "utils/__pycache__/mine.pyc", ".pytest_cache/x", "tests/x", "tools/x"]
+    for name in kept + gone:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    subprocess.run(["make", "-s", "clean"], cwd=tmp_path, check=True)
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == {"Makefile", "tests/x", "tools/x", *kept}
+
+
+@POSIX
 def test_a_missing_python_is_one_line():
     command = ["make", "-s", "python", "PYTHON=python-that-is-not-there"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
