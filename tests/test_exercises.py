@@ -3,6 +3,7 @@
 import ast
 import inspect
 import linecache
+import math
 import warnings
 
 import numpy as np
@@ -20,11 +21,16 @@ MISTAKES = [(found, mistake) for found in EXERCISES for mistake in found.mistake
 each_exercise = pytest.mark.parametrize("found", EXERCISES, ids=lambda found: found.name)
 
 
-def written(body, name="weighted_sum", parameters="weights, values", filename="/tmp/ipykernel_4711/815.py"):
-    """A function as a learner writes it in a cell: its lines are in linecache under a made-up file name."""
+def written(body, name="weighted_sum", parameters=None, filename="/tmp/ipykernel_4711/815.py", **notebook):
+    """A function as a learner writes it in a cell: its lines are in linecache under a made-up file name.
+
+    `notebook` holds the variables of other cells.
+    """
+    found = catalogue().get(name)
+    parameters = parameters or ", ".join(inspect.signature(found.reference).parameters if found else ["weights"])
     code = f"def {name}({parameters}):\n" + "".join(f"    {line}\n" for line in body.splitlines())
     linecache.cache[filename] = (len(code), None, code.splitlines(True), filename)
-    namespace = {"torch": torch, "np": np}
+    namespace = {"torch": torch, "np": np, "math": math, **notebook}
     exec(compile(code, filename, "exec"), namespace)
     return namespace[name]
 
@@ -91,7 +97,7 @@ def test_hints_and_messages_help_without_giving_the_answer(found):
     assert len(found.hints) >= 2 and found.hints[0].count("?") >= 1, "the first hint is a question"
     assert inspect.getdoc(found.reference) and "returns" in inspect.getdoc(found.reference)
     returned = ast.unparse(ast.parse(source(found)).body[0].body[-1].value)
-    texts = [*found.hints, *found.names, found.question, *(mistake.message for mistake in found.mistakes)]
+    texts = [*found.hints, *found.names, *found.questions.values(), *(mistake.message for mistake in found.mistakes)]
     for text in texts:
         assert returned not in text and f"({returned})" not in text
         assert not any(word in text.lower().split() for word in ("simply", "just", "obviously", "trivially"))
@@ -119,7 +125,7 @@ ANSWERS = {
     "last input": lambda want, inputs: inputs[-1],
     "all inputs": lambda want, inputs: inputs,
     "numpy": lambda want, inputs: np.array(want),
-    "numpy number": lambda want, inputs: np.float32(np.sum(np.array(want))),
+    "numpy numbers": lambda want, inputs: np.float32(1) + np.array(want).ravel()[:1].astype(np.float32)[0],
     "list": lambda want, inputs: (
         list(want) if isinstance(want, tuple) else want.tolist() if want.ndim else [want.item()]
     ),
@@ -198,7 +204,7 @@ def test_shortcut_that_fits_one_shape_does_not_pass():
         ("return 2 * weights @ values", ["entry [", "expected", "weights (3,), values (3, 2)"]),
         ("return weights @ values + 1e-3", ["entry [", "expected"]),
         ("yield 1", ["a generator"]),
-        ("return print", ["a builtin_function_or_method"]),
+        ("return print", ["a function, not its result", "()"]),
         ("return (weights @ values).to_sparse()", ["sparse"]),
         ("return (weights @ values).to('meta')", ["meta"]),
         ("return torch.nested.nested_tensor([values])", ["cannot be compared"]),
@@ -214,16 +220,189 @@ def test_findings(body, parts, capsys):
 
 
 def test_wrong_numbers_in_a_tuple_are_named_by_their_place_only(capsys):
-    text = said(capsys, written("return (n, d_head + 1)", "projection_shape", "n, d_model, d_head"))
+    text = said(capsys, written("return (n, d_head + 1)", "projection_shape"))
     assert "n = 5, d_model = 16, d_head = 8" in text and "place 1 of your (5, 9)" in text and "(5, 8)" not in text
-    assert "is a float" not in said(capsys, written("return (n / 1, d_head)", "projection_shape", "n, d_model, d_head"))
-    assert "a float" in said(capsys, written("return (n / 1, d_head)", "projection_shape", "n, d_model, d_head"))
-    assert "number of axes" in said(capsys, written("return (n,)", "projection_shape", "n, d_model, d_head"))
-    assert "a list" in said(capsys, written("return [n, d_head]", "projection_shape", "n, d_model, d_head"))
+    assert "is a float" not in said(capsys, written("return (n / 1, d_head)", "projection_shape"))
+    assert "a float" in said(capsys, written("return (n / 1, d_head)", "projection_shape"))
+    assert "number of axes" in said(capsys, written("return (n,)", "projection_shape"))
+    assert "a list" in said(capsys, written("return [n, d_head]", "projection_shape"))
 
 
 def test_other_parameters_than_the_exercise_has(capsys):
     assert "def weighted_sum(weights, values):" in said(capsys, written("return 1", parameters="weights"))
+
+
+MENDED = [  # exercise, what the learner writes, what the message has to say and must not say
+    ("dot_product", "return a + b", ["entry by entry", "products"], ["forget to add"]),
+    ("dot_product", "return a[0] * b[0] + a[1] * b[1]", ["number of entries varies", "loop"], ["Which axis"]),
+    ("dot_product", "x, y, z = a\nreturn x", ["number of entries varies"], []),
+    ("dot_product", "return (a * b).tolist()", ["still have to be added up"], ["torch.tensor"]),
+    ("dot_product", "return (a * b).numpy()", ["still have to be added up"], ["torch.tensor"]),
+    ("dot_product", "return (2 * a * b).tolist()", ["did you forget to add them up?"], ["torch.tensor"]),
+    ("dot_product", "return int(a @ b)", ["the integer -2, expected -2.246", "int(…)"], [".float()"]),
+    ("dot_product", "return round(float(a @ b))", ["the integer", "round(…)"], [".float()"]),
+    ("dot_product", "return max(0, a @ b)", ["the integer 0, expected -2.2", "max(0, …)"], [".float()"]),
+    ("dot_product", "for x, y in zip(a, b):\n    return x * y", ["inside the loop"], []),
+    ("dot_product", "return (a * b).sum", ["returns a function", "()"], ["builtin"]),
+    ("dot_product", "return (a * b).sum / 2", ["A function stands", "()"], []),
+    ("dot_product", "return np.sum(a * b)", ["NumPy and torch are mixed", "torch.sum"], []),
+    ("dot_product", "return a.dot(c)", ["'c' is not defined", "its arguments a and b"], []),
+    ("magnitude", "return np.sqrt(np.sum(a**2))", ["NumPy and torch are mixed", "torch.sqrt"], []),
+    ("magnitude", "return (a**2).sum()**1/2", ["`** 1/2` halves", "** 0.5"], []),
+    ("magnitude", "return math.sqrt(sum(a))", ["root", "of a negative number"], []),
+    ("cosine_similarity", "return a@b / ((a@a)**1/2 * (b@b)**1/2)", ["`** 1/2` halves"], []),
+    ("cosine_similarity", "return a@b / (a.norm() * b.norm() + 1e-8)", ["`+ 1e-08`", "not needed"], ["expected"]),
+    ("variance_kept", "return (S[:k]**2).sum() / (S**2).sum()", ["uses S from outside", "points and k alone"], []),
+    ("nearest", "return matrix.norm(axis=1).topk(k).indices", ["torch.linalg.vector_norm(x, dim=…)"], []),
+    ("nearest", "return (matrix @ query).sort(descending=True)[:k]", ["a tuple", ".indices"], []),
+    ("analogy_target", "return (a + b + c) / 3", ["mean of the three"], []),
+    ("analogy_target", "return a - b", ["from b to a", "starts at c"], []),
+    ("analogy_target", "return a - b - c", ["subtract b and c"], []),
+    ("projection_shape", "return (5, 64)", ["constants", "n, d_model and d_head"], ["place"]),
+    ("scores_shape", "return (5, 7)", ["constants", "n_queries, n_keys and d_head"], ["place"]),
+    ("output_shape", "return (5, 32)", ["constants", "n_queries, n_keys and d_value"], ["place"]),
+    ("projection_shape", "return np.array([n, d_head])", ["a tuple of 2 ints: round brackets"], ["torch.tensor"]),
+    ("projection_shape", "return [d_head, n]", ["the wrong way round"], []),
+    ("projection_shape", "return X @ W_q", ["uses X from outside", "sizes, not tensors"], []),
+    ("scores_shape", "return M @ N.T", ["'M' is not defined", "sizes, not tensors"], []),
+    ("projection_shape", "return (five, d_head)", ["uses five from outside"], []),
+    ("weighted_sum", "return 0.5 * values[0] + 0.5 * values[1]", ["number of entries varies"], ["Which axis"]),
+    ("one_hot", "x = torch.zeros(len(token_ids), vocabulary_size)\nx[token_ids] = 1\nreturn x", ["choose rows"], []),
+    (
+        "one_hot",
+        "x = torch.zeros(len(token_ids), vocabulary_size)\nfor i in range(len(x)):\n    x[i] = 1\nreturn x",
+        ["fill row i"],
+        [],
+    ),
+    ("one_hot", "x = torch.zeros(3)\nx[token_ids, 0] = 2\nreturn x", ["Which of the two"], ["is it here"]),
+    ("softmax", "return scores - scores.max(dim=-1, keepdim=True)", ["take `.values`", "`amax`"], []),
+    ("softmax", "p = (scores - scores.amax(-1, True)).exp()\nreturn p / p.sum(0)", ["sum runs over the first"], []),
+    (
+        "softmax",
+        "p = (scores - scores.amax(0)).exp()\nreturn p / p.sum(-1, True)",
+        ["over the first", "own maximum"],
+        [],
+    ),
+    (
+        "softmax",
+        "p = (scores - scores.amax(-1, True)).exp()\nreturn p / (p.sum(-1, True) + 1e-8)",
+        ["`+ 1e-08`", "no longer sum to 1", "not needed", "maximum is subtracted"],
+        ["entry"],
+    ),
+    ("softmax", "p = (2 * scores).exp()\nreturn p / p.sum(-1, True)", ["NaN", "exp(1000)", "maximum"], ["0/0"]),
+    ("attention_scores", "return keys @ query / math.sqrt(math.e)", ["Euler"], ["entry"]),
+    ("attention_scores", "return keys @ query / math.sqrt(16)", ["this notebook's e"], []),
+    ("attention_scores", "return keys @ query / len(query)**1/2", ["`** 1/2` halves"], []),
+    ("attend", "return torch.softmax(K @ query, 0) @ V", ["uses K and V from outside", "query, keys and values"], []),
+    ("attend", "return torch.softmax(keys @ query / 4, 0) @ values", ["this notebook's e"], []),
+    (
+        "attend",
+        "w = torch.softmax(keys @ query / len(query)**0.5, 0)\nreturn (w[:, None] * values).sum(1)",
+        ["over the keys", ".sum(0)"],
+        ["forget the values"],
+    ),
+    ("attend", "w = torch.softmax(keys @ query, 0)\nreturn w * values", ["the length k of the weights?"], ["length e"]),
+    ("attend", "w = torch.softmax(query @ keys, 0)\nreturn 2 * w", ["length e?"], ["length k"]),
+    ("attend", "p = (keys @ query / len(query)**0.5).exp()\nreturn p @ values / p.sum()", ["overflows"], []),
+    ("self_attention", "return torch.softmax(Q @ K.T / 4, -1) @ V", ["uses K, Q and V from outside"], []),
+]
+NOTEBOOK = {"X": torch.ones(5, 16), "S": torch.ones(5), "five": 5}
+NOTEBOOK |= {name: torch.ones(5, 16) for name in "QKV"}
+
+
+@pytest.mark.parametrize("name, body, parts, others", MENDED, ids=lambda part: part if isinstance(part, str) else "")
+def test_what_learners_wrote_is_understood(name, body, parts, others, capsys):
+    text = said(capsys, written(body, name, **NOTEBOOK))
+    assert text.startswith(f"✘ {name}: ") and text.count("\n") == 1, text
+    assert all(part in text for part in parts) and not any(part in text for part in others), text
+
+
+PROJECTED = "Q, K, V = X @ W_q, X @ W_k, X @ W_v\nreturn "
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        "torch.softmax(Q @ K.T, -1)",
+        "torch.softmax(Q @ K.T / math.sqrt(len(K)), -1)",
+        "torch.softmax(Q @ K.T / math.sqrt(K.shape[-1]), 1)",
+        "torch.softmax(Q @ K.T / math.sqrt(16), -1)",
+        "torch.softmax(Q @ K.transpose(0, 1), -1)",
+    ],
+)
+def test_transposed_batch_is_named_whatever_else_is_wrong(weights, capsys):
+    text = said(capsys, written(PROJECTED + weights + " @ V", "self_attention"))
+    assert "Exchange the last two only: K.transpose(-2, -1)" in text, text
+
+
+@pytest.mark.parametrize(
+    "transposed, part",
+    [
+        ("K.permute(0, 2, 1)", "number of axes varies"),
+        ("(K.T if K.ndim == 2 else K.permute(0, 2, 1))", "X (2, 3, 4, 6)"),
+        ("K.mT / math.sqrt(16) * math.sqrt(K.shape[-1])", "this notebook's e"),
+        ("K.mT / math.sqrt(math.e)", "Euler"),
+    ],
+)
+def test_self_attention_has_to_fit_any_shape(transposed, part, capsys):
+    body = f"{PROJECTED}torch.softmax(Q @ {transposed} / math.sqrt(K.shape[-1]), -1) @ V"
+    assert part in said(capsys, written(body, "self_attention"))
+    bmm = f"{PROJECTED}torch.softmax(torch.bmm(Q, K.mT) / math.sqrt(K.shape[-1]), -1) @ V"
+    assert "@ takes any number" in said(capsys, written(bmm, "self_attention"))
+    unpacked = "n, d = X.shape\nreturn X"
+    assert "X.shape`: too many" in (text := said(capsys, written(unpacked, "self_attention"))) and "axes varies" in text
+
+
+@pytest.mark.parametrize("name", ["attend", "self_attention"])
+def test_some_scores_are_too_large_for_exp(name):
+    """As large as they are there, the reference's weights are certain in float64."""
+    inputs = list(catalogue()[name].inputs())[-1]
+    if name == "attend":
+        scores = inputs["keys"] @ inputs["query"] / math.sqrt(len(inputs["query"]))
+    else:
+        scores = inputs["X"] @ inputs["W_q"] @ (inputs["X"] @ inputs["W_k"]).T / math.sqrt(inputs["W_k"].shape[-1])
+    assert scores.dtype == torch.float64 and scores.exp().isinf().any()
+
+
+def test_data_of_the_notebook_is_mentioned_only_where_something_is_wrong(capsys):
+    right = "shown = V\nreturn weights @ values"
+    assert said(capsys, written(right, **NOTEBOOK)).startswith("✔")
+    ones = "return torch.ones(len(weights), dtype=weights.dtype) @ values * five"
+    assert "from outside" not in said(capsys, written(ones, **NOTEBOOK)), "a number may be, if all arguments are used"
+    own = "V = values.T\nreturn 2 * V @ weights + sum(0 for Q in V) + V.T.sum()"
+    assert "from outside" not in said(capsys, written(own, **NOTEBOOK, T=torch.ones(2))), (
+        "V and Q are the function's own"
+    )
+    assert "from outside" not in said(capsys, written("return torch.ones(2) @ softmax(values)", softmax=torch.softmax))
+
+
+SINGLE_NUMBERS = [
+    ("dot_product", "return np.dot(a, b)"),
+    ("dot_product", "return np.float64(float(a @ b))"),
+    ("dot_product", "return sum(a.numpy() * b.numpy())"),
+    ("magnitude", "return np.linalg.norm(a)"),
+    ("cosine_similarity", "return np.dot(a, b) / (np.linalg.norm(a) * np.linalg.norm(b))"),
+    ("projection_shape", "return tuple(np.array([n, d_head]))"),
+]
+
+
+@pytest.mark.parametrize("name, body", SINGLE_NUMBERS)
+def test_numpy_number_passes_where_one_number_is_asked(name, body):
+    assert catalogue()[name].verdict(written(body, name)).status == "right"
+
+
+@pytest.mark.parametrize("number", [np.float16(1), np.longdouble(1), np.bool_(True), np.complex64(1), np.str_("1")])
+def test_numpy_number_of_another_kind_does_not_pass(number):
+    assert not same(number, torch.tensor(1.0))
+    assert not same(np.array(1.0), torch.tensor(1.0)), "an array is none"
+    assert not same(np.float32(1), torch.ones(1)), "a number is no tensor with an axis"
+
+
+@pytest.mark.parametrize(
+    "body", ["return ... @ values", "scores = ...\nreturn torch.softmax(scores, 0)", "return math.sqrt(...)"]
+)
+def test_dots_left_in_an_expression_are_not_tried_yet(body):
+    assert catalogue()["weighted_sum"].verdict(written(body)).status == "todo"
 
 
 def test_line_of_a_helper_in_the_same_cell(capsys):
@@ -231,17 +410,20 @@ def test_line_of_a_helper_in_the_same_cell(capsys):
     assert "in your line `return x @ values.T @ values.T`" in said(capsys, function)
 
 
-def test_line_of_a_cell_in_ipython(capsys, tmp_path, monkeypatch):
+def test_cell_in_ipython(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     shell_class = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell
     shell = shell_class()
     try:
         shell.run_cell("def weighted_sum(weights, values):\n    return values @ weights @ values\n")
         function = shell.user_ns["weighted_sum"]
+        shell.run_cell("import torch\nV = torch.ones(3, 2)\ndef attend(query, keys, values):\n    return V[0]\n")
+        outside = shell.user_ns["attend"]
     finally:
         shell.history_manager.end_session()
     text = said(capsys, function)
     assert "in your line `return values @ weights @ values`" in text and "ipython" not in text and ".py" not in text
+    assert "uses V from outside" in said(capsys, outside)
 
 
 def test_right_answer_in_another_precision_passes_with_a_remark(capsys):
@@ -320,6 +502,16 @@ def test_use_takes_the_learners_function_only_if_right(capsys):
     assert use(right) is right
     assert use(use(written("return ..."))) is reference
     assert capsys.readouterr().out == ""
+
+
+def test_the_courses_own_function_is_not_taken_for_the_learners(capsys):
+    found = catalogue()["dot_product"]
+    text = said(capsys, use(written("return a + b", "dot_product")))
+    assert text.startswith("○ dot_product: this is the course's own function, which use(...) put")
+    assert text.count("\n") == 1
+    copy = written("return (a * b).sum()", "dot_product")
+    assert said(capsys, copy).startswith("✔") and said(capsys, use(copy)).startswith("✔")
+    assert use(found.reference) is found.reference and capsys.readouterr().out == ""
 
 
 def test_a_name_is_an_exercise_of_one_module_only():

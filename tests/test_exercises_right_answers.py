@@ -319,7 +319,8 @@ def attend__torch(query, keys, values):
 
 @right
 def attend__loop(query, keys, values):
-    powers = [torch.exp(key @ query / math.sqrt(len(key))) for key in keys]
+    scores = [key @ query / math.sqrt(len(key)) for key in keys]
+    powers = [torch.exp(score - max(scores)) for score in scores]
     return sum(power / sum(powers) * value for power, value in zip(powers, values))
 
 
@@ -356,7 +357,7 @@ def self_attention__merged_query_key(X, W_q, W_k, W_v):
 
 @right
 def self_attention__one_token_after_the_other(X, W_q, W_k, W_v):
-    if X.ndim == 3:
+    if X.ndim > 2:
         return torch.stack([self_attention__one_token_after_the_other(x, W_q, W_k, W_v) for x in X])
     keys, values = X @ W_k, X @ W_v
     return torch.stack([catalogue()["attend"](x @ W_q, keys, values) for x in X])

@@ -17,11 +17,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .reading import its_arguments, listed, source_of
+
 FLOATS = (torch.float32, torch.float64)
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-9}  # relative
 A_SHAPE_PROBLEM = re.compile(r"shape|size|dimension|broadcast|1D tensors|must match", re.IGNORECASE)
-A_DTYPE_PROBLEM = re.compile(r"dtype|not implemented for '")
 PRODUCTS_THAT_DO_NOT_FIT = (  # torch's words for the two shapes of a matrix, matrix-vector or vector product
     (
         re.compile(r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)"),
@@ -72,13 +73,27 @@ def unchanged(before: Any, after: Any) -> bool:
 
 
 def as_tensor(result: Any) -> Tensor | None:
-    """A dense tensor or a Python number as a detached tensor; None for all else, bools and NumPy's numbers too."""
+    """A dense tensor or a single number, Python's or NumPy's, as a detached tensor; None for all else, bools too."""
     if isinstance(result, Tensor):
         return result.detach() if result.layout == torch.strided and result.device.type == "cpu" else None
-    if isinstance(result, (bool, np.generic)) or not isinstance(result, (int, float)):
+    if isinstance(result, (np.floating, np.integer)):
+        return torch.from_numpy(np.array(result)) if result.dtype.itemsize <= 8 else None
+    if isinstance(result, bool) or not isinstance(result, (int, float)):
         return None
     is_float = isinstance(result, float) or abs(result) >= 2**63
     return torch.tensor(float(result), dtype=torch.float64) if is_float else torch.tensor(result)
+
+
+def as_asked(result: Any, asked: Any) -> Any:
+    """A list or array as the tensor that was asked for, or any of the three as the tuple: the same numbers."""
+    try:
+        if isinstance(asked, tuple) and isinstance(result, (list, np.ndarray, Tensor)):
+            return tuple(result if isinstance(result, list) else result.tolist())
+        if isinstance(result, list) and any(isinstance(part, Tensor) and part.ndim for part in result):
+            return torch.stack(result)
+        return torch.tensor(result) if isinstance(result, (list, np.ndarray)) else result
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        return result
 
 
 def same_kind(a: torch.dtype, b: torch.dtype) -> bool:
@@ -104,18 +119,21 @@ def same(result: Any, want: Any) -> bool:
 
 
 def behaves_like(mistake: Callable, learner: Run) -> bool:
-    """Does the mistake give the learner's result, or raise the learner's kind of exception, on the same inputs?"""
+    """Does the mistake give the learner's result, if only as a list, or raise the learner's kind of exception?"""
     other = run(mistake, learner.arguments)
     if learner.error is None and other.error is None:
-        return same(learner.result, other.result)
+        return same(as_asked(learner.result, other.result), other.result)
     return type(learner.error) is type(other.error)
 
 
 def is_todo(done: Run, function: Callable) -> bool:
     """Nothing written yet: the stub returns `...` or a tuple with it, or itself raises NotImplementedError.
 
-    torch raises NotImplementedError too ("not implemented for 'Long'"), but from inside a call.
+    torch raises NotImplementedError too ("not implemented for 'Long'"), but from inside a call. A `...` that is left in
+    an expression raises a TypeError that names the ellipsis.
     """
+    if isinstance(done.error, TypeError) and "ellipsis" in str(done.error):
+        return True
     if isinstance(done.error, NotImplementedError):
         frame = own_frame(done.error, function)
         return frame is not None and dis.opname[frame.tb_frame.f_code.co_code[frame.tb_lasti]] == "RAISE_VARARGS"
@@ -145,6 +163,10 @@ def describe_want(want: Any) -> str:
         return f"a tuple of {len(want)} ints"
     tensor = as_tensor(want)
     return f"a tensor of shape {tuple(tensor.shape)}" if tensor.ndim else "a single number"
+
+
+def dtype_name(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
 
 
 def describe_kind(result: Any) -> str:
@@ -178,6 +200,40 @@ def shorten(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
+REMEDIES = (  # what to add to an exception; the pattern is sought in "Type: text; line"
+    (r"^RecursionError", "Does the function call itself?"),
+    (
+        r"return_types",
+        "`max` with dim, like sort and topk, returns values and positions: take `.values`, or use `amax`.",
+    ),
+    (r"builtin_function_or_method|'method'|'function'", "A function stands where its result is meant: add ()."),
+    (r"norm\(\) got an unexpected keyword", "torch's norm along an axis is torch.linalg.vector_norm(x, dim=…)."),
+    (
+        r"^TypeError.*(\bnp\.|numpy)",
+        "NumPy and torch are mixed. The inputs are tensors: use torch.sum, torch.sqrt and the like.",
+    ),
+    (r"math domain error|nonnegative", "That is the root (or logarithm) of a negative number."),
+    (
+        r"^(RuntimeError|NotImplementedError).*(dtype|not implemented for ')",
+        "Which tensor did you make yourself? torch.zeros and torch.tensor take dtype=….",
+    ),
+    (
+        r"unpack.*;.*(shape|size)|tuple index.*;.*(shape|size)|must be a 3D tensor|permute.*number of dimensions"
+        r"|subscripts in the equation",
+        "The number of axes varies. Count axes from the end, as in x.shape[-1] and x.mT; @ takes any number of them.",
+    ),
+    (
+        r"^IndexError: (list )?index.*out of.*;.*\[\d+\]|unpack",
+        "The number of entries varies: what you write has to fit any, as a loop does, or @.",
+    ),
+)
+BATCH_REMEDY = (
+    "`.T` exchanges all the axes, and transpose(0, 1) the first two, the batch among them. Exchange the last two only: "
+    "K.transpose(-2, -1)."
+)
+BATCH_REVERSED = re.compile(r"\.T\b|\.t\(\)|transpose\((0, 1|1, 0)\)")
+
+
 # ---- findings: each takes the exercise, the learner's function and its wrong runs, and returns a message or None
 
 
@@ -195,13 +251,20 @@ def crash(exercise, function: Callable, wrong: list[Run]) -> str | None:
     line = own_line(error, function)
     message = type(error).__name__ + (f" in your line `{line}`" if line else "") + (f": {text}." if text else ".")
     message += f" The inputs were {describe_inputs(done.arguments)}."
-    if isinstance(error, RecursionError):
-        return f"{message} Does the function call itself?"
-    if isinstance(error, RuntimeError) and A_DTYPE_PROBLEM.search(text):
-        return f"{message} Which tensor did you make yourself? torch.zeros and torch.tensor take dtype=…."
-    if isinstance(error, (RuntimeError, IndexError, ValueError)) and A_SHAPE_PROBLEM.search(text) and exercise.question:
-        return f"{message} {exercise.question}"
-    return message
+    if type(error) is NameError:
+        return f"{message} The function can use {its_arguments(done.arguments)}, and what you define or import."
+    clue = f"{type(error).__name__}: {text}; {line}"
+    remedy = next((remedy for pattern, remedy in REMEDIES if re.search(pattern, clue)), None)
+    batches_only = all(has_batch(done.arguments) for done in wrong if done.error is not None)
+    if remedy is None and isinstance(error, RuntimeError) and batches_only:
+        remedy = BATCH_REMEDY if BATCH_REVERSED.search(source_of(function)) else None
+    if remedy is None and isinstance(error, (RuntimeError, IndexError, ValueError)) and A_SHAPE_PROBLEM.search(text):
+        remedy = next((asked for pattern, asked in exercise.questions.items() if re.search(pattern, line)), None)
+    return f"{message} {remedy}" if remedy else message
+
+
+def has_batch(arguments: dict[str, Any]) -> bool:
+    return any(isinstance(value, Tensor) and value.ndim > 2 for value in arguments.values())
 
 
 def nothing_returned(exercise, function: Callable, wrong: list[Run]) -> str | None:
@@ -214,7 +277,8 @@ def wrong_shape(exercise, function: Callable, wrong: list[Run]) -> str | None:
     """The shape that came out, the one expected, and the named intermediate that has it."""
     misshapen = []
     for done in wrong:
-        got, want = as_tensor(done.result), None if isinstance(done.want, tuple) else as_tensor(done.want)
+        got = as_tensor(as_asked(done.result, done.want))
+        want = None if isinstance(done.want, tuple) else as_tensor(done.want)
         if got is not None and want is not None and got.shape != want.shape:
             misshapen.append((done, got.shape, want.shape))
     if not misshapen:
@@ -234,33 +298,46 @@ def wrong_type(exercise, function: Callable, wrong: list[Run]) -> str | None:
     for done in wrong:
         result, want = done.result, done.want
         asked = f"your function returns {describe_kind(result)}, expected {describe_want(want)}"
-        if isinstance(result, (np.ndarray, np.generic)):
-            return f"{asked}. Use torch's own functions all the way, or convert at the end with torch.tensor(…)."
+        if callable(result):
+            return "your function returns a function, not its result: did you forget the ()?"
         if isinstance(want, tuple):
             if not isinstance(result, tuple):
-                return f"{asked}."
+                return f"{asked}: round brackets, as in (3, 4)."
             if len(result) != len(want):
                 return f"your tuple {shorten(repr(tuple(result)), 60)} has not the right number of axes."
             odd = next((part for part in result if type(part) is not int), None)
             if odd is not None:
                 return f"your tuple holds {describe_kind(odd)}, but the length of an axis is an int."
         elif as_tensor(result) is None:
-            remedy = " torch.tensor(…) or torch.stack(…) makes one." if isinstance(result, list) else ""
-            return f"{asked}.{remedy}"
+            return f"{asked}.{remedy_for_type(result)}"
         elif not same_kind(as_tensor(result).dtype, as_tensor(want).dtype):
-            got, expected = (str(as_tensor(value).dtype).removeprefix("torch.") for value in (result, want))
-            remedy = " .float() converts." if expected == "float32" else ""
-            return f"your numbers are {got}, expected {expected}.{remedy}"
+            got, want = as_tensor(result), as_tensor(want)
+            if want.dtype in FLOATS and got.dtype in INTEGERS and not same(got.to(want.dtype), want):
+                _, yours, expected = furthest(got, want)
+                cut = "Does int(…), round(…), // or max(0, …) cut something off?"
+                return f"your function gives the integer {yours}, expected {expected}. {cut}"
+            remedy = " .float() converts." if want.dtype == torch.float32 else ""
+            return f"your numbers are {dtype_name(got)}, expected {dtype_name(want)}.{remedy}"
     return None
+
+
+def remedy_for_type(result: Any) -> str:
+    if isinstance(result, (np.ndarray, np.generic)):
+        return " Use torch's own functions all the way, or convert at the end with torch.tensor(…)."
+    if isinstance(result, tuple) and any(isinstance(part, Tensor) for part in result):
+        return " sort, topk, and max with dim return values and positions: take .values or .indices before you cut it."
+    return " torch.tensor(…) or torch.stack(…) makes one." if isinstance(result, list) else ""
 
 
 def not_finite(exercise, function: Callable, wrong: list[Run]) -> str | None:
     for done in wrong:
         got = as_tensor(done.result)
         if got is not None and not got.isfinite().all():
-            name = "NaN" if got.isnan().any() else "infinity"
-            inputs = describe_inputs(done.arguments)
-            return f"your result contains {name} for {inputs}. Is there 0/0, inf/inf, or a root or log of a negative?"
+            message = f"your result contains {'NaN' if got.isnan().any() else 'infinity'}"
+            message += f" for {describe_inputs(done.arguments)}."
+            if "exp(" in source_of(function):
+                return f"{message} exp(1000) is infinite, and inf / inf is NaN: subtract each row's maximum first."
+            return f"{message} Is there 0/0, inf/inf, or a root or log of a negative?"
     return None
 
 
@@ -269,9 +346,38 @@ def changed_input(exercise, function: Callable, wrong: list[Run]) -> str | None:
     if not names:
         return None
     return (
-        f"your function changes its input {' and '.join(names)} in place, so the caller's tensor changes too. "
+        f"your function changes its input {listed(names)} in place, so the caller's tensor changes too. "
         "Make a new tensor instead of *=, += or an assignment into it."
     )
+
+
+def constant(exercise, function: Callable, wrong: list[Run]) -> str | None:
+    """The same result for different inputs."""
+    first, *others = wrong
+    if not others or not all(same(done.result, first.result) for done in others):
+        return None
+    return f"your function returns the same constants for all inputs. Use {its_arguments(first.arguments)}."
+
+
+def small_number_added(exercise, function: Callable, wrong: list[Run]) -> str | None:
+    added = re.search(r"\+ (1e-\d+|\w*eps\w*)", source_of(function))
+    if added is None or isinstance(wrong[0].want, tuple):
+        return None
+    pairs = [(as_tensor(done.result).double(), as_tensor(done.want).double()) for done in wrong]
+    if not all(torch.allclose(got, want, 0.01) for got, want in pairs):
+        return None
+    return (
+        f"`{added[0]}` makes the result a little wrong (weights no longer sum to 1), and is not needed: "
+        "no vector here is 0, and a sum of powers is at least 1 once the maximum is subtracted."
+    )
+
+
+def furthest(got: Tensor, want: Tensor) -> tuple[tuple[int, ...], str, str]:
+    """Where two tensors differ most, and both entries in as many digits as it takes to see it."""
+    place = np.unravel_index((got.double() - want.double()).abs().argmax().item(), want.shape)
+    yours, expected = got[place].item(), want[place].item()
+    digits = next((digits for digits in (4, 7) if f"{yours:.{digits}g}" != f"{expected:.{digits}g}"), 16)
+    return place, f"{yours:.{digits}g}", f"{expected:.{digits}g}"
 
 
 def furthest_entry(exercise, function: Callable, wrong: list[Run]) -> str | None:
@@ -282,12 +388,20 @@ def furthest_entry(exercise, function: Callable, wrong: list[Run]) -> str | None
         place = next(i for i, (got, want) in enumerate(zip(done.result, done.want)) if got != want)
         yours = tuple(done.result)
         return f"for {inputs} the number at place {place} of your {yours} is not right (places count from 0)."
-    got, want = as_tensor(done.result), as_tensor(done.want)
-    place = np.unravel_index((got.double() - want.double()).abs().argmax().item(), want.shape)
-    yours, expected = got[place].item(), want[place].item()
-    digits = next((digits for digits in (4, 7) if f"{yours:.{digits}g}" != f"{expected:.{digits}g}"), 16)
+    want = as_tensor(done.want)
+    place, yours, expected = furthest(as_tensor(done.result), want)
     entry = f"entry [{', '.join(str(i) for i in place)}] of your result" if want.ndim else "your result"
-    return f"for {inputs} {entry} is {yours:.{digits}g}, expected {expected:.{digits}g}."
+    return f"for {inputs} {entry} is {yours}, expected {expected}."
 
 
-FINDINGS = (crash, nothing_returned, wrong_shape, wrong_type, not_finite, changed_input, furthest_entry)
+FINDINGS = (
+    crash,
+    nothing_returned,
+    wrong_shape,
+    wrong_type,
+    not_finite,
+    changed_input,
+    constant,
+    small_number_added,
+    furthest_entry,
+)

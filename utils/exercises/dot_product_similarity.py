@@ -58,6 +58,11 @@ def sum_of_sums(a, b):
     return (a + b).sum()
 
 
+@dot_product.mistake("you add a and b entry by entry. In a dot product a[i] multiplies b[i]; the products are added.")
+def sum_of_vectors(a, b):
+    return a + b
+
+
 @dot_product.mistake("you drop the signs. A product below zero is what says that two entries point opposite ways.")
 def sum_of_absolute_products(a, b):
     return (a * b).abs().sum()
@@ -191,7 +196,7 @@ def root_before_mean(a):
     return (a**2).sqrt().mean()
 
 
-@magnitude.mistake("you divide a by its magnitude: an arrow of length 1. Asked is the magnitude itself.")
+@magnitude.mistake("you divide a by its magnitude: an arrow of length 1. Return the magnitude itself.")
 def unit_vector(a):
     return a / a.norm()
 
@@ -291,17 +296,19 @@ def divided_by_dimension(a, b):
     return a @ b / len(a)
 
 
-@cosine_similarity.mistake("that is the angle in radians. Asked is its cosine: 1 for the same direction, not 0.")
+@cosine_similarity.mistake("that is the angle in radians. Return its cosine: 1 for the same direction, not 0.")
 def angle_in_radians(a, b):
     return torch.arccos((a @ b / (a.norm() * b.norm())).clamp(-1, 1))
 
 
-@cosine_similarity.mistake("that is the angle in degrees. Asked is its cosine: 1 for the same direction, not 0.")
+@cosine_similarity.mistake("that is the angle in degrees. Return its cosine: 1 for the same direction, not 0.")
 def angle_in_degrees(a, b):
     return torch.rad2deg(torch.arccos((a @ b / (a.norm() * b.norm())).clamp(-1, 1)))
 
 
-@cosine_similarity.mistake("that is 1 minus the cosine, a distance: 0 for the same direction, where 1 is asked.")
+@cosine_similarity.mistake(
+    "that is 1 minus the cosine, a distance: 0 for the same direction. Return the cosine, 1 for it."
+)
 def cosine_distance(a, b):
     return 1 - a @ b / (a.norm() * b.norm())
 
@@ -456,7 +463,7 @@ def one_too_few(points, k):
     return variances(points)[: k - 1].sum() / variances(points).sum()
 
 
-@variance_kept.mistake("that is the share that is lost. Asked is the share that is kept.")
+@variance_kept.mistake("that is the share that is lost. Return the share that is kept.")
 def share_lost(points, k):
     return 1 - variances(points)[:k].sum() / variances(points).sum()
 
@@ -489,7 +496,7 @@ def divided_by_largest(points, k):
     return variances(points)[:k].sum() / variances(points)[0]
 
 
-@variance_kept.mistake("you give the share of each of the k components. Asked is what they keep together: their sum.")
+@variance_kept.mistake("you give the share of each of the k components. Return what they keep together: their sum.")
 def shares_not_added(points, k):
     return variances(points)[:k] / variances(points).sum()
 
@@ -504,12 +511,12 @@ def mean_over_mean(points, k):
     return variances(points)[:k].mean() / variances(points).mean()
 
 
-@variance_kept.mistake("you give the running shares of all components. Asked is a single number, the k-th of them.")
+@variance_kept.mistake("you give the running shares of all components. Return a single number, the k-th of them.")
 def running_shares(points, k):
     return variances(points).cumsum(0) / variances(points).sum()
 
 
-@variance_kept.mistake("that is in percent. Asked is a share from 0 to 1.")
+@variance_kept.mistake("that is in percent. Return a share from 0 to 1.")
 def in_percent(points, k):
     return 100 * variances(points)[:k].sum() / variances(points).sum()
 
@@ -578,7 +585,7 @@ def cosines(query, matrix):
     ],
     names={
         "the cosines of all rows: did you forget to pick the best k?": lambda query, matrix, k: cosines(query, matrix),
-        "the rows themselves: asked are their positions": lambda query, matrix, k: matrix[:k],
+        "the rows themselves: return their positions": lambda query, matrix, k: matrix[:k],
     },
     question="matrix (n, d) has one vector a row: which axis has the length d of the query?",
 )
@@ -603,7 +610,7 @@ def best_last(query, matrix, k):
     return cosines(query, matrix).topk(k).indices.flip(0)
 
 
-@nearest.mistake("the right rows, but sorted by position. Asked is the best first.")
+@nearest.mistake("the right rows, but sorted by position. Return the best first.")
 def sorted_by_position(query, matrix, k):
     return cosines(query, matrix).topk(k).indices.sort().values
 
@@ -623,27 +630,27 @@ def ranked_by_absolute_cosine(query, matrix, k):
     return cosines(query, matrix).abs().topk(k).indices
 
 
-@nearest.mistake("you return the cosines. Asked is where they stand: topk gives .values and .indices.")
+@nearest.mistake("you return the cosines. Return where they stand: topk gives .values and .indices.")
 def values_not_positions(query, matrix, k):
     return cosines(query, matrix).topk(k).values
 
 
-@nearest.mistake("you return both what topk gives, values and indices. Asked are the indices only.")
+@nearest.mistake("you return both what topk gives, values and indices. Return the indices only.")
 def values_and_positions(query, matrix, k):
     return tuple(cosines(query, matrix).topk(k))
 
 
-@nearest.mistake("you return the rows themselves. Asked are their positions in the matrix.")
+@nearest.mistake("you return the rows themselves. Return their positions in the matrix.")
 def rows_not_positions(query, matrix, k):
     return matrix[cosines(query, matrix).topk(k).indices]
 
 
-@nearest.mistake("that is the best row only, as a single number. Asked are k positions.")
+@nearest.mistake("that is the best row only, as a single number. Return k positions.")
 def best_only(query, matrix, k):
     return cosines(query, matrix).argmax()
 
 
-@nearest.mistake("you return all n positions in order. Asked are the first k of them.")
+@nearest.mistake("you return all n positions in order. Return the first k of them.")
 def all_positions(query, matrix, k):
     return cosines(query, matrix).argsort(descending=True)
 
@@ -718,12 +725,27 @@ def all_added(a, b, c):
     return a + b + c
 
 
+@analogy_target.mistake("you take the mean of the three. A step is a difference: what a and b have in common must go.")
+def mean_of_all(a, b, c):
+    return (a + b + c) / 3
+
+
+@analogy_target.mistake("that is the step from b to a, and nothing starts at c. Go from c the step from a to b.")
+def step_backwards_only(a, b, c):
+    return a - b
+
+
+@analogy_target.mistake("you subtract b and c. Of the three only a is subtracted: the step from a to b starts at c.")
+def b_and_c_subtracted(a, b, c):
+    return a - b - c
+
+
 @analogy_target.mistake("that is the step from a to b. It still has to start somewhere: at c.")
 def step_only(a, b, c):
     return b - a
 
 
-@analogy_target.mistake("that is the step from a to c. Asked is where the step from a to b leads from c.")
+@analogy_target.mistake("that is the step from a to c. Return where the step from a to b leads from c.")
 def step_from_a_to_c(a, b, c):
     return c - a
 

@@ -2,8 +2,9 @@
 
 An exercise is a reference function with a way to draw inputs, graded hints, and a catalogue of *known mistakes*: wrong
 functions, each with the sentence that helps whoever wrote it. `check` runs the learner's function beside the reference
-on every draw. Is it wrong just as a known mistake is, the learner reads that mistake's sentence; otherwise the first
-finding of diagnosis.py. The tests use the same catalogue to prove that every mistake is caught.
+on every draw. Is it wrong, the learner reads what its source says for certain (reading.py), or else the sentence of the
+known mistake that is wrong in the same way, or else the first finding of diagnosis.py. The tests use the same catalogue
+to prove that every mistake is caught.
 
     @exercise(draws=..., hints=["Which ...?", "..."], names={"the weights: did you forget the values?": weights_of})
     def attention_scores(query, keys):
@@ -25,7 +26,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .diagnosis import FINDINGS, Run, as_tensor, behaves_like, describe_kind, is_todo, run
+from .diagnosis import FINDINGS, Run, as_tensor, behaves_like, describe_kind, dtype_name, is_todo, run
+from .reading import READ_FIRST
 
 MARKS = {"todo": "○", "right": "✔", "wrong": "✘"}
 
@@ -52,10 +54,11 @@ class Exercise:
     Public: `name`, `reference`, `hints`, `mistakes`, `verdict(function)`.
     """
 
-    def __init__(self, reference: Callable, draws: Callable, hints: list[str], names: dict, question: str):
+    def __init__(self, reference: Callable, draws: Callable, hints: list[str], names: dict, question: str | dict):
         functools.update_wrapper(self, reference)
         self.name, self.reference, self.draws = reference.__name__, reference, draws
-        self.hints, self.names, self.question = list(hints), names, question
+        self.hints, self.names = list(hints), names
+        self.questions = question if isinstance(question, dict) else {"": question}
         self.mistakes: list[Mistake] = []
         self.hints_given = 0
 
@@ -100,6 +103,9 @@ class Exercise:
         wrong = [done for done in runs if not done.right or done.changed]
         if not wrong:
             return "right", f"right on all {len(runs)} inputs.{_precision_note(runs)}"
+        for finding in READ_FIRST:
+            if message := finding(self, function, wrong):
+                return "wrong", message
         for mistake in self.mistakes:
             if all(behaves_like(mistake.function, done) for done in runs):
                 return "wrong", mistake.message
@@ -112,7 +118,7 @@ def _precision_note(runs: list[Run]) -> str:
     """A remark on a right result whose tensors are of another precision than the inputs'."""
     for done in runs:
         if isinstance(done.result, torch.Tensor) and done.result.dtype != as_tensor(done.want).dtype:
-            given, expected = (str(value.dtype).removeprefix("torch.") for value in (done.result, done.want))
+            given, expected = map(dtype_name, (done.result, done.want))
             return f" (For {expected} inputs it returns {given}: torch.zeros and torch.tensor take dtype=….)"
     return ""
 
@@ -121,13 +127,14 @@ def exercise(
     draws: Callable[[torch.Generator], Iterator[tuple]],
     hints: list[str],
     names: dict[str, Callable] | None = None,
-    question: str = "",
+    question: str | dict[str, str] = "",
 ) -> Callable[[Callable], Exercise]:
     """Decorator that turns a reference function into an `Exercise` and adds it to the catalogue.
 
     `draws(generator)` yields tuples of positional arguments; `hints` go from a question to nearly the code; `names`
     maps a label to a function of the same arguments that gives an intermediate, to be recognised by its shape;
-    `question` is asked where shapes do not fit. Raises ValueError if another module has an exercise of that name.
+    `question` is asked where shapes do not fit; of several, the first whose pattern, its key, is found in the line that
+    failed. Raises ValueError if another module has an exercise of that name.
     """
 
     def make(reference: Callable) -> Exercise:
@@ -152,6 +159,12 @@ def check(function: Callable) -> None:
     """Print one short diagnosis of the learner's function: ○ not tried yet, ✔ right, ✘ with what went wrong."""
     found = _find(function, "check")
     if found is None:
+        return
+    if function is found.reference:
+        print(
+            f"{MARKS['todo']} {found.name}: this is the course's own function, which use(...) put in the place of "
+            "yours. Run the cell with your definition again, then check."
+        )
         return
     verdict = found.verdict(function)
     if verdict.printed:

@@ -26,7 +26,8 @@ def draw_token_ids(generator):
         "or the rows of an identity matrix.",
     ],
     names={"the token ids: each needs a row of its own": lambda token_ids, vocabulary_size: token_ids},
-    question="The result is (s, v): one row a token, one column a word of the vocabulary. Which axis is it here?",
+    question="The result is (s, v): a row for each of the s tokens, a column for each of the v words. Which of the two "
+    "does an index of yours choose, and is it below s or below v?",
 )
 def one_hot(token_ids, vocabulary_size):
     """One row for each token id (s,), 1 in the column of the id and 0 elsewhere: returns floats (s, v)."""
@@ -62,6 +63,21 @@ def all_words_in_every_row(token_ids, vocabulary_size):
     return rows
 
 
+@one_hot.mistake("you fill row i with ones, in every column. Choose the column, too: the token's id.")
+def whole_rows(token_ids, vocabulary_size):
+    return torch.ones(len(token_ids), vocabulary_size)
+
+
+@one_hot.mistake(
+    "you use the ids to choose rows, and fill these with ones. An id chooses the column; the row is the token's "
+    "position."
+)
+def rows_by_id(token_ids, vocabulary_size):
+    rows = torch.zeros(len(token_ids), vocabulary_size)
+    rows[token_ids] = 1
+    return rows
+
+
 @one_hot.mistake("you mark the words of the sentence in a single row. Each token needs a row of its own.")
 def all_words_in_one_row(token_ids, vocabulary_size):
     row = torch.zeros(vocabulary_size)
@@ -92,7 +108,7 @@ def as_wide_as_largest_id(token_ids, vocabulary_size):
     return torch.eye(int(token_ids.max()) + 1)[token_ids]
 
 
-@one_hot.mistake("there are only as many columns as the sentence has different words. Asked are vocabulary_size.")
+@one_hot.mistake("there are only as many columns as the sentence has different words. Make it vocabulary_size.")
 def as_wide_as_words_used(token_ids, vocabulary_size):
     return torch.eye(len(token_ids.unique()))[token_ids.unique(return_inverse=True)[1]]
 
@@ -201,6 +217,23 @@ def minimum_subtracted(scores):
 def maximum_of_everything(scores):
     powers = (scores - scores.max()).exp()
     return powers / powers.sum(-1, keepdim=True)
+
+
+@softmax.mistake(
+    "you subtract the maximum over the first axis. In a row far below it every power becomes 0, and 0 / 0 is NaN: "
+    "each row, the last axis, needs its own maximum, dim=-1."
+)
+def maximum_over_first_axis(scores):
+    powers = (scores - scores.amax(0)).exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
+@softmax.mistake(
+    "the maximum is subtracted row by row, but the sum runs over the first axis. A row is the last: dim=-1."
+)
+def sum_over_first_axis(scores):
+    powers = (scores - scores.amax(-1, keepdim=True)).exp()
+    return powers / powers.sum(0)
 
 
 @softmax.mistake("you clip the scores to avoid the overflow. Then all large scores become equal; subtract the maximum.")
@@ -331,7 +364,7 @@ def log_softmax(scores):
     return torch.log_softmax(scores, -1)
 
 
-@softmax.mistake("that is the logarithm of the sum of the powers, one number a row. Asked are the weights.")
+@softmax.mistake("that is the logarithm of the sum of the powers, one number a row. Return the weights.")
 def log_sum_exp(scores):
     return torch.logsumexp(scores, -1)
 
@@ -443,6 +476,13 @@ def scores_divided_by_fourth_root(query, keys):
 
 
 @attention_scores.mistake(
+    "you divide by 4 = √16. 16 is this notebook's e; take e from the shape, math.sqrt(query.shape[-1]), to fit any."
+)
+def scores_divided_by_four(query, keys):
+    return keys @ query / 4
+
+
+@attention_scores.mistake(
     "you divide by the root of the number of keys. The spread comes from e, the entries of one key."
 )
 def scores_divided_by_root_k(query, keys):
@@ -470,12 +510,12 @@ def query_times_columns_unscaled(query, keys):
     return query @ keys
 
 
-@attention_scores.mistake("you apply softmax already: those are the weights. Asked are the scores, one step before.")
+@attention_scores.mistake("you apply softmax already: those are the weights. Return the scores, one step before.")
 def weights_not_scores(query, keys):
     return torch.softmax(keys @ query / math.sqrt(keys.shape[-1]), 0)
 
 
-@attention_scores.mistake("you apply softmax, and without the division by √e. Asked are the scores, one step before.")
+@attention_scores.mistake("you apply softmax, and without the division by √e. Return the scores, one step before.")
 def unscaled_weights(query, keys):
     return torch.softmax(keys @ query, 0)
 
@@ -533,12 +573,13 @@ def scores_as_row(query, keys):
 
 
 def draw_query_keys_values(generator):
-    """v ≠ e, all equal once, a single key, more keys than entries; float64 once."""
+    """v ≠ e, all equal once, a single key, more keys than entries; float64, and once scores too large for exp."""
     sizes = ((5, 8, 6, None), (4, 4, 4, None), (1, 5, 3, None), (9, 2, 5, None), (6, 16, 3, torch.float64))
     for k, e, v, dtype in sizes:
         query = 1.5 * torch.randn(e, generator=generator, dtype=dtype)
         keys = torch.randn(k, e, generator=generator, dtype=dtype)
         yield query, keys, torch.randn(k, v, generator=generator, dtype=dtype)
+    yield 1000 * query, keys, torch.randn(k, v, generator=generator, dtype=dtype)
 
 
 @exercise(
@@ -553,7 +594,10 @@ def draw_query_keys_values(generator):
         "the weighted rows: did you forget to add them up?": lambda query, keys, values: values,
         "a key: the weighted sum is one of values": lambda query, keys, values: query,
     },
-    question="Which axis of keys has length e, and which axis of values has the length k of the weights?",
+    question={
+        r"\bvalues\b": "values (k, v) has a row for each key: which axis has the length k of the weights?",
+        "": "Which axis of keys has length e?",
+    },
 )
 def attend(query, keys, values):
     """Attention of one query (e,) over keys (k, e) and values (k, v): returns the output (v,)."""
@@ -584,6 +628,22 @@ def attend_divided_by_e(query, keys, values):
 @attend.mistake("you multiply the scores by √e instead of dividing: one key takes nearly everything.")
 def attend_multiplied_by_root_e(query, keys, values):
     return torch.softmax(keys @ query * math.sqrt(keys.shape[-1]), -1) @ values
+
+
+@attend.mistake(
+    "you divide the scores by 4 = √16. 16 is this notebook's e; take e from the shape, math.sqrt(query.shape[-1])."
+)
+def attend_divided_by_four(query, keys, values):
+    return torch.softmax(keys @ query / 4, -1) @ values
+
+
+@attend.mistake(
+    "right for small scores, but exp overflows: exp(1000) is infinite, and inf / inf is NaN. Subtract the largest "
+    "score first, as your softmax does."
+)
+def attend_overflowing(query, keys, values):
+    powers = (keys @ query / math.sqrt(keys.shape[-1])).exp()
+    return powers / powers.sum() @ values
 
 
 @attend.mistake("you divide by the root of the number of keys. The spread of the scores comes from e: keys.shape[-1].")
@@ -661,7 +721,7 @@ def attend_scores_only(query, keys, values):
     return keys @ query / math.sqrt(keys.shape[-1])
 
 
-@attend.mistake("you return output and weights. Asked is the output only.")
+@attend.mistake("you return output and weights. Return the output only.")
 def attend_output_and_weights(query, keys, values):
     return weights_of(query, keys) @ values, weights_of(query, keys)
 
@@ -684,6 +744,11 @@ def attend_keys_values_exchanged(query, keys, values):
 @attend.mistake("you multiply each value by its weight, and stop there. The k rows still have to be added up.")
 def attend_rows_not_added(query, keys, values):
     return weights_of(query, keys)[:, None] * values
+
+
+@attend.mistake("you weight the rows, and add up over the entries of each. Add up over the keys, the rows: .sum(0).")
+def attend_summed_over_entries(query, keys, values):
+    return (weights_of(query, keys)[:, None] * values).sum(1)
 
 
 @attend.mistake("you take the mean of the weighted values. The weights sum to 1 already: add up, do not divide by k.")
@@ -727,13 +792,15 @@ def attend_kept_axis(query, keys, values):
 
 
 def draw_projections(generator):
-    """One sentence and a batch, v ≠ e; all sizes equal once, with and without a batch; float64 once."""
+    """A sentence, a batch, a batch of batches; v ≠ e, all sizes equal; float64, and once scores too large for exp."""
     sizes = (((5, 8), 4, 6, None), ((4, 4), 4, 4, None), ((2, 5, 8), 4, 3, None), ((3, 3, 3), 3, 3, None))
-    for shape, e, v, dtype in (*sizes, ((2, 3, 6), 4, 5, torch.float64)):
+    sizes += (((2, 3, 6), 4, 5, torch.float64), ((2, 3, 4, 6), 5, 3, None))
+    for shape, e, v, dtype in sizes:
         d = shape[-1]
         X = torch.randn(shape, generator=generator, dtype=dtype)
         W_q, W_k, W_v = (torch.randn(d, width, generator=generator, dtype=dtype) / math.sqrt(d) for width in (e, e, v))
         yield X, 2 * W_q, W_k, W_v
+    yield X[0, 0].double(), 2000 * W_q.double(), W_k.double(), W_v.double()
 
 
 @exercise(
@@ -749,7 +816,10 @@ def draw_projections(generator):
         "X: did you forget to project the values?": lambda X, W_q, W_k, W_v: X,
         "the queries and keys: are the values projected with W_v?": lambda X, W_q, W_k, W_v: X @ W_q,
     },
-    question="X is (…, n, d) and the matrices are (d, e) and (d, v): which axes meet in this product?",
+    question={
+        "W_[qkv]": "X is (…, n, d) and the matrices are (d, e) and (d, v): which axes meet in this product?",
+        "": "Queries and keys are (…, n, e), values (…, n, v), weights (…, n, n): which axes meet in this line?",
+    },
 )
 def self_attention(X, W_q, W_k, W_v):
     """Self-attention of X (…, n, d) with W_q and W_k (d, e) and W_v (d, v): returns (…, n, v)."""
@@ -853,6 +923,23 @@ def self_attention_unscaled(X, W_q, W_k, W_v):
 @self_attention.mistake("you divide by e, not by √e: the larger e, the more equal all weights become.")
 def self_attention_divided_by_e(X, W_q, W_k, W_v):
     return attention(*projections(X, W_q, W_k, W_v), scale=W_k.shape[-1])
+
+
+@self_attention.mistake(
+    "you divide by 4 = √16. 16 is this notebook's e; take e from the shape, as in math.sqrt(Q.shape[-1]), to fit any."
+)
+def self_attention_divided_by_four(X, W_q, W_k, W_v):
+    return attention(*projections(X, W_q, W_k, W_v), scale=4)
+
+
+@self_attention.mistake(
+    "right for small scores, but exp overflows: exp(1000) is infinite, and inf / inf is NaN. Subtract each row's "
+    "maximum first, as your softmax does."
+)
+def self_attention_overflowing(X, W_q, W_k, W_v):
+    Q, K, V = projections(X, W_q, W_k, W_v)
+    powers = (Q @ K.mT / math.sqrt(K.shape[-1])).exp()
+    return powers / powers.sum(-1, keepdim=True) @ V
 
 
 @self_attention.mistake("you multiply by √e instead of dividing: the spread of the scores grows to e.")
@@ -1005,7 +1092,7 @@ def scores_only(X, W_q, W_k, W_v):
     return Q @ K.mT / math.sqrt(K.shape[-1])
 
 
-@self_attention.mistake("you return output and weights. Asked is the output only.")
+@self_attention.mistake("you return output and weights. Return the output only.")
 def output_and_weights(X, W_q, W_k, W_v):
     Q, K, V = projections(X, W_q, W_k, W_v)
     return attention(Q, K, V), torch.softmax(Q @ K.mT / math.sqrt(K.shape[-1]), -1)

@@ -1,0 +1,89 @@
+"""What a wrong function's source says for certain, whatever it returns.
+
+Findings as in diagnosis.py, but spoken before the known mistakes are tried: nothing else explains a result so well as
+a `return` inside the loop. A function whose source cannot be found (typed at a plain prompt) has none of them.
+"""
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+SLIPS = (  # patterns of the source, spaced as ast.unparse spaces it
+    (r"\*\* 1 / 2\b", "`** 1/2` halves, for `**` binds tighter than `/`. The root is `** 0.5`."),
+    (
+        r"sqrt\((math|np|torch)\.e\)|(math|np|torch)\.e \*\* 0\.5",
+        "√e is the root of the head dimension e, the length of a query, not of Euler's number 2.718…",
+    ),
+)
+
+
+def tree_of(function: Callable) -> ast.FunctionDef | None:
+    """The syntax tree of a function written with def, or None."""
+    try:
+        statement = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return None
+    return statement if isinstance(statement, ast.FunctionDef) else None
+
+
+def source_of(function: Callable) -> str:
+    """The source without comments, docstring and odd spacing; "" where it cannot be found."""
+    tree = tree_of(function)
+    if tree is None:
+        return ""
+    body = tree.body[1:] if ast.get_docstring(tree) is not None else tree.body
+    return "\n".join(map(ast.unparse, body))
+
+
+def listed(names: Iterable[str]) -> str:
+    """ "query, keys and values"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def its_arguments(arguments: dict[str, Any]) -> str:
+    sizes = " (sizes, not tensors)" if all(isinstance(value, int) for value in arguments.values()) else ""
+    return f"its argument{'s' if len(arguments) > 1 else ''} {listed(arguments)}{sizes}"
+
+
+def outside_data(exercise, function: Callable, wrong: list) -> str | None:
+    """Tensors, arrays and lists of the notebook that the function reads; numbers, too, if it leaves an argument out."""
+    tree = tree_of(function)
+    if tree is None:
+        return None
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    own = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    all_used = {argument.arg for argument in tree.args.args} <= read
+    data = (Tensor, np.ndarray, list, tuple, dict) + (() if all_used else (int, float, np.generic))
+    notebook = getattr(inspect.unwrap(function), "__globals__", {})
+    outside = sorted(name for name in read - own if isinstance(notebook.get(name), data))
+    if not outside:
+        return None
+    return (
+        f"your function uses {listed(outside)} from outside. "
+        f"It has to work from {its_arguments(wrong[0].arguments)} alone."
+    )
+
+
+def return_in_loop(exercise, function: Callable, wrong: list) -> str | None:
+    tree = tree_of(function)
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)] if tree else []
+    if any(isinstance(statement, ast.Return) for loop in loops for statement in loop.body):
+        return "the return stands inside the loop and ends it in its first round. Indent it less, as the word `for`."
+    return None
+
+
+def slip(exercise, function: Callable, wrong: list) -> str | None:
+    source = source_of(function)
+    return next((message for pattern, message in SLIPS if re.search(pattern, source)), None)
+
+
+READ_FIRST = (outside_data, return_in_loop, slip)
