@@ -7,5 +7,11 @@ from .engine import catalogue, check, hint, solution, use
 __all__ = ["catalogue", "check", "hint", "solution", "use"]
 
 # In the order of the course. Importing a module adds its exercises to the catalogue.
-for notebook in ("start_here", "dot_product_similarity", "single_token_attention"):
+for notebook in (
+    "start_here",
+    "dot_product_similarity",
+    "single_token_attention",
+    "multi_head_attention",
+    "masking",
+):
     import_module(f".{notebook}", __name__)

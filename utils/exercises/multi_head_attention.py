@@ -1,0 +1,761 @@
+"""Exercises of notebook 03: project per head, split, merge, scores of every head, parameters, the whole layer."""
+
+import math
+
+import torch
+
+from .engine import exercise
+
+# ---- project_per_head
+
+
+def draw_inputs_and_head_matrices(generator):
+    """Sizes that differ, h = n, e = d, all equal, a single head, and float64."""
+    for n, d, h, e, dtype in (
+        (5, 8, 4, 2, None),
+        (3, 6, 3, 4, None),
+        (4, 5, 2, 5, None),
+        (3, 3, 3, 3, None),
+        (6, 4, 1, 2, None),
+        (2, 6, 3, 2, torch.float64),
+    ):
+        X = torch.randn(n, d, generator=generator, dtype=dtype)
+        yield X, torch.randn(h, d, e, generator=generator, dtype=dtype)
+
+
+@exercise(
+    draws=draw_inputs_and_head_matrices,
+    hints=[
+        "What would you write for a single head, whose matrix is W[0]? What shape comes out, and how often?",
+        "In einsum, X has the axes nd and W the axes hde. Which letters stay after the arrow, and which one is summed?",
+        "A letter that is missing after the arrow is summed: d. The others stay, in the order of (h, n, e).",
+    ],
+    names={
+        "(n, h, e): which axis comes first after the arrow?": lambda X, W: torch.einsum("nd,hde->nhe", X, W),
+        "a single head: is there one for each of the h matrices?": lambda X, W: X @ W[0],
+        "the products before d is summed": lambda X, W: torch.einsum("nd,hde->hnde", X, W),
+        "the heads side by side: here each is to have an axis of its own": lambda X, W: torch.cat([*(X @ W)], -1),
+    },
+    question={
+        "einsum": "X has two axes, nd, and W three, hde: does each string before the arrow name as many, and does a "
+        "letter stand for the same length in both?",
+        "": "X is (n, d), one head's matrix (d, e): which axes meet in this line?",
+    },
+)
+def project_per_head(X, W):
+    """Project X (n, d) with each of the h matrices in W (h, d, e): returns (h, n, e)."""
+    return torch.einsum("nd,hde->hne", X, W)
+
+
+@project_per_head.mistake("the numbers are right, but tokens come first, (n, h, e). Heads come first: (h, n, e).")
+def tokens_first(X, W):
+    return torch.einsum("nd,hde->nhe", X, W)
+
+
+@project_per_head.mistake("the last two axes are exchanged, (h, e, n). Each head has the tokens in rows: (h, n, e).")
+def projections_transposed(X, W):
+    return torch.einsum("nd,hde->hen", X, W)
+
+
+@project_per_head.mistake(
+    "you add the heads up: h is missing after the arrow, or summed afterwards. Only d is summed; each head stays apart."
+)
+def heads_added(X, W):
+    return torch.einsum("nd,hde->ne", X, W)
+
+
+@project_per_head.mistake("d is not summed: each product stands on its own. What is summed is missing after the arrow.")
+def products_kept(X, W):
+    return torch.einsum("nd,hde->hnde", X, W)
+
+
+@project_per_head.mistake(
+    "you sum over the tokens, and every token is lost. The axis that X and W share is d: it is the one to sum."
+)
+def tokens_added(X, W):
+    return torch.einsum("nd,hde->hde", X, W)
+
+
+@project_per_head.mistake("you project with the first head's matrix only. Each of the h matrices gives a head.")
+def first_matrix_only(X, W):
+    return X @ W[0]
+
+
+@project_per_head.mistake("you return the last head only: in a loop, collect the heads, then torch.stack them.")
+def last_matrix_only(X, W):
+    return X @ W[-1]
+
+
+@project_per_head.mistake(
+    "the heads stand side by side, (n, h·e). That is for later: here each head has an axis of its own, (h, n, e)."
+)
+def heads_side_by_side(X, W):
+    return torch.cat([*(X @ W)], dim=-1)
+
+
+@project_per_head.mistake(
+    "the heads stand one below the other, (h·n, e). torch.stack gives them an axis, torch.cat none."
+)
+def heads_below_each_other(X, W):
+    return torch.cat([*(X @ W)], dim=0)
+
+
+@project_per_head.mistake(
+    "right numbers, mixed up by the last reshape: (n, h·e) read as (h, n, e) gives a head numbers of all the others. "
+    "Stack the heads, then no reshape is needed."
+)
+def concatenated_then_reshaped(X, W):
+    return torch.cat([*(X @ W)], dim=-1).reshape(len(W), len(X), -1)
+
+
+@project_per_head.mistake(
+    "W.reshape(d, h·e) mixes the heads: W has h in front, so its columns are not side by side. Is the reshape needed?"
+)
+def matrices_reshaped(X, W):
+    h, d, e = W.shape
+    return (X @ W.reshape(d, h * e)).reshape(len(X), h, e).transpose(0, 1)
+
+
+@project_per_head.mistake(
+    "you project with the transposed matrices: that needs e = d. The axis d of X meets the axis d of W, in (h, d, e) "
+    "the middle one."
+)
+def head_matrices_transposed(X, W):
+    return X @ W.mT
+
+
+@project_per_head.mistake("W @ X mixes the tokens. They are the rows of X here, so the matrix stands on the right.")
+def head_matrices_on_the_left(X, W):
+    return W @ X
+
+
+# ---- split_heads
+
+
+def draw_tokens_to_split(generator):
+    """A sentence, a batch, two leading axes; n = h, n = h = e, a multiple of h; a single head, e = 1, float64."""
+    for shape, h, dtype in (
+        ((5, 8), 2, None),
+        ((4, 8), 4, None),
+        ((2, 4), 2, None),
+        ((3, 4, 6), 3, None),
+        ((2, 3, 4, 8), 2, None),
+        ((2, 3, 4), 1, None),
+        ((3, 5), 5, None),
+        ((2, 6, 9), 3, torch.float64),
+    ):
+        yield torch.randn(shape, generator=generator, dtype=dtype), h
+
+
+@exercise(
+    draws=draw_tokens_to_split,
+    hints=[
+        "One token has d numbers in a row. Which of them belong to head 0, which to head 1? How many to each?",
+        "Cutting the last axis into h pieces of e keeps each token's numbers together. Which shape is that?",
+        "(…, n, d) is cut to (…, n, h, e) by reshape or unflatten. Then exchange two axes, counted from the end, since "
+        "there may be any number in front.",
+    ],
+    names={
+        "(…, n, h, e): two axes are still to be exchanged": lambda X, num_heads: X.unflatten(-1, (num_heads, -1)),
+        "(…, h, n, d): does each head get all of the d numbers?": lambda X, num_heads: torch.stack([X] * num_heads, -3),
+        "X": lambda X, num_heads: X,
+    },
+    question="The last axis, d = h · e, becomes two, h and e; every axis before it stays. Do the sizes in this line "
+    "say so, whatever number of axes there is?",
+)
+def split_heads(X, num_heads):
+    """Give each head its d / h numbers of every token, X (…, n, d): returns (…, h, n, e)."""
+    per_token = X.reshape(*X.shape[:-1], num_heads, -1)  # (…, n, h, e)
+    return per_token.transpose(-3, -2)
+
+
+@split_heads.mistake(
+    "the shape is right, the numbers are mixed: read directly as (h, n, e), head 0 gets the first tokens whole. Cut d "
+    "into (h, e) first, (…, n, h, e), then exchange n and h."
+)
+def split_by_direct_view(X, num_heads):
+    return X.reshape(*X.shape[:-2], num_heads, X.shape[-2], -1)
+
+
+@split_heads.mistake("d is cut well, but the order is (…, n, h, e). Each head is to see all tokens: (…, h, n, e).")
+def split_without_transpose(X, num_heads):
+    return X.unflatten(-1, (num_heads, -1))
+
+
+@split_heads.mistake(
+    "you exchange the last two axes, (…, n, e, h). After the cut, (…, n, h, e), the ones to exchange are n and h."
+)
+def split_with_last_axes_exchanged(X, num_heads):
+    return X.unflatten(-1, (num_heads, -1)).transpose(-2, -1)
+
+
+@split_heads.mistake(
+    "right for a batch, but a single sentence has one axis less, two leading axes one more. Count from the end: the "
+    "axes to exchange are -3 and -2."
+)
+def split_exchanging_axes_1_and_2(X, num_heads):
+    return X.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+
+
+@split_heads.mistake(
+    "right for one sentence, but in a batch axis 0 is the batch. Count from the end: exchange -3 and -2."
+)
+def split_exchanging_axes_0_and_1(X, num_heads):
+    return X.unflatten(-1, (num_heads, -1)).transpose(0, 1)
+
+
+@split_heads.mistake(
+    "right for one sentence, but in a batch the heads stand in front of it: (h, b, n, e). They belong before n: dim=-3."
+)
+def split_stacked_in_front(X, num_heads):
+    return torch.stack(X.chunk(num_heads, dim=-1))
+
+
+@split_heads.mistake(
+    "you deal the numbers out in turn: head 0 gets every h-th one. Give it e neighbouring numbers: d is cut into "
+    "(h, e), not (e, h)."
+)
+def split_interleaved(X, num_heads):
+    return X.unflatten(-1, (-1, num_heads)).movedim(-1, -3)
+
+
+@split_heads.mistake(
+    "h and e are exchanged: you make d / h heads of size h. num_heads is the number of heads, d / num_heads their size."
+)
+def split_into_pieces_of_size_h(X, num_heads):
+    return X.unflatten(-1, (-1, num_heads)).transpose(-3, -2)
+
+
+@split_heads.mistake(
+    "each head gets a copy of all d numbers. Heads share them out, e = d / h each, so that h heads cost what one did."
+)
+def split_by_repeating(X, num_heads):
+    return torch.stack([X] * num_heads, dim=-3)
+
+
+@split_heads.mistake(
+    "you share out the tokens. Every head sees all of them: what is cut is the last axis, the d numbers of a token."
+)
+def split_over_tokens(X, num_heads):
+    return X.unflatten(-2, (num_heads, -1))
+
+
+@split_heads.mistake("the last two axes are exchanged, (…, h, e, n). Each head has the tokens in rows: (…, h, n, e).")
+def split_and_transposed(X, num_heads):
+    return X.unflatten(-1, (num_heads, -1)).transpose(-3, -2).mT
+
+
+@split_heads.mistake(
+    "you exchange axes before the cut: the reshape to (h, n, e) then reads down the columns. Cut d first, (…, n, h, e)."
+)
+def split_transposed_before(X, num_heads):
+    return X.mT.reshape(*X.shape[:-2], num_heads, X.shape[-2], -1)
+
+
+@split_heads.mistake("you return the first head only. The result holds all h of them: (…, h, n, e).")
+def split_first_head(X, num_heads):
+    return X[..., : X.shape[-1] // num_heads]
+
+
+# ---- merge_heads
+
+
+def draw_heads(generator):
+    """One sentence, a batch, two leading axes; n = h, all equal; one head, one token, e = 1; float64."""
+    for shape, dtype in (
+        ((2, 5, 4), None),
+        ((4, 4, 2), None),
+        ((3, 3, 3), None),
+        ((2, 3, 4, 2), None),
+        ((2, 2, 3, 5, 2), None),
+        ((2, 1, 3, 4), None),
+        ((3, 1, 2), None),
+        ((5, 3, 1), None),
+        ((3, 2, 6, 3), torch.float64),
+    ):
+        yield (torch.randn(shape, generator=generator, dtype=dtype),)
+
+
+@exercise(
+    draws=draw_heads,
+    hints=[
+        "A token's row in the result holds its e numbers from head 0, then those from head 1: which axes must be "
+        "neighbours before they can become one?",
+        "It is the way back from split_heads: exchange the two axes that it exchanged, then join what it cut.",
+        "Exchange h and n, axes -3 and -2, to get (…, n, h, e). Then join the last two: flatten(-2), or reshape.",
+    ],
+    names={
+        "(…, n, h, e): the last two axes are still to be joined": lambda heads: heads.transpose(-3, -2),
+        "(…, h·n, e): the heads stand below each other, not side by side": lambda heads: heads.flatten(-3, -2),
+        "a single head: are they added, averaged or left out?": lambda heads: heads[..., 0, :, :],
+        "heads": lambda heads: heads,
+    },
+    question="A result has the shape (…, n, h·e): do the sizes in this line say so, whatever number of axes there is?",
+)
+def merge_heads(heads):
+    """Put the heads (…, h, n, e) side by side for each token, the inverse of split_heads: returns (…, n, h·e)."""
+    per_token = heads.transpose(-3, -2)  # (…, n, h, e)
+    return per_token.flatten(-2)
+
+
+@merge_heads.mistake(
+    "the shape is right, the numbers are mixed: a reshape alone puts several tokens of one head into a row. "
+    "Exchange h and n first."
+)
+def merged_by_direct_view(heads):
+    *leading, h, n, e = heads.shape
+    return heads.reshape(*leading, n, h * e)
+
+
+@merge_heads.mistake(
+    "view crashes after an exchange of axes: the numbers of a row no longer lie side by side in memory. reshape copies "
+    "them where it must, as do flatten, and .contiguous() before the view."
+)
+def merged_by_view(heads):
+    *leading, h, n, e = heads.shape
+    return heads.transpose(-3, -2).view(*leading, n, h * e)
+
+
+@merge_heads.mistake("h and n are exchanged, and that is all. Join the last two axes: (…, n, h, e) to (…, n, h·e).")
+def heads_not_joined(heads):
+    return heads.transpose(-3, -2)
+
+
+@merge_heads.mistake("the heads stand below each other, (…, h·n, e). A token's heads belong in one row: (…, n, h·e).")
+def merged_below_each_other(heads):
+    return heads.flatten(-3, -2)
+
+
+@merge_heads.mistake("you add the heads up: what each has found is lost. Put them side by side: (…, n, h·e).")
+def merged_by_sum(heads):
+    return heads.sum(-3)
+
+
+@merge_heads.mistake("you average the heads: what each has found is lost. Put them side by side: (…, n, h·e).")
+def merged_by_mean(heads):
+    return heads.mean(-3)
+
+
+@merge_heads.mistake("you keep the first head only. A row holds the e numbers of every head: (…, n, h·e).")
+def merged_first_head(heads):
+    return heads[..., 0, :, :]
+
+
+@merge_heads.mistake(
+    "a row takes the first number of every head, then the second of every head. Keep each head's e numbers together: "
+    "(…, n, h, e) before you join."
+)
+def merged_interleaved(heads):
+    return heads.movedim(-3, -1).flatten(-2)
+
+
+@merge_heads.mistake(
+    "you exchange n and e before you join. The axes to exchange are h and n, -3 and -2, so that h stands beside e."
+)
+def merged_with_last_axes_exchanged(heads):
+    *leading, h, n, e = heads.shape
+    return heads.mT.reshape(*leading, n, h * e)
+
+
+@merge_heads.mistake("tokens and numbers are exchanged, (…, h·e, n). One row a token: (…, n, h·e).")
+def merged_transposed(heads):
+    return heads.mT.flatten(-3, -2)
+
+
+@merge_heads.mistake(
+    "right for a batch, but a single sentence has one axis less, two leading axes one more. Count from the end: the "
+    "axes to exchange are -3 and -2."
+)
+def merged_exchanging_axes_1_and_2(heads):
+    return heads.transpose(1, 2).flatten(-2)
+
+
+@merge_heads.mistake(
+    "right for one sentence, but in a batch axis 0 is the batch. Count from the end: exchange -3 and -2."
+)
+def merged_exchanging_axes_0_and_1(heads):
+    return heads.transpose(0, 1).flatten(-2)
+
+
+# ---- head_scores
+
+
+def draw_queries_and_keys_of_heads(generator):
+    """One sentence, a batch, two leading axes; q ≠ k, k = e, all equal; one head; e = 1; float64."""
+    for leading, h, q, k, e, dtype in (
+        ((), 2, 3, 5, 4, None),
+        ((), 3, 3, 3, 3, None),
+        ((2,), 4, 3, 6, 2, None),
+        ((3,), 2, 5, 4, 4, None),
+        ((2, 3), 2, 4, 4, 3, None),
+        ((2,), 1, 2, 3, 6, None),
+        ((), 4, 4, 2, 1, None),
+        ((2,), 3, 3, 5, 8, torch.float64),
+    ):
+        Q = torch.randn(*leading, h, q, e, generator=generator, dtype=dtype)
+        yield Q, torch.randn(*leading, h, k, e, generator=generator, dtype=dtype)
+
+
+@exercise(
+    draws=draw_queries_and_keys_of_heads,
+    hints=[
+        "What are the scores of a single head? What becomes of the head axis, and of those before it?",
+        "@ multiplies the last two axes and treats all in front of them as a batch, the heads too.",
+        "Exchange the last two axes of K, counted from the end. A score is a sum of e products: Q.shape[-1] is e.",
+    ],
+    names={
+        "one head's scores: does each head keep its own?": lambda Q, K: Q[..., 0, :, :] @ K[..., 0, :, :].mT,
+        "the scores with q and k exchanged": lambda Q, K: K @ Q.mT,
+    },
+    question="Q is (…, h, q, e) and K (…, h, k, e): which axis of each is to meet in this line, and does it count "
+    "from the end?",
+)
+def head_scores(Q, K):
+    """Scaled scores of each head's queries (…, h, q, e) against its keys (…, h, k, e): returns (…, h, q, k)."""
+    return Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake(
+    "you divide by √(h·e), the root of d_model. A head's score is a sum of e products: divide by √e, e the last axis."
+)
+def divided_by_root_d_model(Q, K):
+    return Q @ K.mT / math.sqrt(Q.shape[-3] * Q.shape[-1])
+
+
+@head_scores.mistake("the scores are not divided by √e: they spread more the larger e is, and the softmax saturates.")
+def head_scores_unscaled(Q, K):
+    return Q @ K.mT
+
+
+@head_scores.mistake("you divide by e, not by √e: the larger e, the more equal all weights become.")
+def head_scores_divided_by_e(Q, K):
+    return Q @ K.mT / Q.shape[-1]
+
+
+@head_scores.mistake("you multiply by √e instead of dividing: the spread of the scores grows to e.")
+def head_scores_multiplied_by_root_e(Q, K):
+    return Q @ K.mT * math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake("you divide by the root of the number of heads. A score is a sum of e products: divide by √e.")
+def divided_by_root_h(Q, K):
+    return Q @ K.mT / math.sqrt(Q.shape[-3])
+
+
+@head_scores.mistake("you divide by the root of the number of keys. A score is a sum of e products: divide by √e.")
+def divided_by_root_number_of_keys(Q, K):
+    return Q @ K.mT / math.sqrt(K.shape[-2])
+
+
+@head_scores.mistake(
+    "K.T exchanges all the axes, heads and batch among them. Exchange the last two only: K.transpose(-2, -1)."
+)
+def all_axes_of_keys_reversed(Q, K):
+    return Q @ K.T / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake("K is not transposed: its positions meet the entries of the queries, and it crashes unless k = e.")
+def head_keys_not_transposed(Q, K):
+    return Q @ K / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake(
+    "right for one sentence, but with a batch axes 1 and 2 of K are heads and positions. Count from the end: -2 and -1."
+)
+def keys_exchanging_axes_1_and_2(Q, K):
+    return Q @ K.transpose(1, 2) / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake("right for a batch, but one sentence has no axis 3. Count from the end: K.transpose(-2, -1).")
+def keys_exchanging_axes_2_and_3(Q, K):
+    return Q @ K.transpose(2, 3) / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake("queries and keys are exchanged: rows belong to queries, columns to keys, (…, h, q, k).")
+def queries_and_keys_exchanged(Q, K):
+    return K @ Q.mT / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake(
+    "you add the scores of the heads up. Then all heads would attend alike: each keeps its own, (…, h, q, k)."
+)
+def scores_added_over_heads(Q, K):
+    return torch.einsum("...hqe,...hke->...qk", Q, K) / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake("you compare every head's queries with every other head's keys. h is one letter, in Q and in K.")
+def heads_compared_with_each_other(Q, K):
+    return torch.einsum("...hqe,...gke->...hgqk", Q, K) / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake("you apply softmax already: those are the weights. Return the scores, one step before.")
+def head_weights(Q, K):
+    return torch.softmax(Q @ K.mT / math.sqrt(Q.shape[-1]), -1)
+
+
+# ---- count_parameters
+
+
+def draw_layer_sizes(generator):
+    """With and without biases; one head, as many heads as d; the sizes of the original paper."""
+    yield from ((16, 4, False), (16, 4, True), (6, 3, True), (10, 1, True), (5, 5, False), (512, 8, True))
+    yield 512, 8, False
+
+
+@exercise(
+    draws=draw_layer_sizes,
+    hints=[
+        "Which matrices does the layer learn? How many numbers has one of them?",
+        "Each head's part of W_q is (d, e), and there are h of them, with h · e = d. What do they add up to?",
+        "Four matrices, W_o among them. A bias has one number for each output of its matrix.",
+    ],
+    question="The result is one whole number, made of d_model and bias: which of them is used in this line, and how?",
+)
+def count_parameters(d_model, num_heads, bias):
+    """Numbers learnt by multi-head attention: W_q, W_k, W_v, W_o, (d, d), each with a bias if bias: returns an int."""
+    matrices = 4 * d_model**2
+    biases = 4 * d_model if bias else 0
+    return matrices + biases
+
+
+@count_parameters.mistake(
+    "you multiply by the number of heads. Each head has a slice of the matrices, (d, d / h): together they are as "
+    "large as for one head."
+)
+def times_num_heads(d_model, num_heads, bias):
+    return num_heads * count_parameters(d_model, num_heads, bias)
+
+
+@count_parameters.mistake(
+    "you give each head its own W_q, W_k and W_v of (d, d). A head's slices are (d, d / h): heads share, not repeat."
+)
+def whole_projections_per_head(d_model, num_heads, bias):
+    return (3 * num_heads + 1) * (d_model**2 + bias * d_model)
+
+
+@count_parameters.mistake("you count three matrices. The heads are put side by side and projected once more: W_o.")
+def without_w_o(d_model, num_heads, bias):
+    return 3 * (d_model**2 + bias * d_model)
+
+
+@count_parameters.mistake("you count a single matrix. There are W_q, W_k, W_v and W_o.")
+def one_matrix(d_model, num_heads, bias):
+    return d_model**2 + bias * d_model
+
+
+@count_parameters.mistake("right without biases. If bias is True, each of the matrices has one, of d numbers.")
+def without_biases(d_model, num_heads, bias):
+    return 4 * d_model**2
+
+
+@count_parameters.mistake("right with biases. Count them only if bias is True.")
+def biases_always(d_model, num_heads, bias):
+    return 4 * (d_model**2 + d_model)
+
+
+@count_parameters.mistake("you count one bias. Each of the four matrices has its own.")
+def one_bias(d_model, num_heads, bias):
+    return 4 * d_model**2 + bias * d_model
+
+
+@count_parameters.mistake("you count three biases. W_o has one, too.")
+def three_biases(d_model, num_heads, bias):
+    return 4 * d_model**2 + 3 * bias * d_model
+
+
+@count_parameters.mistake("a bias counts as one number here. It has d: one for each output of its matrix.")
+def biases_of_one_number(d_model, num_heads, bias):
+    return 4 * d_model**2 + 4 * bias
+
+
+@count_parameters.mistake("that is one head's slice of the layer, e = d / h wide. Count all h heads.")
+def one_head(d_model, num_heads, bias):
+    return 4 * (d_model + bias) * (d_model // num_heads)
+
+
+@count_parameters.mistake(
+    "W_o is too small: its input is all heads side by side, h · e = d numbers, so that W_o is (d, d) as well."
+)
+def w_o_of_one_head(d_model, num_heads, bias):
+    return 3 * d_model**2 + d_model * (d_model // num_heads) + 4 * bias * d_model
+
+
+@count_parameters.mistake(
+    "the number is right, but a float: / always gives one. A count is whole: d_model // num_heads."
+)
+def count_as_float(d_model, num_heads, bias):
+    return float(count_parameters(d_model, num_heads, bias))
+
+
+# ---- multi_head_attention
+
+
+def draw_layers(generator):
+    """A sentence, a batch, two leading axes; n = h, n = h = e; one head; one token; e = 1; float64."""
+    for shape, h, dtype in (
+        ((5, 8), 2, None),
+        ((4, 8), 4, None),
+        ((3, 9), 3, None),
+        ((3, 5, 6), 3, None),
+        ((2, 3, 4, 8), 2, None),
+        ((2, 4, 6), 1, None),
+        ((1, 6), 2, None),
+        ((2, 3, 4), 4, None),
+        ((2, 4, 6), 2, torch.float64),
+    ):
+        d = shape[-1]
+        X = torch.randn(shape, generator=generator, dtype=dtype)
+        W_q, W_k, W_v, W_o = torch.randn(4, d, d, generator=generator, dtype=dtype) / math.sqrt(d)
+        yield X, 2 * W_q, 2 * W_k, W_v, W_o, h
+
+
+@exercise(
+    draws=draw_layers,
+    hints=[
+        "Project, split, attend, merge, project: what have you written already? What shape comes out of each step?",
+        "Split Q, K and V into (…, h, n, e). From there on it is attention as before: @ treats the heads as a batch.",
+        "Scale by the root of e, Q.shape[-1] after the split. Softmax over the keys, dim=-1. "
+        "Merge to (…, n, d), and multiply by W_o last.",
+    ],
+    names={
+        "the weights: did you forget the values?": lambda X, W_q, W_k, W_v, W_o, num_heads: torch.stack(
+            [X @ X.mT] * num_heads, -3
+        ),
+        "the heads before they are merged": lambda X, W_q, W_k, W_v, W_o, num_heads: split_heads(X, num_heads),
+        "one head: are the heads added, averaged or left out?": lambda X, W_q, W_k, W_v, W_o, num_heads: X[
+            ..., : X.shape[-1] // num_heads
+        ],
+    },
+    question={
+        "W_o": "W_o is (d, d), so it takes all heads side by side, (…, n, h·e): what is the shape on its left? Added "
+        "or averaged heads have e numbers only.",
+        r"W_[qkv]": "X is (…, n, d) and the matrices are (d, d): which axes meet in this product?",
+        r"\.view\(": "After an exchange of axes the numbers of a row no longer lie side by side in memory: reshape "
+        "copies them, view does not.",
+        "": "After the split, Q, K and V are (…, h, n, e), weights (…, h, n, n): which axes meet in this line?",
+    },
+)
+def multi_head_attention(X, W_q, W_k, W_v, W_o, num_heads):
+    """Self-attention of X (…, n, d) in num_heads heads, each matrix (d, d), Q = X @ W_q: returns (…, n, d)."""
+    per_head = (*X.shape[:-1], num_heads, -1)  # (…, n, h, e)
+    Q, K, V = ((X @ W).reshape(per_head).transpose(-3, -2) for W in (W_q, W_k, W_v))  # (…, h, n, e)
+    scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])  # (…, h, q, k)
+    heads = torch.softmax(scores, dim=-1) @ V  # (…, h, q, e)
+    concatenated = heads.transpose(-3, -2).flatten(-2)  # (…, q, h·e)
+    return concatenated @ W_o
+
+
+def split_projections(X, W_q, W_k, W_v, num_heads, split=split_heads):
+    return (split(X @ W, num_heads) for W in (W_q, W_k, W_v))
+
+
+def heads_of(Q, K, V, scale=None, dim=-1):
+    """Each head's output, with another divisor than √e if given, or a softmax over another axis."""
+    return torch.softmax(Q @ K.mT / (scale or math.sqrt(Q.shape[-1])), dim) @ V
+
+
+@multi_head_attention.mistake(
+    "you divide by √d, the root of d_model. A head's score is a sum of e = d / h products: divide by √e."
+)
+def layer_divided_by_root_d(X, W_q, W_k, W_v, W_o, num_heads):
+    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
+    return merge_heads(heads_of(Q, K, V, scale=math.sqrt(X.shape[-1]))) @ W_o
+
+
+@multi_head_attention.mistake(
+    "the scores are not divided by √e: they spread more the larger e is, and the softmax saturates."
+)
+def layer_unscaled(X, W_q, W_k, W_v, W_o, num_heads):
+    return merge_heads(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads), scale=1)) @ W_o
+
+
+@multi_head_attention.mistake("you divide by e, not by √e: the larger e, the more equal all weights become.")
+def layer_divided_by_e(X, W_q, W_k, W_v, W_o, num_heads):
+    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
+    return merge_heads(heads_of(Q, K, V, scale=Q.shape[-1])) @ W_o
+
+
+@multi_head_attention.mistake(
+    "the split mixes tokens: a direct view as (h, n, e) has the right shape, but head 0 gets the first tokens whole. "
+    "Make it (…, n, h, e), then exchange n and h."
+)
+def layer_split_by_direct_view(X, W_q, W_k, W_v, W_o, num_heads):
+    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads, split_by_direct_view)
+    return merge_heads(heads_of(Q, K, V)) @ W_o
+
+
+@multi_head_attention.mistake(
+    "split and merge are both direct views. The second undoes the first, but in between each head saw a part of the "
+    "tokens whole. Make it (…, n, h, e), then exchange n and h; and back."
+)
+def layer_by_direct_views(X, W_q, W_k, W_v, W_o, num_heads):
+    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads, split_by_direct_view)
+    return merged_by_direct_view(heads_of(Q, K, V)) @ W_o
+
+
+@multi_head_attention.mistake(
+    "the merge mixes tokens: it has the right shape, but h and n are not exchanged back before the last two axes are "
+    "joined. (…, h, n, e) to (…, n, h, e), then (…, n, h·e)."
+)
+def layer_merged_by_direct_view(X, W_q, W_k, W_v, W_o, num_heads):
+    return merged_by_direct_view(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads))) @ W_o
+
+
+@multi_head_attention.mistake(
+    "h and n are not exchanged after the cut: at (…, n, h, e) each token's heads attend to each other, and no token to "
+    "another."
+)
+def layer_split_without_transpose(X, W_q, W_k, W_v, W_o, num_heads):
+    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads, split_without_transpose)
+    return heads_of(Q, K, V).flatten(-2) @ W_o
+
+
+@multi_head_attention.mistake(
+    "the heads are side by side, and there you stop. W_o, which mixes them, is still to come."
+)
+def layer_without_w_o(X, W_q, W_k, W_v, W_o, num_heads):
+    return merge_heads(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads)))
+
+
+@multi_head_attention.mistake(
+    "there is one head only: num_heads has no say. Split Q, K and V before the scores, and merge after the values."
+)
+def layer_with_one_head(X, W_q, W_k, W_v, W_o, num_heads):
+    return heads_of(X @ W_q, X @ W_k, X @ W_v) @ W_o
+
+
+@multi_head_attention.mistake("the softmax runs over the queries. The weights of one query, a row, sum to 1: dim=-1.")
+def layer_softmax_over_queries(X, W_q, W_k, W_v, W_o, num_heads):
+    return merge_heads(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads), dim=-2)) @ W_o
+
+
+@multi_head_attention.mistake(
+    "the softmax runs over the heads, which then compete for a token. Each head's rows sum to 1: dim=-1."
+)
+def layer_softmax_over_heads(X, W_q, W_k, W_v, W_o, num_heads):
+    return merge_heads(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads), dim=-3)) @ W_o
+
+
+@multi_head_attention.mistake(
+    "the softmax runs over axis 1: queries in one sentence, heads in a batch. The keys are dim=-1, whatever the shape."
+)
+def layer_softmax_over_axis_1(X, W_q, W_k, W_v, W_o, num_heads):
+    return merge_heads(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads), dim=1)) @ W_o
+
+
+@multi_head_attention.mistake(
+    "you multiply by the transposed matrices, as nn.Linear does with what it stores. Here Q = X @ W_q, and so for all."
+)
+def layer_with_matrices_transposed(X, W_q, W_k, W_v, W_o, num_heads):
+    return multi_head_attention(X, W_q.T, W_k.T, W_v.T, W_o.T, num_heads)
+
+
+@multi_head_attention.mistake("W_o is transposed. It is used as the others are: a row of numbers on its left.")
+def layer_with_w_o_transposed(X, W_q, W_k, W_v, W_o, num_heads):
+    return multi_head_attention(X, W_q, W_k, W_v, W_o.T, num_heads)
+
+
+@multi_head_attention.mistake("you return output and weights, as a layer does. Here return the output only.")
+def layer_output_and_weights(X, W_q, W_k, W_v, W_o, num_heads):
+    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
+    return merge_heads(heads_of(Q, K, V)) @ W_o, torch.softmax(head_scores(Q, K), -1)
