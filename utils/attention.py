@@ -25,8 +25,16 @@ def scaled_dot_product_attention(
 
 
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
-    """softmax(Q Kᵀ / √e): each row sums to 1, or is 0 where a query may attend to nothing."""
+    """softmax(Q Kᵀ / √e), (…, q, k)."""
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (…, q, k)
+    return masked_softmax(scores, mask)
+
+
+def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """softmax over the last axis of scores (…, q, k), with weight 0 where the mask is False.
+
+    Each row sums to 1, or is 0 where a query may attend to nothing (a softmax of nothing but -inf would be NaN).
+    """
     if mask is None:
         return torch.softmax(scores, dim=-1)
     attends = mask.any(dim=-1, keepdim=True)  # (…, q, 1), False: masked everywhere
@@ -69,68 +77,78 @@ class SelfAttention(nn.Module):
 class MultiHeadAttention(nn.Module):
     """Several heads side by side, each with its slice of the projections (Vaswani et al. 2017, section 3.2.2).
 
-    d_model must be a multiple of num_heads; each head has size e = d_model / num_heads. dropout: share of the weights
-    that are set to 0 in training, the others growing so that their expectation stays.
+    d_model must be a multiple of num_heads; each head has size e = d_model / num_heads. dropout: the share of the
+    weights set to 0 in training, the others growing so that their expectation stays.
+    Called with query (…, q, d), and perhaps key and value (…, k, d) and a mask that broadcasts to (…, h, q, k), it
+    returns the output (…, q, d) and the weights (…, h, q, k) before dropout. key is query where it is left out, value
+    is key. Sizes and shapes that do not fit: ValueError that names them.
     """
 
     def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0, bias: bool = True):
         super().__init__()
         if min(d_model, num_heads) < 1 or d_model % num_heads:
             raise ValueError(f"d_model = {d_model} cannot be shared by num_heads = {num_heads}")
-        self.num_heads = num_heads
-        self.W_q, self.W_k, self.W_v, self.W_o = (nn.Linear(d_model, d_model, bias) for _ in range(4))
-        self.dropout = nn.Dropout(dropout)
+        self.num_heads, self.dropout = num_heads, nn.Dropout(dropout)
+        projections = (nn.Linear(d_model, d_model, bias) for _ in range(4))
+        self.W_q, self.W_k, self.W_v, self.W_o = projections
 
-    def forward(
-        self, query: Tensor, key: Tensor | None = None, value: Tensor | None = None, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """query (…, q, d), key and value (…, k, d); key is query where it is left out, value is key.
-
-        mask: boolean, broadcasts to (…, h, q, k), True = may attend. Returns the output (…, q, d) and the weights
-        (…, h, q, k) before dropout. Shapes that do not fit: ValueError that names them.
-        """
+    def forward(self, query, key=None, value=None, mask=None) -> tuple[Tensor, Tensor]:
         key = query if key is None else key
         value = key if value is None else value
-        inputs = {"query": (query, self.W_q), "key": (key, self.W_k), "value": (value, self.W_v)}
-        for name, (x, W) in inputs.items():
-            if x.ndim < 2 or x.shape[-1] != W.in_features:
-                raise ValueError(f"{name} {tuple(x.shape)} must be (…, positions, {W.in_features})")
-        Q, K, V = (self.split(W(x)) for x, W in inputs.values())  # (…, h, q, e), twice (…, h, k, e)
+        Q = split_heads(project(self.W_q, query, "query"), self.num_heads)  # (…, h, q, e)
+        K = split_heads(project(self.W_k, key, "key"), self.num_heads)  # (…, h, k, e)
+        V = split_heads(project(self.W_v, value, "value"), self.num_heads)  # (…, h, k, e)
         require_fitting_shapes(Q, K, V, mask)
-        weights = attention_weights(Q, K, mask)  # (…, h, q, k)
+        scores = torch.einsum("...hqe,...hke->...hqk", Q, K) / math.sqrt(Q.shape[-1])
+        weights = masked_softmax(scores, mask)  # (…, h, q, k)
         heads = mix(self.dropout(weights), V, mask)  # (…, h, q, e)
-        W_o = self.W_o.weight.view(-1, self.num_heads, heads.shape[-1])  # (d, h, e)
-        output = torch.einsum("...hqe,dhe->...qd", heads, W_o)  # concatenate and project in one
-        return output if self.W_o.bias is None else output + self.W_o.bias, weights
+        return self.W_o(merge_heads(heads)), weights
 
-    def split(self, x: Tensor) -> Tensor:
-        """(…, n, d) → (…, h, n, e)"""
-        return x.unflatten(-1, (self.num_heads, -1)).transpose(-3, -2)
-
-    @torch.no_grad()
     def load_torch(self, module: nn.MultiheadAttention) -> "MultiHeadAttention":
-        """Copy the weights of PyTorch's layer and return self.
+        return load_multi_head(self, module)
 
-        PyTorch packs W_q, W_k and W_v into one matrix, and keeps them apart where keys or values have sizes of their
-        own (kdim, vdim), which this layer then takes over. ValueError where sizes, heads or biases differ.
-        """
-        bias = module.in_proj_bias is not None
-        ours = (self.W_q.in_features, self.num_heads, self.W_q.bias is not None)
-        theirs = (module.embed_dim, module.num_heads, bias)
-        if ours != theirs or module.bias_k is not None or module.add_zero_attn:
-            raise ValueError(
-                f"d_model, num_heads and bias are {ours} here and {theirs} in PyTorch's layer; they must be equal, "
-                "and its add_bias_kv and add_zero_attn off"
-            )
-        apart = (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight)
-        weights = apart if module.in_proj_weight is None else module.in_proj_weight.chunk(3)
-        biases = module.in_proj_bias.chunk(3) if bias else (None, None, None)
-        targets = ((self.W_q, self.W_k, self.W_v, self.W_o), (*weights, module.out_proj.weight))
-        for linear, weight, b in zip(*targets, (*biases, module.out_proj.bias)):
-            linear.weight, linear.in_features = nn.Parameter(weight.clone()), weight.shape[1]
-            if b is not None:
-                linear.bias = nn.Parameter(b.clone())
-        return self
+
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    """(…, n, d) → (…, h, n, e): the d entries of each position are shared out to the heads."""
+    return x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)
+
+
+def merge_heads(heads: Tensor) -> Tensor:
+    """(…, h, n, e) → (…, n, h · e): the heads of each position side by side, the inverse of split_heads."""
+    return heads.transpose(-3, -2).flatten(-2)
+
+
+def project(W: nn.Linear, x: Tensor, name: str) -> Tensor:
+    """W(x), or a ValueError that names the shape of x if its last axis is not what W needs."""
+    if x.ndim < 2 or x.shape[-1] != W.in_features:
+        raise ValueError(f"{name} {tuple(x.shape)} must be (…, positions, {W.in_features})")
+    return W(x)
+
+
+@torch.no_grad()
+def load_multi_head(ours: MultiHeadAttention, module: nn.MultiheadAttention) -> MultiHeadAttention:
+    """Copy the weights of PyTorch's layer into ours, and return ours.
+
+    PyTorch packs W_q, W_k and W_v into one matrix, and keeps them apart where keys or values have sizes of their own
+    (kdim, vdim), which ours then takes over. ValueError where sizes, heads or biases differ.
+    """
+    bias = module.in_proj_bias is not None
+    here = (ours.W_q.in_features, ours.num_heads, ours.W_q.bias is not None)
+    there = (module.embed_dim, module.num_heads, bias)
+    if here != there or module.bias_k is not None or module.add_zero_attn:
+        raise ValueError(
+            f"d_model, num_heads and bias are {here} here and {there} in PyTorch's layer; they must be equal, "
+            "and its add_bias_kv and add_zero_attn off"
+        )
+    apart = (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight)
+    weights = apart if module.in_proj_weight is None else module.in_proj_weight.chunk(3)
+    biases = module.in_proj_bias.chunk(3) if bias else (None, None, None)
+    linears, sources = (ours.W_q, ours.W_k, ours.W_v, ours.W_o), (*weights, module.out_proj.weight)
+    for linear, weight, b in zip(linears, sources, (*biases, module.out_proj.bias)):
+        linear.weight, linear.in_features = nn.Parameter(weight.clone()), weight.shape[1]
+        if b is not None:
+            linear.bias = nn.Parameter(b.clone())
+    return ours
 
 
 def require_fitting_shapes(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
