@@ -236,6 +236,7 @@ def test_other_parameters_than_the_exercise_has(capsys):
     assert "def weighted_sum(weights, values):" in said(capsys, written("return 1", parameters="weights"))
 
 
+SPLIT = "Q, K, V = ((X @ W).reshape(*X.shape[:-1], num_heads, -1).transpose(-3, -2) for W in (W_q, W_k, W_v))\n"
 MENDED = [  # exercise, what the learner writes, what the message has to say and must not say
     ("dot_product", "return a + b", ["entry by entry", "products"], ["forget to add"]),
     ("dot_product", "return a[0] * b[0] + a[1] * b[1]", ["number of entries varies", "loop"], ["Which axis"]),
@@ -309,6 +310,64 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ("attend", "w = torch.softmax(query @ keys, 0)\nreturn 2 * w", ["length e?"], ["length k"]),
     ("attend", "p = (keys @ query / len(query)**0.5).exp()\nreturn p @ values / p.sum()", ["overflows"], []),
     ("self_attention", "return torch.softmax(Q @ K.T / 4, -1) @ V", ["uses K, Q and V from outside"], []),
+    (
+        "project_per_head",
+        "heads = []\nfor W_h in W:\n    heads = X @ W_h\nreturn heads",
+        ["last head only", "torch.stack"],
+        ["side by side"],
+    ),
+    ("project_per_head", 'return torch.einsum("dn,hde->hne", X, W)', ["a letter stand for the same length"], []),
+    ("split_heads", "return torch.stack(X.split(X.shape[-1] // num_heads, -1))", ["in front of it", "dim=-3"], []),
+    ("split_heads", "return X.view(*X.shape[:-2], num_heads, X.shape[-2], -1)", ["numbers are mixed", "first"], []),
+    (
+        "split_heads",
+        "b, n, d = X.shape\nreturn X.view(b, n, num_heads, -1).transpose(1, 2)",
+        ["number of axes varies", "3 of 8 inputs come out right"],
+        [],
+    ),
+    (
+        "merge_heads",
+        "return heads.transpose(-3, -2).view(*heads.shape[:-3], heads.shape[-2], -1)",
+        ["view crashes", "reshape copies", "contiguous"],
+        ["RuntimeError"],
+    ),
+    (
+        "head_scores",
+        'return torch.einsum("hqe,hke->hqk", Q, K) / len(Q[0, 0])**0.5',
+        ["axes varies"],
+        ["right for one"],
+    ),
+    ("head_scores", "return Q @ K.transpose(1, 2) / math.sqrt(Q.shape[-1])", ["right for one sentence", "-2"], []),
+    ("head_scores", "return Q @ K.T", ["Exchange the last two only: K.transpose(-2, -1)"], []),
+    ("count_parameters", "return 4 * 512 * 512", ["same constants", "(sizes, not tensors)"], []),
+    ("count_parameters", "return 4 * d_model * num_heads * (d_model / num_heads)", ["expected int64"], []),
+    (
+        "multi_head_attention",
+        SPLIT + "heads = torch.softmax(Q @ K.mT / math.sqrt(Q.shape[-1]), -1) @ V\nreturn heads.mean(-3) @ W_o",
+        ["Added or averaged heads have e numbers only"],
+        [],
+    ),
+    (
+        "multi_head_attention",
+        SPLIT + "heads = torch.softmax(Q @ K.mT / 2, -1) @ V\nreturn heads.transpose(-3, -2).view(X.shape) @ W_o",
+        ["lie side by side in memory"],
+        ["averaged"],
+    ),
+    ("multi_head_attention", SPLIT + "return Q @ K.T", ["`.T` exchanges all the axes, the heads among them"], []),
+    (
+        "multi_head_attention",
+        SPLIT + "return torch.softmax(Q @ K.mT / math.sqrt(Q.shape[-1]), -1) @ V",
+        ["the heads before they are merged"],
+        [],
+    ),
+    ("masked_softmax", "return torch.softmax(scores.masked_fill(mask == 0, -1e4), -1)", ["uniform"], []),
+    ("masked_softmax", "return torch.softmax(scores + (1 - mask.float()) * -1e9, -1)", ["added to all"], []),
+    ("masked_softmax", "return torch.softmax(scores + (1 - mask.float()) * -math.inf, -1)", ["0 · ∞ is NaN"], []),
+    ("masked_softmax", "scores.masked_fill(~mask, -math.inf)\nreturn torch.softmax(scores, -1)", ["not used"], []),
+    ("masked_softmax", "scores[~mask.expand_as(scores)] = -1e9\nreturn scores.softmax(-1) * mask", ["in place"], []),
+    ("masked_softmax", "p = scores.exp() * mask\nreturn p / p.sum(-1, True)", ["sum 0", "maximum first"], []),
+    ("sliding_window_mask", "return torch.ones(n, n).bool().tril().triu(-width)", ["one too wide", "itself"], []),
+    ("masked_mean", "return (outputs * mask).sum(1) / mask.sum(1)", ["mask[:, :, None]", "(b, 1)"], []),
 ]
 NOTEBOOK = {"X": torch.ones(5, 16), "S": torch.ones(5), "five": 5}
 NOTEBOOK |= {name: torch.ones(5, 16) for name in "QKV"}

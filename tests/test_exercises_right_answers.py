@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from utils import attention, masks
 from utils.exercises import catalogue
 
 RIGHT = {}
@@ -387,6 +388,321 @@ def merge_query_key__torch(W_q, W_k):
 @right
 def merge_query_key__linear(W_q, W_k):
     return F.linear(W_q, W_k)
+
+
+@right
+def project_per_head__broadcast(X, W):
+    return X @ W
+
+
+@right
+def project_per_head__loop(X, W):
+    return torch.stack([X @ matrix for matrix in W])
+
+
+@right
+def project_per_head__one_wide_matrix(X, W):
+    h, d, e = W.shape
+    return (X @ W.permute(1, 0, 2).reshape(d, h * e)).view(len(X), h, e).transpose(0, 1)
+
+
+@right
+def project_per_head__elementwise(X, W):
+    return (X[None, :, :, None] * W[:, None]).sum(2)
+
+
+@right
+def split_heads__slices(X, num_heads):
+    e = X.shape[-1] // num_heads
+    return torch.stack([X[..., i * e : (i + 1) * e] for i in range(num_heads)], dim=-3)
+
+
+@right
+def split_heads__chunks(X, num_heads):
+    return torch.stack(X.chunk(num_heads, dim=-1), dim=-3)
+
+
+@right
+def split_heads__unflatten(X, num_heads):
+    return X.unflatten(-1, (num_heads, X.shape[-1] // num_heads)).transpose(-2, -3)
+
+
+@right
+def split_heads__transposed_first(X, num_heads):
+    return X.mT.unflatten(-2, (num_heads, -1)).mT
+
+
+@right
+def split_heads__view(X, num_heads):
+    *leading, n, d = X.size()
+    return X.view(*leading, n, num_heads, d // num_heads).swapaxes(-3, -2)
+
+
+@right
+def merge_heads__concatenated(heads):
+    return torch.cat(heads.unbind(dim=-3), dim=-1)
+
+
+@right
+def merge_heads__contiguous_view(heads):
+    *leading, h, n, e = heads.shape
+    return heads.transpose(-3, -2).contiguous().view(*leading, n, h * e)
+
+
+@right
+def merge_heads__einsum(heads):
+    return torch.einsum("...hne->...nhe", heads).reshape(*heads.shape[:-3], heads.shape[-2], -1)
+
+
+@right
+def merge_heads__loop(heads):
+    merged = torch.empty(*heads.shape[:-3], heads.shape[-2], heads.shape[-3] * heads.shape[-1], dtype=heads.dtype)
+    for i in range(heads.shape[-3]):
+        merged[..., i * heads.shape[-1] : (i + 1) * heads.shape[-1]] = heads[..., i, :, :]
+    return merged
+
+
+@right
+def head_scores__einsum(Q, K):
+    return torch.einsum("...qe,...ke->...qk", Q, K) / K.shape[-1] ** 0.5
+
+
+@right
+def head_scores__scaled_first(Q, K):
+    return torch.matmul(Q / math.sqrt(Q.size(-1)), K.mT)
+
+
+@right
+def head_scores__elementwise(Q, K):
+    return (Q.unsqueeze(-2) * K.unsqueeze(-3)).sum(-1) / math.sqrt(K.shape[-1])
+
+
+@right
+def head_scores__head_by_head(Q, K):
+    pairs = zip(Q.unbind(-3), K.unbind(-3))
+    return torch.stack([q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]) for q, k in pairs], dim=-3)
+
+
+@right
+def count_parameters__torch(d_model, num_heads, bias):
+    layer = torch.nn.MultiheadAttention(d_model, num_heads, bias=bias)
+    return sum(parameter.numel() for parameter in layer.parameters())
+
+
+@right
+def count_parameters__per_head(d_model, num_heads, bias):
+    d_head = d_model // num_heads
+    return num_heads * 3 * (d_model + bias) * d_head + (d_model + bias) * d_model
+
+
+@right
+def count_parameters__case_by_case(d_model, num_heads, bias):
+    if bias:
+        return 4 * (d_model * d_model + d_model)
+    return 4 * d_model * d_model
+
+
+@right
+def count_parameters__tensor(d_model, num_heads, bias):
+    return torch.tensor(4 * d_model**2 + 4 * d_model * int(bias))
+
+
+@right
+def multi_head_attention__torch(X, W_q, W_k, W_v, W_o, num_heads):
+    Q, K, V = ((X @ W).unflatten(-1, (num_heads, -1)).transpose(-2, -3) for W in (W_q, W_k, W_v))
+    return F.scaled_dot_product_attention(Q, K, V).transpose(-2, -3).reshape(X.shape) @ W_o
+
+
+@right
+def multi_head_attention__torchs_layer(X, W_q, W_k, W_v, W_o, num_heads):
+    x = X.reshape(-1, *X.shape[-2:]).transpose(0, 1)
+    output, _ = F.multi_head_attention_forward(
+        x, x, x, X.shape[-1], num_heads, torch.cat([W_q, W_k, W_v], 1).T, None, None, None, False, 0.0, W_o.T, None
+    )
+    return output.transpose(0, 1).reshape(X.shape)
+
+
+@right
+def multi_head_attention__loop_over_heads(X, W_q, W_k, W_v, W_o, num_heads):
+    e = X.shape[-1] // num_heads
+    heads = []
+    for i in range(num_heads):
+        part = slice(i * e, (i + 1) * e)
+        heads.append(catalogue()["self_attention"](X, W_q[:, part], W_k[:, part], W_v[:, part]))
+    return torch.cat(heads, dim=-1) @ W_o
+
+
+@right
+def multi_head_attention__sum_of_projected_heads(X, W_q, W_k, W_v, W_o, num_heads):
+    e = X.shape[-1] // num_heads
+    parts = [slice(i * e, (i + 1) * e) for i in range(num_heads)]
+    attend = catalogue()["self_attention"]
+    return sum(attend(X, W_q[:, part], W_k[:, part], W_v[:, part] @ W_o[part]) for part in parts)
+
+
+@right
+def multi_head_attention__by_earlier_exercises(X, W_q, W_k, W_v, W_o, num_heads):
+    exercises = catalogue()
+    Q, K, V = (exercises["split_heads"](X @ W, num_heads) for W in (W_q, W_k, W_v))
+    weights = exercises["softmax"](exercises["head_scores"](Q, K))
+    return exercises["merge_heads"](weights @ V) @ W_o
+
+
+@right
+def multi_head_attention__einsum(X, W_q, W_k, W_v, W_o, num_heads):
+    d = X.shape[-1]
+    W_q, W_k, W_v = (W.reshape(d, num_heads, -1) for W in (W_q, W_k, W_v))
+    Q, K, V = (torch.einsum("...nd,dhe->...hne", X, W) for W in (W_q, W_k, W_v))
+    weights = torch.softmax(torch.einsum("...hqe,...hke->...hqk", Q, K) * Q.shape[-1] ** -0.5, dim=-1)
+    return torch.einsum("...hqk,...hke,hed->...qd", weights, V, W_o.reshape(num_heads, -1, d))
+
+
+@right
+def multi_head_attention__the_courses_layer(X, W_q, W_k, W_v, W_o, num_heads):
+    layer = attention.MultiHeadAttention(X.shape[-1], num_heads, bias=False).to(X.dtype)
+    for name, W in {"W_q": W_q, "W_k": W_k, "W_v": W_v, "W_o": W_o}.items():
+        getattr(layer, name).weight = torch.nn.Parameter(W.T.contiguous())
+    return layer(X)[0]
+
+
+@right
+def padding_mask__the_courses(tokens, pad_id):
+    return masks.padding_mask(tokens, pad_id)
+
+
+@right
+def padding_mask__unsqueezed(tokens, pad_id):
+    return tokens.ne(pad_id).unsqueeze(1).unsqueeze(2)
+
+
+@right
+def padding_mask__reshaped(tokens, pad_id):
+    return ~(tokens == pad_id).reshape(tokens.shape[0], 1, 1, -1)
+
+
+@right
+def padding_mask__loop(tokens, pad_id):
+    return torch.tensor([[[[token != pad_id for token in row]]] for row in tokens.tolist()])
+
+
+@right
+def causal_mask__the_courses(n):
+    return masks.causal_mask(n)
+
+
+@right
+def causal_mask__compared(n):
+    return torch.arange(n)[:, None] >= torch.arange(n)
+
+
+@right
+def causal_mask__not_the_future(n):
+    return ~torch.triu(torch.ones(n, n), diagonal=1).bool()
+
+
+@right
+def causal_mask__loop(n):
+    mask = torch.zeros(n, n, dtype=torch.bool)
+    for i in range(n):
+        mask[i, : i + 1] = True
+    return mask
+
+
+@right
+def causal_mask__from_torch(n):
+    return torch.nn.Transformer.generate_square_subsequent_mask(n) == 0
+
+
+@right
+def masked_softmax__nan_replaced(scores, mask):
+    return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1).nan_to_num(0.0)
+
+
+@right
+def masked_softmax__large_number_then_zero(scores, mask):
+    return torch.softmax(scores.masked_fill(mask == 0, -1e9), -1) * mask
+
+
+@right
+def masked_softmax__added_infinity(scores, mask):
+    weights = torch.softmax(scores + torch.where(mask, 0.0, -torch.inf), -1)
+    return torch.where(weights.isnan(), 0.0, weights)
+
+
+@right
+def masked_softmax__powers(scores, mask):
+    scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
+    powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+    return powers / powers.sum(-1, keepdim=True).clamp(min=1e-9)
+
+
+@right
+def masked_attention__the_courses(query, key, value, mask):
+    return attention.scaled_dot_product_attention(query, key, value, mask)[0]
+
+
+@right
+def masked_softmax__the_courses_attention(scores, mask):
+    identity = torch.eye(scores.shape[-1], dtype=scores.dtype)
+    return attention.scaled_dot_product_attention(scores * scores.shape[-1] ** 0.5, identity, identity, mask)[0]
+
+
+@right
+def masked_attention__torch(query, key, value, mask):
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask).nan_to_num(0.0)
+
+
+@right
+def masked_attention__by_earlier_exercises(query, key, value, mask):
+    exercises = catalogue()
+    return exercises["masked_softmax"](exercises["head_scores"](query, key), mask) @ value
+
+
+@right
+def masked_attention__output_zeroed(query, key, value, mask):
+    scores = torch.einsum("...qe,...ke->...qk", query, key) / query.shape[-1] ** 0.5
+    weights = torch.softmax(torch.where(mask, scores, -1e9), dim=-1)
+    return torch.einsum("...qk,...kv->...qv", weights, value) * mask.any(-1, keepdim=True)
+
+
+@right
+def sliding_window_mask__triangles(n, width):
+    return torch.ones(n, n, dtype=torch.bool).tril().triu(1 - width)
+
+
+@right
+def sliding_window_mask__loop(n, width):
+    mask = torch.zeros(n, n, dtype=torch.bool)
+    for i in range(n):
+        mask[i, max(0, i - width + 1) : i + 1] = True
+    return mask
+
+
+@right
+def sliding_window_mask__difference_of_causal_masks(n, width):
+    return torch.ones(n, n).tril().bool() & ~torch.ones(n, n).tril(-width).bool()
+
+
+@right
+def masked_mean__multiplied(outputs, mask):
+    real = mask.unsqueeze(-1)
+    return (outputs * real).sum(1) / real.sum(1)
+
+
+@right
+def masked_mean__loop(outputs, mask):
+    return torch.stack([rows[real].mean(0) for rows, real in zip(outputs, mask)])
+
+
+@right
+def masked_mean__einsum(outputs, mask):
+    weights = mask / mask.sum(-1, keepdim=True)
+    return torch.einsum("bn,bnd->bd", weights.to(outputs.dtype), outputs.clone())
+
+
+@right
+def masked_mean__nanmean(outputs, mask):
+    return outputs.masked_fill(~mask[..., None], torch.nan).nanmean(dim=1)
 
 
 @pytest.mark.parametrize("name", RIGHT)

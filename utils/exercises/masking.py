@@ -275,6 +275,14 @@ def sense_inverted_large_number(scores, mask):
 
 
 @masked_softmax.mistake(
+    "the sense is inverted: you hide what may be attended to, and a row with nothing left is 0. True = may attend: "
+    "what is hidden is ~mask."
+)
+def sense_inverted_zero_rows(scores, mask):
+    return masked_softmax(scores, ~mask)
+
+
+@masked_softmax.mistake(
     "you mask after the softmax: masked weights are 0, but the rest of the row no longer sums to 1, for the masked "
     "scores had their share. Mask before."
 )
@@ -289,6 +297,15 @@ def weights_masked(scores, mask):
 def weights_masked_and_normalised(scores, mask):
     weights = torch.softmax(scores, -1) * mask
     return weights / weights.sum(-1, keepdim=True)
+
+
+@masked_softmax.mistake(
+    "you mask the powers and divide by their sum. A row that may attend to nothing has the sum 0, 0/0 = NaN; and "
+    "exp(1000) is infinite: subtract each row's maximum first, or take torch.softmax."
+)
+def powers_masked(scores, mask):
+    powers = scores.exp() * mask
+    return powers / powers.sum(-1, keepdim=True)
 
 
 @masked_softmax.mistake("you set masked scores to 0. exp(0) is 1: they get a weight all the same. -∞ gets none.")
@@ -566,14 +583,17 @@ def window_of_floats(n, width):
 
 
 def draw_outputs_and_masks(generator):
-    """Padding behind and in front, full of large numbers; none; one sentence; b = d, n = d; float64."""
+    """Padding behind and in front, full of large numbers; none; one sentence; b = d, n = d; float64.
+
+    In float64 the numbers of words have an exact inverse, so that weights of float32 are no mistake.
+    """
     for (b, n, d), rows, dtype in (
         ((2, 5, 3), [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], None),
         ((3, 4, 3), [[1, 0, 0, 0], [0, 1, 1, 0], [1, 1, 1, 1]], None),
         ((2, 4, 4), [[0, 0, 1, 1], [0, 1, 1, 1]], None),
         ((1, 3, 6), [[1, 1, 0]], None),
         ((3, 3, 3), [[1, 1, 0], [1, 0, 0], [1, 1, 1]], None),
-        ((2, 4, 5), [[1, 1, 1, 0], [1, 0, 0, 0]], torch.float64),
+        ((2, 4, 5), [[1, 1, 0, 0], [1, 1, 1, 1]], torch.float64),
     ):
         mask = torch.tensor(rows).bool()
         outputs = torch.randn(b, n, d, generator=generator, dtype=dtype)

@@ -212,6 +212,14 @@ def split_stacked_in_front(X, num_heads):
 
 
 @split_heads.mistake(
+    "chunk and split give a tuple of h tensors, the right ones. torch.stack makes one tensor, with the heads before n: "
+    "dim=-3."
+)
+def split_not_stacked(X, num_heads):
+    return X.chunk(num_heads, dim=-1)
+
+
+@split_heads.mistake(
     "you deal the numbers out in turn: head 0 gets every h-th one. Give it e neighbouring numbers: d is cut into "
     "(h, e), not (e, h)."
 )
@@ -316,6 +324,14 @@ def merged_by_view(heads):
     return heads.transpose(-3, -2).view(*leading, n, h * e)
 
 
+@merge_heads.mistake(
+    "right for one sentence, but in a batch axis 0 is the batch, and you put its sentences side by side. The heads are "
+    "axis -3: heads.unbind(-3)."
+)
+def merged_along_axis_0(heads):
+    return torch.cat([*heads], dim=-1)
+
+
 @merge_heads.mistake("h and n are exchanged, and that is all. Join the last two axes: (…, n, h, e) to (…, n, h·e).")
 def heads_not_joined(heads):
     return heads.transpose(-3, -2)
@@ -390,7 +406,7 @@ def draw_queries_and_keys_of_heads(generator):
         ((2, 3), 2, 4, 4, 3, None),
         ((2,), 1, 2, 3, 6, None),
         ((), 4, 4, 2, 1, None),
-        ((2,), 3, 3, 5, 8, torch.float64),
+        ((2,), 3, 2, 3, 3, torch.float64),
     ):
         Q = torch.randn(*leading, h, q, e, generator=generator, dtype=dtype)
         yield Q, torch.randn(*leading, h, k, e, generator=generator, dtype=dtype)
@@ -627,11 +643,12 @@ def draw_layers(generator):
         ],
     },
     question={
+        r"(transpose|permute).*\.view\(": "After an exchange of axes the numbers of a row no longer lie side by side "
+        "in memory: reshape copies them where it must, view does not.",
+        r"\.T\b": "`.T` exchanges all the axes, the heads among them. Exchange the last two only: transpose(-2, -1).",
         "W_o": "W_o is (d, d), so it takes all heads side by side, (…, n, h·e): what is the shape on its left? Added "
         "or averaged heads have e numbers only.",
         r"W_[qkv]": "X is (…, n, d) and the matrices are (d, d): which axes meet in this product?",
-        r"\.view\(": "After an exchange of axes the numbers of a row no longer lie side by side in memory: reshape "
-        "copies them, view does not.",
         "": "After the split, Q, K and V are (…, h, n, e), weights (…, h, n, n): which axes meet in this line?",
     },
 )
