@@ -339,16 +339,6 @@ def masked_softmax_over_queries(scores, mask):
     return torch.softmax(scores.masked_fill(~mask, -math.inf), -2)
 
 
-@masked_softmax.mistake(
-    "a small number below the line makes all weights a little too small. Only rows that may attend to nothing have the "
-    "sum 0: treat these apart, or take clamp(min=…)."
-)
-def small_number_in_the_sum(scores, mask):
-    scores = scores.masked_fill(~mask, -math.inf)
-    powers = (scores - scores.amax(-1, keepdim=True).clamp(min=-1e9)).exp()
-    return powers / (powers.sum(-1, keepdim=True) + 1e-8)
-
-
 # ---- masked_attention
 
 
