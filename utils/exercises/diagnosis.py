@@ -212,14 +212,22 @@ REMEDIES = (  # what to add to an exception; the pattern is sought in "Type: tex
         r"^TypeError.*(\bnp\.|numpy)",
         "NumPy and torch are mixed. The inputs are tensors: use torch.sum, torch.sqrt and the like.",
     ),
+    (r"ints, ?but got float|'float' object cannot be interpreted", "`/` always gives a float. A size is whole: `//`."),
+    (
+        r"Boolean value of Tensor",
+        "`and`, `or` and `a < b < c` ask for a single truth. Join comparisons of tensors with &, each in brackets.",
+    ),
+    (
+        r"subscripts in the equation",
+        "einsum takes one letter for each axis; `...` stands for any number of axes, as in `...ne`.",
+    ),
     (r"math domain error|nonnegative", "That is the root (or logarithm) of a negative number."),
     (
         r"^(RuntimeError|NotImplementedError).*(dtype|not implemented for ')",
         "Which tensor did you make yourself? torch.zeros and torch.tensor take dtype=….",
     ),
     (
-        r"unpack.*;.*(shape|size)|tuple index.*;.*(shape|size)|must be a 3D tensor|permute.*number of dimensions"
-        r"|subscripts in the equation",
+        r"unpack.*;.*(shape|size)|tuple index.*;.*(shape|size)|must be a 3D tensor|permute.*number of dimensions",
         "The number of axes varies. Count axes from the end, as in x.shape[-1] and x.mT; @ takes any number of them.",
     ),
     (
@@ -316,8 +324,8 @@ def wrong_type(exercise, function: Callable, wrong: list[Run]) -> str | None:
                 _, yours, expected = furthest(got, want)
                 cut = "Does int(…), round(…), // or max(0, …) cut something off?"
                 return f"your function gives the integer {yours}, expected {expected}. {cut}"
-            remedy = " .float() converts." if want.dtype == torch.float32 else ""
-            return f"your numbers are {dtype_name(got)}, expected {dtype_name(want)}.{remedy}"
+            remedy = {torch.float32: " .float() converts.", torch.bool: " A comparison gives bool; .bool() converts."}
+            return f"your numbers are {dtype_name(got)}, expected {dtype_name(want)}.{remedy.get(want.dtype, '')}"
     return None
 
 
@@ -376,6 +384,8 @@ def furthest(got: Tensor, want: Tensor) -> tuple[tuple[int, ...], str, str]:
     """Where two tensors differ most, and both entries in as many digits as it takes to see it."""
     place = np.unravel_index((got.double() - want.double()).abs().argmax().item(), want.shape)
     yours, expected = got[place].item(), want[place].item()
+    if want.dtype == torch.bool:
+        return place, str(yours), str(expected)
     digits = next((digits for digits in (4, 7) if f"{yours:.{digits}g}" != f"{expected:.{digits}g}"), 16)
     return place, f"{yours:.{digits}g}", f"{expected:.{digits}g}"
 

@@ -129,6 +129,122 @@ def head_matrices_on_the_left(X, W):
     return W @ X
 
 
+# ---- head_scores
+
+
+def draw_queries_and_keys_of_heads(generator):
+    """One sentence, a batch, two leading axes; q ≠ k, k = e, all equal; one head; e = 1; float64."""
+    for leading, h, q, k, e, dtype in (
+        ((), 2, 3, 5, 4, None),
+        ((), 3, 3, 3, 3, None),
+        ((2,), 4, 3, 6, 2, None),
+        ((3,), 2, 5, 4, 4, None),
+        ((2, 3), 2, 4, 4, 3, None),
+        ((2,), 1, 2, 3, 6, None),
+        ((), 4, 4, 2, 1, None),
+        ((2,), 3, 2, 3, 3, torch.float64),
+    ):
+        Q = torch.randn(*leading, h, q, e, generator=generator, dtype=dtype)
+        yield Q, torch.randn(*leading, h, k, e, generator=generator, dtype=dtype)
+
+
+@exercise(
+    draws=draw_queries_and_keys_of_heads,
+    hints=[
+        "What are the scores of a single head? What becomes of the head axis, and of those before it?",
+        "@ multiplies the last two axes and treats all in front of them as a batch, the heads too.",
+        "Exchange the last two axes of K, counted from the end. A score is a sum of e products: Q.shape[-1] is e.",
+    ],
+    names={
+        "one head's scores: does each head keep its own?": lambda Q, K: Q[..., 0, :, :] @ K[..., 0, :, :].mT,
+        "the scores with q and k exchanged": lambda Q, K: K @ Q.mT,
+    },
+    question="Q is (…, h, q, e) and K (…, h, k, e): which axis of each is to meet in this line, and does it count "
+    "from the end?",
+)
+def head_scores(Q, K):
+    """Scaled scores of each head's queries (…, h, q, e) against its keys (…, h, k, e): returns (…, h, q, k)."""
+    return Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake(
+    "you divide by √(h·e), the root of d_model. A head's score is a sum of e products: divide by √e, e the last axis."
+)
+def divided_by_root_d_model(Q, K):
+    return Q @ K.mT / math.sqrt(Q.shape[-3] * Q.shape[-1])
+
+
+@head_scores.mistake("the scores are not divided by √e: they spread more the larger e is, and the softmax saturates.")
+def head_scores_unscaled(Q, K):
+    return Q @ K.mT
+
+
+@head_scores.mistake("you divide by e, not by √e: the larger e, the more equal all weights become.")
+def head_scores_divided_by_e(Q, K):
+    return Q @ K.mT / Q.shape[-1]
+
+
+@head_scores.mistake("you multiply by √e instead of dividing: the spread of the scores grows to e.")
+def head_scores_multiplied_by_root_e(Q, K):
+    return Q @ K.mT * math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake("you divide by the root of the number of heads. A score is a sum of e products: divide by √e.")
+def divided_by_root_h(Q, K):
+    return Q @ K.mT / math.sqrt(Q.shape[-3])
+
+
+@head_scores.mistake("you divide by the root of the number of keys. A score is a sum of e products: divide by √e.")
+def divided_by_root_number_of_keys(Q, K):
+    return Q @ K.mT / math.sqrt(K.shape[-2])
+
+
+@head_scores.mistake(
+    "K.T exchanges all the axes, heads and batch among them. Exchange the last two only: K.transpose(-2, -1)."
+)
+def all_axes_of_keys_reversed(Q, K):
+    return Q @ K.T / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake("K is not transposed: its positions meet the entries of the queries, and it crashes unless k = e.")
+def head_keys_not_transposed(Q, K):
+    return Q @ K / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake(
+    "right for one sentence, but with a batch axes 1 and 2 of K are heads and positions. Count from the end: -2 and -1."
+)
+def keys_exchanging_axes_1_and_2(Q, K):
+    return Q @ K.transpose(1, 2) / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake("right for a batch, but one sentence has no axis 3. Count from the end: K.transpose(-2, -1).")
+def keys_exchanging_axes_2_and_3(Q, K):
+    return Q @ K.transpose(2, 3) / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake("queries and keys are exchanged: rows belong to queries, columns to keys, (…, h, q, k).")
+def queries_and_keys_exchanged(Q, K):
+    return K @ Q.mT / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake(
+    "you add the scores of the heads up. Then all heads would attend alike: each keeps its own, (…, h, q, k)."
+)
+def scores_added_over_heads(Q, K):
+    return torch.einsum("...hqe,...hke->...qk", Q, K) / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake("you compare every head's queries with every other head's keys. h is one letter, in Q and in K.")
+def heads_compared_with_each_other(Q, K):
+    return torch.einsum("...hqe,...gke->...hgqk", Q, K) / math.sqrt(Q.shape[-1])
+
+
+@head_scores.mistake("you apply softmax already: those are the weights. Return the scores, one step before.")
+def head_weights(Q, K):
+    return torch.softmax(Q @ K.mT / math.sqrt(Q.shape[-1]), -1)
+
+
 # ---- split_heads
 
 
@@ -393,122 +509,6 @@ def merged_exchanging_axes_0_and_1(heads):
     return heads.transpose(0, 1).flatten(-2)
 
 
-# ---- head_scores
-
-
-def draw_queries_and_keys_of_heads(generator):
-    """One sentence, a batch, two leading axes; q ≠ k, k = e, all equal; one head; e = 1; float64."""
-    for leading, h, q, k, e, dtype in (
-        ((), 2, 3, 5, 4, None),
-        ((), 3, 3, 3, 3, None),
-        ((2,), 4, 3, 6, 2, None),
-        ((3,), 2, 5, 4, 4, None),
-        ((2, 3), 2, 4, 4, 3, None),
-        ((2,), 1, 2, 3, 6, None),
-        ((), 4, 4, 2, 1, None),
-        ((2,), 3, 2, 3, 3, torch.float64),
-    ):
-        Q = torch.randn(*leading, h, q, e, generator=generator, dtype=dtype)
-        yield Q, torch.randn(*leading, h, k, e, generator=generator, dtype=dtype)
-
-
-@exercise(
-    draws=draw_queries_and_keys_of_heads,
-    hints=[
-        "What are the scores of a single head? What becomes of the head axis, and of those before it?",
-        "@ multiplies the last two axes and treats all in front of them as a batch, the heads too.",
-        "Exchange the last two axes of K, counted from the end. A score is a sum of e products: Q.shape[-1] is e.",
-    ],
-    names={
-        "one head's scores: does each head keep its own?": lambda Q, K: Q[..., 0, :, :] @ K[..., 0, :, :].mT,
-        "the scores with q and k exchanged": lambda Q, K: K @ Q.mT,
-    },
-    question="Q is (…, h, q, e) and K (…, h, k, e): which axis of each is to meet in this line, and does it count "
-    "from the end?",
-)
-def head_scores(Q, K):
-    """Scaled scores of each head's queries (…, h, q, e) against its keys (…, h, k, e): returns (…, h, q, k)."""
-    return Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake(
-    "you divide by √(h·e), the root of d_model. A head's score is a sum of e products: divide by √e, e the last axis."
-)
-def divided_by_root_d_model(Q, K):
-    return Q @ K.mT / math.sqrt(Q.shape[-3] * Q.shape[-1])
-
-
-@head_scores.mistake("the scores are not divided by √e: they spread more the larger e is, and the softmax saturates.")
-def head_scores_unscaled(Q, K):
-    return Q @ K.mT
-
-
-@head_scores.mistake("you divide by e, not by √e: the larger e, the more equal all weights become.")
-def head_scores_divided_by_e(Q, K):
-    return Q @ K.mT / Q.shape[-1]
-
-
-@head_scores.mistake("you multiply by √e instead of dividing: the spread of the scores grows to e.")
-def head_scores_multiplied_by_root_e(Q, K):
-    return Q @ K.mT * math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake("you divide by the root of the number of heads. A score is a sum of e products: divide by √e.")
-def divided_by_root_h(Q, K):
-    return Q @ K.mT / math.sqrt(Q.shape[-3])
-
-
-@head_scores.mistake("you divide by the root of the number of keys. A score is a sum of e products: divide by √e.")
-def divided_by_root_number_of_keys(Q, K):
-    return Q @ K.mT / math.sqrt(K.shape[-2])
-
-
-@head_scores.mistake(
-    "K.T exchanges all the axes, heads and batch among them. Exchange the last two only: K.transpose(-2, -1)."
-)
-def all_axes_of_keys_reversed(Q, K):
-    return Q @ K.T / math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake("K is not transposed: its positions meet the entries of the queries, and it crashes unless k = e.")
-def head_keys_not_transposed(Q, K):
-    return Q @ K / math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake(
-    "right for one sentence, but with a batch axes 1 and 2 of K are heads and positions. Count from the end: -2 and -1."
-)
-def keys_exchanging_axes_1_and_2(Q, K):
-    return Q @ K.transpose(1, 2) / math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake("right for a batch, but one sentence has no axis 3. Count from the end: K.transpose(-2, -1).")
-def keys_exchanging_axes_2_and_3(Q, K):
-    return Q @ K.transpose(2, 3) / math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake("queries and keys are exchanged: rows belong to queries, columns to keys, (…, h, q, k).")
-def queries_and_keys_exchanged(Q, K):
-    return K @ Q.mT / math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake(
-    "you add the scores of the heads up. Then all heads would attend alike: each keeps its own, (…, h, q, k)."
-)
-def scores_added_over_heads(Q, K):
-    return torch.einsum("...hqe,...hke->...qk", Q, K) / math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake("you compare every head's queries with every other head's keys. h is one letter, in Q and in K.")
-def heads_compared_with_each_other(Q, K):
-    return torch.einsum("...hqe,...gke->...hgqk", Q, K) / math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake("you apply softmax already: those are the weights. Return the scores, one step before.")
-def head_weights(Q, K):
-    return torch.softmax(Q @ K.mT / math.sqrt(Q.shape[-1]), -1)
-
-
 # ---- count_parameters
 
 
@@ -528,7 +528,7 @@ def draw_layer_sizes(generator):
     question="The result is one whole number, made of d_model and bias: which of them is used in this line, and how?",
 )
 def count_parameters(d_model, num_heads, bias):
-    """Numbers learnt by multi-head attention: W_q, W_k, W_v, W_o, (d, d), each with a bias if bias: returns an int."""
+    """Parameters of W_q, W_k, W_v, W_o, each (d, d), with a bias (d,) if bias: returns an int."""
     matrices = 4 * d_model**2
     biases = 4 * d_model if bias else 0
     return matrices + biases
