@@ -24,7 +24,7 @@ import numpy as np
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "course_vectors.npz"
 
 _BLOCK = 1 << 22  # bytes of text that are parsed at a time: few enough for the memory to be used again
-_AHEAD = 3  # blocks that are parsed at once: while one waits for the file or for Python, the others use the processor
+_AHEAD = 2  # blocks that are parsed at once: while one waits for the file or for Python, the other uses the processor
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError)
 
