@@ -12,12 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 
 import execute_notebooks
 import links
 from utils.exercises import catalogue
 from utils.exercises.engine import source as reference_source
+from utils.vectors import WordVectors
 
 ROOT = Path(__file__).parent.parent
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -326,3 +328,21 @@ def test_exercises_change_nothing_but_their_verdicts(runs, name, variant, mark):
     for _, cell in execute_notebooks.code_cells(executed):
         if not tagged(cell, "exercise:") and not execute_notebooks.is_volatile(cell):
             assert texts(cell) == texts(stored[cell.id]), f"the cell that begins {cell.source[:60]!r}"
+
+
+def test_notebook_01_runs_with_vectors_in_stanfords_format(tmp_path):
+    """The course's vectors turned round a random axis: other numbers, the same angles, in a file such as Stanford's."""
+    ours = WordVectors.load()
+    turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(100, 100)))
+    path = tmp_path / "glove.6B.100d.txt"
+    rows = zip(ours.words[:15_000], ours.matrix @ turn)
+    path.write_text("".join(f"{word} {' '.join(f'{x:.5f}' for x in row)}\n" for word, row in rows), encoding="utf-8")
+    notebook = copy.deepcopy(NOTEBOOKS["01_dot_product_similarity"])
+    switch = next(cell for cell in notebook.cells if cell.source.startswith("USE_STANFORD = False"))
+    assert "WordVectors.load(glove.fetch())" in switch.source
+    switch.source = switch.source.replace("= False", "= True").replace("glove.fetch()", repr(str(path)))
+    executed = run(notebook)
+    says = next(cell for cell in executed.cells if cell.id == switch.id).outputs[0].text
+    assert says.startswith("In use: Stanford's GloVe 6B (15,000 words, 100 dimensions)")
+    said = "".join(str(text) for cell in executed.cells if cell.cell_type == "code" for text in texts(cell))
+    assert "the course's own" not in said

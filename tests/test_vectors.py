@@ -362,7 +362,7 @@ def test_a_damaged_cache_is_ignored_and_written_anew(text_file):
     WordVectors.load(path)
     cache = cache_of(path)
     good = cache.read_bytes()
-    for content in (b"", b"rubbish", good[:-40], good[: len(good) // 2], b"\x80\x04." + good):
+    for content in (b"", b"rubbish", good[:-40], good[: len(good) // 2], b"\x80\x04." + good[:-40]):
         cache.write_bytes(content)
         assert WordVectors.load(path)["northeast"].tolist() == [2, 2.5]
         assert cache.read_bytes() == good
@@ -406,7 +406,7 @@ def test_a_folder_that_cannot_be_written_to_is_no_error(text_file, monkeypatch, 
     def fail(*arguments, **options):
         raise error
 
-    monkeypatch.setattr(np, "savez", fail)
+    monkeypatch.setattr(zipfile.ZipFile, "open", fail)
     assert WordVectors.load(path).words[0] == "north"
     assert [file.name for file in path.parent.iterdir()] == ["vectors.txt"]
 
@@ -450,24 +450,56 @@ def test_a_damaged_shipped_file_says_how_to_get_it_back(tmp_path, monkeypatch, d
         WordVectors.load()
 
 
-def test_a_file_with_numbers_that_are_not_finite_is_damaged(tmp_path):
-    write_npz(tmp_path / "bad.npz", ["a", "b"], np.array([[1, np.nan], [0, 1]], np.float16))
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_file_with_numbers_that_are_not_finite_is_damaged(tmp_path, wrong):
+    write_npz(tmp_path / "bad.npz", ["a", "b"], np.array([[1, wrong], [0, 1]], np.float16))
     with pytest.raises(ValueError, match="bad.npz is damaged"):
         WordVectors.load(tmp_path / "bad.npz")
-    write_npz(tmp_path / "bad.npz", ["a", "b", "c"], np.ones((2, 2), np.float16))
-    with pytest.raises(ValueError, match=r"bad.npz is damaged \(3 words"):
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 0), (3,), (3, 1, 1)])
+def test_a_file_of_another_shape_is_damaged(tmp_path, shape):
+    write_npz(tmp_path / "bad.npz", ["a", "b", "c"], np.ones(shape, np.float16))
+    with pytest.raises(ValueError, match=r"bad.npz is damaged \(3 words, vectors of shape "):
         WordVectors.load(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize("length", [63, 65, 1000])
+def test_a_member_longer_or_shorter_than_its_header_says_is_damaged(tmp_path, length):
+    path = tmp_path / "bad.npz"
+    write_npz(path, ["a"] * 2, np.ones((2, 8), np.float32))
+    with np.load(path) as archive:
+        members = {name: archive.zip.read(f"{name}.npy") for name in archive}
+    members["vectors"] = members["vectors"][:-64] + bytes(length)  # (2, 8) float32 take 64 bytes
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+    with pytest.raises(ValueError, match="bad.npz is damaged .*header"):
+        WordVectors.load(path)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_format_is_that_of_numpy(tmp_path, order):
+    ours, numpys = tmp_path / "ours.npz", tmp_path / "numpys.npz"
+    words, matrix = ["é", "b", "c"], np.arange(6, dtype=np.float32).reshape(3, 2).copy(order)
+    write_npz(ours, words, matrix, "a note")
+    with np.load(ours) as archive:
+        assert np.array_equal(archive["vectors"], matrix) and archive["stamp"].tobytes() == b"a note"
+        for save in (np.savez, np.savez_compressed):
+            save(numpys, words=archive["words"], vectors=matrix, stamp=archive["stamp"])
+            vectors = WordVectors.load(numpys)
+            assert vectors.words == words and np.array_equal(vectors.matrix, matrix) and vectors.matrix.flags.writeable
 
 
 def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "vectors.npz"
     write_npz(path, ["a"], np.ones((1, 2), np.float32))
 
-    def half(file, **arrays):
-        file.write(b"PK half of it")
+    def half(member, header):
+        member.write(b"half of it")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(np, "savez", half)
+    monkeypatch.setattr(np.lib.format, "write_array_header_1_0", half)
     with pytest.raises(KeyboardInterrupt):
         write_npz(path, ["b"], np.ones((1, 2), np.float32))
     assert WordVectors.load(path).words == ["a"]
