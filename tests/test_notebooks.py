@@ -28,6 +28,8 @@ SYLLABUS = {
     "00_start_here": "Q8 Q9",
     "01_dot_product_similarity": "B1 B3 B4 X4 C1",
     "02_single_token_attention": "A1-A6 B5-B7 C1-C4 E1-E6 D13 X1-X3 X9 X10",
+    "03_multi_head_attention": "A7 A8 B5 C6-C8 D14 E2 X2 X6 Q2 Q8",
+    "04_masking": "A2 B8 B9 C5 D12 X5 Q1 Q4 Q5",
 }
 WIDGET = execute_notebooks.WIDGET
 FILLER = re.compile(r"\b(simply|just|obviously|of course|trivially)\b", re.IGNORECASE)
