@@ -7,9 +7,10 @@ import html
 import math
 
 import ipywidgets as widgets
+import numpy as np
 import torch
 
-from utils import views
+from utils import masks, views
 from utils.attention import scaled_dot_product_attention
 from utils.vectors import pca
 
@@ -230,3 +231,82 @@ def attention_walk(words, Q, K, V, first):
 
     numbered = [(word, number) for number, word in enumerate(words)]
     return explorer(draw, chosen=menu("query", numbered, words.index(first)), step=slider("step", 5, 1, 5))
+
+
+# 04 masking
+
+
+def mask_presets(n, padded):
+    """{name: mask (n, n)} for a sentence of n positions, the last `padded` of them padding."""
+    pairs, causal = torch.ones(n, n, dtype=torch.bool), masks.causal_mask(n)
+    padding = masks.padding_mask_from_lengths(torch.tensor([n - padded]), n)[0, 0].expand(n, n)
+    return {
+        "none": pairs,
+        "padding": padding,
+        "causal": causal,
+        "causal and padding": causal & padding,
+        "window, one word to each side": pairs.triu(-1).tril(1),
+    }
+
+
+def paint_mask(words, Q, K, V, padded=0):
+    """Paint a mask (n, n), a box for each pair, and see scores, weights and outputs.
+
+    Q and K (n, e), V (n, v); `padded`: how many positions at the end are padding.
+    """
+    n, scores = len(words), Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
+    presets = mask_presets(n, padded)
+    preset = menu("start from", list(presets), "padding")
+    boxes = {
+        f"box_{i}_{j}": widgets.Checkbox(
+            value=bool(allowed), description=words[j], indent=False, layout=widgets.Layout(width="96px")
+        )
+        for (i, j), allowed in np.ndenumerate(presets["padding"].numpy())
+    }
+
+    def draw(preset, **painted):
+        mask = torch.tensor(list(painted.values())).view(n, n)
+        outputs, weights = scaled_dot_product_attention(Q, K, V, mask)
+        return views.masked_attention(words, mask, scores, weights, outputs)
+
+    shown = explorer(draw, preset=preset, **boxes)
+
+    def fill(_change):
+        with shown.screen.hold_sync():  # one picture for all boxes
+            for box, allowed in zip(boxes.values(), presets[preset.value].flatten().tolist()):
+                box.value = allowed
+
+    preset.observe(fill, "value")
+    rows = [
+        widgets.HBox([widgets.Label(f"{word} may attend to", layout=widgets.Layout(width="170px")), *line])
+        for word, line in zip(words, np.array(list(boxes.values()), dtype=object).reshape(n, n).tolist())
+    ]
+    shown.box.children = [preset, *rows, shown.screen]
+    return shown
+
+
+def masked_influence(words, X, layers, padded=0):
+    """Change one word's vector and see which outputs move; layers, called with X (n, d) and a mask, are stacked."""
+    presets = mask_presets(len(words), padded)
+
+    def run(X, mask, depth):
+        with torch.no_grad():
+            for layer in layers[:depth]:
+                X = X + layer(X, mask=mask)[0]
+        return X
+
+    def draw(chosen, change, mask, depth):
+        changed = X.clone()
+        changed[chosen] += change
+        moved = run(changed, presets[mask], depth) - run(X, presets[mask], depth)
+        title = f"mask: {mask} · {depth} layer{'s' * (depth > 1)}"
+        return views.moved_outputs(words, chosen, moved.norm(dim=-1), title)
+
+    numbered = [(f"{number} {word}", number) for number, word in enumerate(words)]
+    return explorer(
+        draw,
+        chosen=menu("change the vector of", numbered, 1),
+        change=slider("by", 1.0, 0.0, 3.0, 0.25),
+        mask=menu("mask", list(presets), "causal"),
+        depth=slider("layers", 1, 1, len(layers)),
+    )

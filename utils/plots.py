@@ -187,6 +187,39 @@ def hull_of_values(values, outputs, names, title=""):
     return figure
 
 
+def mask_pictures(masks, rows, columns=None):
+    """Masks side by side, `masks` maps a title to a boolean (q, k); a filled square is a pair that may attend.
+
+    rows: a word or number for each query; columns: for each key, the same as `rows` if not given.
+    """
+    columns = rows if columns is None else columns
+    grids = {title: as_numbers(mask, 2) for title, mask in masks.items()}
+    for title, grid in grids.items():
+        if grid.shape != (len(rows), len(columns)):
+            raise ValueError(f"mask {title!r} {grid.shape} needs {len(rows)} rows and {len(columns)} columns")
+    slanted = max(len(str(column)) for column in columns) > 2
+    width = len(grids) * (0.7 + 0.3 * len(columns)) + 0.1 * max(len(str(row)) for row in rows)
+    figure, panels = new_figure(width, 1.2 + 0.3 * len(rows) + 0.4 * slanted, len(grids))
+    for number, (panel, (title, grid)) in enumerate(zip(np.atleast_1d(panels), grids.items())):
+        panel.imshow(grid, cmap=WEIGHTS, vmin=0, vmax=1.5)
+        panel.set_xticks(range(len(columns)), columns, rotation=60 * slanted, ha="right" if slanted else "center")
+        panel.set_yticks(range(len(rows)), [] if number else rows)
+        panel.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
+        panel.set_yticks(np.arange(len(rows) - 1) + 0.5, minor=True)
+        panel.grid(which="minor", linewidth=1)
+        panel.tick_params(which="both", length=0)
+        panel.spines[["top", "right"]].set_visible(True)
+        panel.set_title(title, fontsize=13)
+    figure.get_layout_engine().set(w_pad=0.14)
+    said = []
+    for title, grid in grids.items():
+        empty = int((grid.sum(1) == 0).sum())
+        nothing = f", {empty} queries attend to nothing" if empty else ""
+        said.append(f"{title}: {int(grid.sum())} of {grid.size} pairs{nothing}")
+    figure.description = f"Masks, rows ask, filled = may attend. {'; '.join(said)}."
+    return figure
+
+
 def nearest_pairs(points, words):
     """Which words lie next to each other on a map (n, 2), in words."""
     distances = np.linalg.norm(points[:, None] - points[None], axis=-1)

@@ -279,3 +279,62 @@ def verdict(question, right, lines):
     for number, line in enumerate(lines):
         canvas.text(26, 58 + 24 * number, line, 15, "start")
     return canvas.view(f"{sign} {question} {' '.join(lines)}")
+
+
+# 04 masking
+
+
+def masked_attention(words, mask, scores, weights, outputs):
+    """Scores, weights and outputs of one sentence under a mask, side by side; mask, scores, weights (n, n) and
+    outputs (n, d), of which the first three entries are shown."""
+    mask, scores, weights, outputs = (as_numbers(array, 2) for array in (mask, scores, weights, outputs))
+    entries, n, top = min(3, outputs.shape[1]), len(words), 62
+    canvas = Canvas(960, 82 + 34 * n)
+    width = min(58, 780 // (2 * n + entries))
+    blocks = [
+        ("scores", 84, scores, np.abs(scores).max(), True, words),
+        ("weights", 100 + width * n, weights, 1.0, False, words),
+        ("outputs", 164 + 2 * width * n, outputs[:, :entries], np.abs(outputs).max(), True, ["", "", ""]),
+    ]
+    for title, left, numbers, limit, signed, columns in blocks:
+        canvas.text(left, 20, title, 15, "start", font_weight="bold")
+        for (row, cell), value in np.ndenumerate(numbers):
+            x, y = left + width * cell, top + 34 * row
+            if row == 0:
+                canvas.text(x + width / 2, 50, columns[cell], 13)
+            if title == "scores" and not mask[row, cell]:
+                canvas.rect(x, y, width, 30, "#E6E8EB", stroke=PALE)
+                canvas.text(x + width / 2, y + 20, "−∞", 13, fill=GREY)
+            else:
+                canvas.cell(x, y, width, 30, value, limit, signed)
+    for row, word in enumerate(words):
+        canvas.text(76, top + 34 * row + 20, word, 14, "end")
+        canvas.text(106 + 2 * width * n, top + 34 * row + 20, f"sum {weights[row].sum():.2f}", 12, "start", GREY)
+    said = [
+        f"{word} to {', '.join(f'{words[k]} {line[k]:.2f}' for k in np.flatnonzero(allowed)) or 'nothing'}"
+        for word, line, allowed in zip(words, weights, mask)
+    ]
+    return canvas.view(f"{int(mask.sum())} of {mask.size} pairs may attend. {'; '.join(said)}.")
+
+
+def moved_outputs(words, changed, distances, title):
+    """Inputs above, outputs below: a line from word number `changed` to each output that moved, distances (n,)."""
+    distances, canvas = as_numbers(distances, 1), Canvas(960, 250)
+    largest, step = distances.max() or 1.0, 940 / len(words)
+    middle = [10 + step * (number + 0.5) for number in range(len(words))]
+    canvas.text(10, 24, title, 15, "start", font_weight="bold")
+    moves = []
+    for number, (x, word, distance) in enumerate(zip(middle, words, distances)):
+        bold, colour, said = "normal", INK, "does not move"
+        if number == changed:
+            bold, colour = "bold", RED
+        if distance > 0:
+            canvas.line(middle[changed], 74, x, 172, BLUE, float(1 + 9 * distance / largest), opacity="0.7")
+            said = f"moves by {distance:.2f}"
+            moves.append(f"{word} ({number}) by {distance:.2f}")
+        canvas.text(x, 64, word, 15, fill=colour, font_weight=bold)
+        canvas.add("circle", cx=x, cy=180, r=8, fill=BLUE if distance > 0 else "white", stroke=GREY)
+        canvas.text(x, 212, f"output {number}", 13)
+        canvas.text(x, 234, said, 13, fill=INK if distance > 0 else GREY)
+    moved = ", ".join(moves) or "none"
+    return canvas.view(f"{title}. {words[changed]} ({changed}) changes. Outputs that move: {moved}.")

@@ -1,0 +1,80 @@
+"""What notebook 04 shows: pictures of masks, the mask to paint, and the outputs that a changed word moves."""
+
+import pytest
+import torch
+
+from utils import explore, masks, plots, views
+from utils.attention import MultiHeadAttention, attention_weights
+
+WORDS = "the sailor slept <pad> <pad>".split()
+
+
+def draw(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(0))
+
+
+def painted(widget):
+    """The mask (n, n) that the boxes of a widget show."""
+    boxes = [control.value for name, control in widget.controls.items() if name.startswith("box")]
+    return torch.tensor(boxes).view(5, 5)
+
+
+def test_pictures_of_masks_count_pairs_and_empty_rows():
+    behind, in_front = torch.arange(5) < 3, torch.arange(5) > 1
+    figure = plots.mask_pictures({"a": masks.causal_mask(5) & behind, "b": masks.causal_mask(5) & in_front}, WORDS)
+    assert "a: 12 of 25 pairs; b: 6 of 25 pairs, 2 queries attend to nothing." in figure.description
+    assert len(figure.axes) == 2
+    assert len(plots.mask_pictures({"one": torch.ones(2, 3)}, "ab", "xyz").axes) == 1
+    with pytest.raises(ValueError, match="mask 'a' .* needs 3 rows and 3 columns"):
+        plots.mask_pictures({"a": masks.causal_mask(5)}, "abc")
+
+
+def test_presets_are_masks():
+    presets = explore.mask_presets(5, 2)
+    assert torch.equal(presets["causal and padding"], presets["causal"] & presets["padding"])
+    assert presets["padding"].sum(1).tolist() == [3] * 5 and presets["none"].all()
+    assert presets["window, one word to each side"].sum(1).tolist() == [2, 3, 3, 3, 2]
+
+
+def test_a_painted_mask_is_the_mask_that_is_shown():
+    Q, K, V = draw(3, 5, 4)
+    widget = explore.paint_mask(WORDS, Q, K, V, padded=2)
+    presets = explore.mask_presets(5, 2)
+    for name, mask in presets.items():
+        widget.controls["preset"].value = name
+        assert torch.equal(painted(widget), mask)
+        assert widget.redraw().description.startswith(f"{int(mask.sum())} of 25 pairs may attend.")
+    widget.controls["preset"].value = "causal"
+    widget.controls["box_2_0"].value = False
+    weights = attention_weights(Q, K, painted(widget))
+    said = widget.redraw().description
+    assert f"slept to sailor {weights[2, 1]:.2f}, slept {weights[2, 2]:.2f};" in said
+    widget.controls["box_0_0"].value = False
+    assert "the to nothing;" in widget.redraw().description
+    assert widget.screen.value.count("−∞") == 25 - 13
+
+
+def test_masked_scores_are_hidden_and_empty_rows_are_zero():
+    mask = torch.eye(5, dtype=torch.bool)
+    shown = views.masked_attention(WORDS, mask, draw(5, 5), mask.float(), draw(5, 4))
+    assert shown.svg.count("−∞") == 20 and shown.description.startswith("5 of 25 pairs may attend. the to the 1.00;")
+
+
+def moved(widget, **choice):
+    """Numbers of the outputs that move."""
+    for name, value in choice.items():
+        widget.controls[name].value = value
+    said = widget.redraw().description.partition("Outputs that move: ")[2]
+    return [n for n in range(5) if f"({n})" in said]
+
+
+def test_influence_follows_the_mask_and_the_layers():
+    torch.manual_seed(0)
+    layers = [MultiHeadAttention(8, 2) for _ in range(3)]
+    widget = explore.masked_influence(WORDS, draw(5, 8), layers, padded=2)
+    window = "window, one word to each side"
+    assert moved(widget, chosen=1, mask="causal", depth=3) == [1, 2, 3, 4]
+    assert moved(widget, chosen=3, mask="padding") == [3], "a padded word moves its own output only"
+    assert moved(widget, mask="none") == [0, 1, 2, 3, 4]
+    assert [moved(widget, chosen=0, mask=window, depth=depth)[-1] for depth in (1, 2, 3)] == [1, 2, 3]
+    assert moved(widget, change=0.0) == []
