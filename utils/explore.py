@@ -233,6 +233,77 @@ def attention_walk(words, Q, K, V, first):
     return explorer(draw, chosen=menu("query", numbered, words.index(first)), step=slider("step", 5, 1, 5))
 
 
+# 03 multi-head attention
+
+
+def read_einsum(equation, shapes):
+    """(axes of each tensor, axes of the result, size of each letter) of an einsum string for tensors of these shapes.
+
+    Raises ValueError with the reason where the string makes no sense.
+    """
+    left, arrow, result = equation.replace(" ", "").partition("->")
+    tensors = left.split(",")
+    if not arrow:
+        raise ValueError("write -> and after it the axes of the result (nothing after it: a single number)")
+    if strange := sorted(set(left + result) - set("abcdefghijklmnopqrstuvwxyz,")):
+        raise ValueError(f"axes are named by small letters, not by {' '.join(strange)}")
+    if len(tensors) != len(shapes):
+        raise ValueError(f"there are {len(shapes)} tensors, but {len(tensors)} group(s) of letters left of the arrow")
+    sizes = {}
+    for letters, shape in zip(tensors, shapes):
+        if len(letters) != len(shape):
+            raise ValueError(f"'{letters}' names {len(letters)} axes, but its tensor {shape} has {len(shape)}")
+        for letter, size in zip(letters, shape):
+            if sizes.setdefault(letter, size) != size:
+                raise ValueError(f"the letter {letter} stands for an axis of {sizes[letter]} and for one of {size}")
+    if unknown := sorted(set(result) - set(sizes)):
+        raise ValueError(f"{' '.join(unknown)} in the result comes from no tensor on the left")
+    if len(set(result)) < len(result):
+        raise ValueError("a letter stands twice in the result")
+    return tensors, result, sizes
+
+
+EINSUM_TENSORS = {
+    "X (5, 16) and W (4, 16, 4)": ("X", (5, 16), "W", (4, 16, 4)),
+    "Q (4, 5, 4) and K (4, 5, 4)": ("Q", (4, 5, 4), "K", (4, 5, 4)),
+    "A (4, 5, 5) and V (4, 5, 4)": ("A", (4, 5, 5), "V", (4, 5, 4)),
+    "a (3,) and b (3,)": ("a", (3,), "b", (3,)),
+}
+
+
+def einsum_loops():
+    """Edit an einsum string for two tensors and read the loops that it stands for, or why it makes no sense."""
+    typed = widgets.Text(value="sd,hde->hse", description="einsum", continuous_update=False)
+
+    def draw(tensors, equation):
+        first, first_shape, second, second_shape = EINSUM_TENSORS[tensors]
+        try:
+            operands, result, sizes = read_einsum(equation, [first_shape, second_shape])
+        except ValueError as problem:
+            title = f'einsum("{equation}", {first}, {second}) makes no sense'
+            return views.code_lines(title, [(0, str(problem))], False)
+        shape, summed = tuple(sizes[letter] for letter in result), [letter for letter in sizes if letter not in result]
+        lines = [(depth, f"for {letter} in range({sizes[letter]}):") for depth, letter in enumerate([*result, *summed])]
+        place = f"result[{', '.join(result)}]" if result else "result"
+        factors = [f"{name}[{', '.join(axes)}]" for name, axes in zip((first, second), operands)]
+        lines.append((len(lines), f"{place} {'+=' if summed else '='} {' * '.join(factors)}"))
+        lines.append((0, ""))
+        lines.append((0, f"result: shape {shape}" if result else "result: a single number"))
+        lines.append((0, f"summed over: {', '.join(summed) or 'nothing'}"))
+        lines.append((0, f"multiplications: {math.prod(sizes.values()):,}"))
+        return views.code_lines(f'einsum("{equation}", {first}, {second})', lines, True)
+
+    return explorer(draw, tensors=menu("tensors", list(EINSUM_TENSORS)), equation=typed)
+
+
+def head_gallery(words, weights, first):
+    """Pick a head and a word, and see how much it attends to each word; weights (h, n, n)."""
+    numbered = [(word, number) for number, word in enumerate(words)]
+    heads = menu("head", list(range(len(weights))))
+    word = menu("word", numbered, words.index(first))
+    return explorer(lambda head, chosen: views.word_links(words, weights[head], chosen), head=heads, chosen=word)
+
+
 # 04 masking
 
 

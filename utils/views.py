@@ -241,6 +241,16 @@ def attention_walk(words, scores, scaled, weights, values, chosen, step):
     return canvas.view(said)
 
 
+def code_lines(title, lines, right):
+    """A title and lines of text (depth, text) in a fixed-width font; `right`: green bar, else red."""
+    canvas = Canvas(760, 60 + 24 * max(11, len(lines)))
+    canvas.rect(1, 1, 8, canvas.height - 2, GREEN if right else RED)
+    canvas.text(26, 30, title, 16, "start", GREEN if right else RED, font_weight="bold")
+    for number, (depth, text) in enumerate(lines):
+        canvas.text(26 + 26 * depth, 62 + 24 * number, text, 15, "start", font_family="Menlo, Consolas, monospace")
+    return canvas.view(f"{title}. " + " ".join(text for _, text in lines))
+
+
 def attention_shapes(n_queries, n_keys, d_head, d_value):
     """The matrices of attention drawn to scale, each with its shape."""
     canvas, unit = Canvas(960, 262), 11

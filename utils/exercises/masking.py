@@ -114,84 +114,6 @@ def padding_mask_to_add(tokens, pad_id):
     return torch.zeros(tokens.shape).masked_fill(tokens == pad_id, -math.inf)[:, None, None, :]
 
 
-# ---- causal_mask
-
-
-def draw_lengths(generator):
-    yield from ((4,), (1,), (2,), (7,))
-
-
-@exercise(
-    draws=draw_lengths,
-    hints=[
-        "Write the four rows for n = 4 down: where may the first token look? And the last one?",
-        "Rows are queries, columns keys. Row i is True up to column i, which is the diagonal: which triangle is that?",
-        "torch.ones with dtype=torch.bool is True everywhere, and tril keeps the lower triangle with the diagonal. Or "
-        "compare torch.arange(n), once as a column and once as a row.",
-    ],
-    question="The mask is (n, n): queries as rows, keys as columns. Which of the two is which in this line?",
-)
-def causal_mask(n):
-    """True where the query of a row may attend to the key of a column, itself or earlier: returns boolean (n, n)."""
-    return torch.ones(n, n, dtype=torch.bool).tril()
-
-
-@causal_mask.mistake("the sense is inverted: True marks what is hidden, the future. Here True = may attend.")
-def future_marked(n):
-    return torch.ones(n, n, dtype=torch.bool).triu(1)
-
-
-@causal_mask.mistake(
-    "that is the upper triangle: each token sees itself and the future. Rows are queries: row i is True up to column i."
-)
-def upper_triangle(n):
-    return torch.ones(n, n, dtype=torch.bool).triu()
-
-
-@causal_mask.mistake(
-    "the diagonal is missing: a token may attend to itself, too. Without that, the first sees nothing."
-)
-def without_diagonal(n):
-    return torch.ones(n, n, dtype=torch.bool).tril(-1)
-
-
-@causal_mask.mistake("each token sees one token too far, the very one it is to predict. The diagonal is the last True.")
-def one_token_ahead(n):
-    return torch.ones(n, n, dtype=torch.bool).tril(1)
-
-
-@causal_mask.mistake("everything is True: no token is hidden from an earlier one.")
-def nothing_hidden(n):
-    return torch.ones(n, n, dtype=torch.bool)
-
-
-@causal_mask.mistake("only the diagonal is True: each token sees itself alone. The earlier ones belong to it.")
-def diagonal_only(n):
-    return torch.eye(n, dtype=torch.bool)
-
-
-@causal_mask.mistake("ones and zeros stand in the right places, but as floats. A mask is boolean: dtype=torch.bool.")
-def causal_mask_of_floats(n):
-    return torch.ones(n, n).tril()
-
-
-@causal_mask.mistake("ones and zeros stand in the right places, but as integers. A mask is boolean: dtype=torch.bool.")
-def causal_mask_of_integers(n):
-    return torch.ones(n, n, dtype=torch.long).tril()
-
-
-@causal_mask.mistake("that is what is added to the scores, 0 or -∞. The mask itself is boolean: True = may attend.")
-def causal_mask_to_add(n):
-    return torch.full((n, n), -math.inf).triu(1)
-
-
-@causal_mask.mistake(
-    "ones and zeros as floats, and the sense is inverted: True = may attend, and a mask is boolean, dtype=torch.bool."
-)
-def future_marked_with_ones(n):
-    return torch.ones(n, n).triu(1)
-
-
 # ---- masked_softmax
 
 
@@ -475,100 +397,6 @@ def masked_sum_of_keys(query, key, value, mask):
     return masked_attention(query, key, key, mask)
 
 
-# ---- sliding_window_mask
-
-
-def draw_windows(generator):
-    """Widths of 1, 2, 3 and 4, the width of the sentence, and wider than it; a single token."""
-    yield from ((5, 2), (6, 3), (4, 1), (9, 4), (4, 4), (3, 5), (1, 1))
-
-
-@exercise(
-    draws=draw_windows,
-    hints=[
-        "For width 2, which tokens may the last of five attend to? How many are these?",
-        "How far back a key lies is the query's position minus the key's. From where to where is it allowed to be?",
-        "torch.arange(n)[:, None] - torch.arange(n) holds all the distances, queries as rows. Two comparisons joined "
-        "by &: not in the future, and less than width back.",
-    ],
-    question="Both positions run from 0 to n - 1, queries as rows, keys as columns: which of them does this line use, "
-    "and is the mask (n, n)?",
-)
-def sliding_window_mask(n, width):
-    """Causal mask that reaches back `width` tokens at most, the query itself counted: returns boolean (n, n)."""
-    distance = torch.arange(n)[:, None] - torch.arange(n)  # how far the key, a column, lies behind the query, a row
-    return (distance >= 0) & (distance < width)
-
-
-def distances(n):
-    return torch.arange(n)[:, None] - torch.arange(n)
-
-
-@sliding_window_mask.mistake("the window is one too wide. `width` counts the token itself: distances 0 to width - 1.")
-def window_too_wide(n, width):
-    return (distances(n) >= 0) & (distances(n) <= width)
-
-
-@sliding_window_mask.mistake("the window is one too narrow. width = 1 is the token itself: distances 0 to width - 1.")
-def window_too_narrow(n, width):
-    return (distances(n) >= 0) & (distances(n) < width - 1)
-
-
-@sliding_window_mask.mistake("the token itself is missing: the window begins one behind it. Begin at distance 0.")
-def window_behind_itself(n, width):
-    return (distances(n) > 0) & (distances(n) <= width)
-
-
-@sliding_window_mask.mistake("the token itself is missing: distance 0 belongs to the window, and width counts it.")
-def window_without_itself(n, width):
-    return (distances(n) > 0) & (distances(n) < width)
-
-
-@sliding_window_mask.mistake("the window reaches into the future as well: a window on both sides. Look back only.")
-def window_on_both_sides(n, width):
-    return distances(n).abs() < width
-
-
-@sliding_window_mask.mistake(
-    "the past is limited, the future is not: nothing hides it. Two conditions are needed, joined by &."
-)
-def future_open(n, width):
-    return distances(n) < width
-
-
-@sliding_window_mask.mistake("that is causal, but nothing is too far back: width has no say.")
-def window_without_width(n, width):
-    return distances(n) >= 0
-
-
-@sliding_window_mask.mistake("the window looks ahead. Queries are rows: row i is True at column i and before it.")
-def window_ahead(n, width):
-    return (distances(n) <= 0) & (distances(n) > -width)
-
-
-@sliding_window_mask.mistake("the sense is inverted: True marks what is hidden. Here True = may attend.")
-def window_inverted(n, width):
-    return ~((distances(n) >= 0) & (distances(n) < width))
-
-
-@sliding_window_mask.mistake("you join the conditions with `or`, |: one of them always holds. Both have to: &.")
-def conditions_joined_by_or(n, width):
-    return (distances(n) >= 0) | (distances(n) < width)
-
-
-@sliding_window_mask.mistake(
-    "that is causal in blocks of `width` tokens: the first of each block sees itself alone. The window slides along."
-)
-def blocks(n, width):
-    block = torch.arange(n) // width
-    return (block[:, None] == block) & (distances(n) >= 0)
-
-
-@sliding_window_mask.mistake("ones and zeros stand in the right places, but as floats. A mask is boolean: .bool().")
-def window_of_floats(n, width):
-    return torch.ones(n, n).tril().triu(1 - width)
-
-
 # ---- masked_mean
 
 
@@ -679,3 +507,175 @@ def first_token(outputs, mask):
 @masked_mean.mistake("you take the largest number of the words. The mean adds them up and divides by their number.")
 def largest_of_words(outputs, mask):
     return outputs.masked_fill(~mask[:, :, None], -math.inf).amax(1)
+
+
+# ---- causal_mask
+
+
+def draw_lengths(generator):
+    yield from ((4,), (1,), (2,), (7,))
+
+
+@exercise(
+    draws=draw_lengths,
+    hints=[
+        "Write the four rows for n = 4 down: where may the first token look? And the last one?",
+        "Rows are queries, columns keys. Row i is True up to column i, which is the diagonal: which triangle is that?",
+        "torch.ones with dtype=torch.bool is True everywhere, and tril keeps the lower triangle with the diagonal. Or "
+        "compare torch.arange(n), once as a column and once as a row.",
+    ],
+    question="The mask is (n, n): queries as rows, keys as columns. Which of the two is which in this line?",
+)
+def causal_mask(n):
+    """True where the query of a row may attend to the key of a column, itself or earlier: returns boolean (n, n)."""
+    return torch.ones(n, n, dtype=torch.bool).tril()
+
+
+@causal_mask.mistake("the sense is inverted: True marks what is hidden, the future. Here True = may attend.")
+def future_marked(n):
+    return torch.ones(n, n, dtype=torch.bool).triu(1)
+
+
+@causal_mask.mistake(
+    "that is the upper triangle: each token sees itself and the future. Rows are queries: row i is True up to column i."
+)
+def upper_triangle(n):
+    return torch.ones(n, n, dtype=torch.bool).triu()
+
+
+@causal_mask.mistake(
+    "the diagonal is missing: a token may attend to itself, too. Without that, the first sees nothing."
+)
+def without_diagonal(n):
+    return torch.ones(n, n, dtype=torch.bool).tril(-1)
+
+
+@causal_mask.mistake("each token sees one token too far, the very one it is to predict. The diagonal is the last True.")
+def one_token_ahead(n):
+    return torch.ones(n, n, dtype=torch.bool).tril(1)
+
+
+@causal_mask.mistake("everything is True: no token is hidden from an earlier one.")
+def nothing_hidden(n):
+    return torch.ones(n, n, dtype=torch.bool)
+
+
+@causal_mask.mistake("only the diagonal is True: each token sees itself alone. The earlier ones belong to it.")
+def diagonal_only(n):
+    return torch.eye(n, dtype=torch.bool)
+
+
+@causal_mask.mistake("ones and zeros stand in the right places, but as floats. A mask is boolean: dtype=torch.bool.")
+def causal_mask_of_floats(n):
+    return torch.ones(n, n).tril()
+
+
+@causal_mask.mistake("ones and zeros stand in the right places, but as integers. A mask is boolean: dtype=torch.bool.")
+def causal_mask_of_integers(n):
+    return torch.ones(n, n, dtype=torch.long).tril()
+
+
+@causal_mask.mistake("that is what is added to the scores, 0 or -∞. The mask itself is boolean: True = may attend.")
+def causal_mask_to_add(n):
+    return torch.full((n, n), -math.inf).triu(1)
+
+
+@causal_mask.mistake(
+    "ones and zeros as floats, and the sense is inverted: True = may attend, and a mask is boolean, dtype=torch.bool."
+)
+def future_marked_with_ones(n):
+    return torch.ones(n, n).triu(1)
+
+
+# ---- sliding_window_mask
+
+
+def draw_windows(generator):
+    """Widths of 1, 2, 3 and 4, the width of the sentence, and wider than it; a single token."""
+    yield from ((5, 2), (6, 3), (4, 1), (9, 4), (4, 4), (3, 5), (1, 1))
+
+
+@exercise(
+    draws=draw_windows,
+    hints=[
+        "For width 2, which tokens may the last of five attend to? How many are these?",
+        "How far back a key lies is the query's position minus the key's. From where to where is it allowed to be?",
+        "torch.arange(n)[:, None] - torch.arange(n) holds all the distances, queries as rows. Two comparisons joined "
+        "by &: not in the future, and less than width back.",
+    ],
+    question="Both positions run from 0 to n - 1, queries as rows, keys as columns: which of them does this line use, "
+    "and is the mask (n, n)?",
+)
+def sliding_window_mask(n, width):
+    """Causal mask that reaches back `width` tokens at most, the query itself counted: returns boolean (n, n)."""
+    distance = torch.arange(n)[:, None] - torch.arange(n)  # how far the key, a column, lies behind the query, a row
+    return (distance >= 0) & (distance < width)
+
+
+def distances(n):
+    return torch.arange(n)[:, None] - torch.arange(n)
+
+
+@sliding_window_mask.mistake("the window is one too wide. `width` counts the token itself: distances 0 to width - 1.")
+def window_too_wide(n, width):
+    return (distances(n) >= 0) & (distances(n) <= width)
+
+
+@sliding_window_mask.mistake("the window is one too narrow. width = 1 is the token itself: distances 0 to width - 1.")
+def window_too_narrow(n, width):
+    return (distances(n) >= 0) & (distances(n) < width - 1)
+
+
+@sliding_window_mask.mistake("the token itself is missing: the window begins one behind it. Begin at distance 0.")
+def window_behind_itself(n, width):
+    return (distances(n) > 0) & (distances(n) <= width)
+
+
+@sliding_window_mask.mistake("the token itself is missing: distance 0 belongs to the window, and width counts it.")
+def window_without_itself(n, width):
+    return (distances(n) > 0) & (distances(n) < width)
+
+
+@sliding_window_mask.mistake("the window reaches into the future as well: a window on both sides. Look back only.")
+def window_on_both_sides(n, width):
+    return distances(n).abs() < width
+
+
+@sliding_window_mask.mistake(
+    "the past is limited, the future is not: nothing hides it. Two conditions are needed, joined by &."
+)
+def future_open(n, width):
+    return distances(n) < width
+
+
+@sliding_window_mask.mistake("that is causal, but nothing is too far back: width has no say.")
+def window_without_width(n, width):
+    return distances(n) >= 0
+
+
+@sliding_window_mask.mistake("the window looks ahead. Queries are rows: row i is True at column i and before it.")
+def window_ahead(n, width):
+    return (distances(n) <= 0) & (distances(n) > -width)
+
+
+@sliding_window_mask.mistake("the sense is inverted: True marks what is hidden. Here True = may attend.")
+def window_inverted(n, width):
+    return ~((distances(n) >= 0) & (distances(n) < width))
+
+
+@sliding_window_mask.mistake("you join the conditions with `or`, |: one of them always holds. Both have to: &.")
+def conditions_joined_by_or(n, width):
+    return (distances(n) >= 0) | (distances(n) < width)
+
+
+@sliding_window_mask.mistake(
+    "that is causal in blocks of `width` tokens: the first of each block sees itself alone. The window slides along."
+)
+def blocks(n, width):
+    block = torch.arange(n) // width
+    return (block[:, None] == block) & (distances(n) >= 0)
+
+
+@sliding_window_mask.mistake("ones and zeros stand in the right places, but as floats. A mask is boolean: .bool().")
+def window_of_floats(n, width):
+    return torch.ones(n, n).tril().triu(1 - width)
