@@ -598,19 +598,6 @@ def test_a_name_is_an_exercise_of_one_module_only():
     assert catalogue() == before
 
 
-def test_catalogue_follows_the_course():
-    assert (
-        list(catalogue())
-        == (
-            "weighted_sum projection_shape scores_shape output_shape "
-            "dot_product magnitude cosine_similarity variance_kept nearest analogy_target "
-            "one_hot softmax attention_scores attend self_attention merge_query_key "
-            "project_per_head split_heads merge_heads head_scores count_parameters multi_head_attention "
-            "padding_mask causal_mask masked_softmax masked_attention sliding_window_mask masked_mean"
-        ).split()
-    )
-
-
 anything = st.recursive(
     st.none()
     | st.booleans()
