@@ -22,7 +22,7 @@ def painted(widget):
 def test_pictures_of_masks_count_pairs_and_empty_rows():
     behind, in_front = torch.arange(5) < 3, torch.arange(5) > 1
     figure = plots.mask_pictures({"a": masks.causal_mask(5) & behind, "b": masks.causal_mask(5) & in_front}, WORDS)
-    assert "a: 12 of 25 pairs; b: 6 of 25 pairs, 2 queries attend to nothing." in figure.description
+    assert "a: 12 of 25 pairs; b: 6 of 25 pairs, 2 rows are empty." in figure.description
     assert len(figure.axes) == 2
     assert len(plots.mask_pictures({"one": torch.ones(2, 3)}, "ab", "xyz").axes) == 1
     with pytest.raises(ValueError, match="mask 'a' .* needs 3 rows and 3 columns"):

@@ -187,8 +187,8 @@ def hull_of_values(values, outputs, names, title=""):
     return figure
 
 
-def mask_pictures(masks, rows, columns=None):
-    """Masks side by side, `masks` maps a title to a boolean (q, k); a filled square is a pair that may attend.
+def mask_pictures(masks, rows, columns=None, meaning="may attend"):
+    """Masks side by side, `masks` maps a title to a boolean (q, k); `meaning` says what a filled square is.
 
     rows: a word or number for each query; columns: for each key, the same as `rows` if not given.
     """
@@ -214,9 +214,9 @@ def mask_pictures(masks, rows, columns=None):
     said = []
     for title, grid in grids.items():
         empty = int((grid.sum(1) == 0).sum())
-        nothing = f", {empty} queries attend to nothing" if empty else ""
+        nothing = f", {empty} rows are empty" if empty else ""
         said.append(f"{title}: {int(grid.sum())} of {grid.size} pairs{nothing}")
-    figure.description = f"Masks, rows ask, filled = may attend. {'; '.join(said)}."
+    figure.description = f"Tables of yes and no, filled = {meaning}. {'; '.join(said)}."
     return figure
 
 

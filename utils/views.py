@@ -304,7 +304,14 @@ def masked_attention(words, mask, scores, weights, outputs):
     blocks = [
         ("scores", 84, scores, np.abs(scores).max(), True, words),
         ("weights", 100 + width * n, weights, 1.0, False, words),
-        ("outputs", 164 + 2 * width * n, outputs[:, :entries], np.abs(outputs).max(), True, ["", "", ""]),
+        (
+            f"outputs, {entries} of {outputs.shape[1]} entries",
+            164 + 2 * width * n,
+            outputs[:, :entries],
+            np.abs(outputs).max(),
+            True,
+            ["", "", ""],
+        ),
     ]
     for title, left, numbers, limit, signed, columns in blocks:
         canvas.text(left, 20, title, 15, "start", font_weight="bold")
