@@ -239,13 +239,14 @@ def attention_walk(words, Q, K, V, first):
 def read_einsum(equation, shapes):
     """(axes of each tensor, axes of the result, size of each letter) of an einsum string for tensors of these shapes.
 
-    Raises ValueError with the reason where the string makes no sense.
+    Raises ValueError with the reason where the string cannot be read. (PyTorch also takes capitals, three dots and a
+    string without an arrow.)
     """
-    left, arrow, result = equation.replace(" ", "").partition("->")
+    left, arrow, result = (part.replace(" ", "") for part in equation.partition("->"))
     tensors = left.split(",")
     if not arrow:
         raise ValueError("write -> and after it the axes of the result (nothing after it: a single number)")
-    if strange := sorted(set(left + result) - set("abcdefghijklmnopqrstuvwxyz,")):
+    if strange := sorted(set(left.replace(",", "") + result) - set("abcdefghijklmnopqrstuvwxyz")):
         raise ValueError(f"axes are named by small letters, not by {' '.join(strange)}")
     if len(tensors) != len(shapes):
         raise ValueError(f"there are {len(shapes)} tensors, but {len(tensors)} group(s) of letters left of the arrow")
@@ -263,37 +264,40 @@ def read_einsum(equation, shapes):
     return tensors, result, sizes
 
 
-EINSUM_TENSORS = {
-    "X (5, 16) and W (4, 16, 4)": ("X", (5, 16), "W", (4, 16, 4)),
-    "Q (4, 5, 4) and K (4, 5, 4)": ("Q", (4, 5, 4), "K", (4, 5, 4)),
-    "A (4, 5, 5) and V (4, 5, 4)": ("A", (4, 5, 5), "V", (4, 5, 4)),
-    "a (3,) and b (3,)": ("a", (3,), "b", (3,)),
+EINSUM_TENSORS = {  # with a string to begin with; every axis has a length of its own, so that no mix-up goes unseen
+    "X (5, 16) and W (2, 16, 8)": ("X", (5, 16), "W", (2, 16, 8), "sd,hde->hse"),
+    "Q (2, 5, 8) and K (2, 7, 8)": ("Q", (2, 5, 8), "K", (2, 7, 8), "hqe,hke->hqk"),
+    "A (2, 5, 7) and V (2, 7, 8)": ("A", (2, 5, 7), "V", (2, 7, 8), "hqk,hke->hqe"),
+    "a (3,) and b (3,)": ("a", (3,), "b", (3,), "d,d->"),
 }
 
 
 def einsum_loops():
     """Edit an einsum string for two tensors and read the loops that it stands for, or why it makes no sense."""
-    typed = widgets.Text(value="sd,hde->hse", description="einsum", continuous_update=False)
+    tensors = menu("tensors", list(EINSUM_TENSORS))
+    typed = widgets.Text(value=EINSUM_TENSORS[tensors.value][-1], description="einsum", continuous_update=False)
+    tensors.observe(lambda change: setattr(typed, "value", EINSUM_TENSORS[change.new][-1]), "value")
 
     def draw(tensors, equation):
-        first, first_shape, second, second_shape = EINSUM_TENSORS[tensors]
+        first, first_shape, second, second_shape, _ = EINSUM_TENSORS[tensors]
         try:
             operands, result, sizes = read_einsum(equation, [first_shape, second_shape])
         except ValueError as problem:
-            title = f'einsum("{equation}", {first}, {second}) makes no sense'
+            title = f'einsum("{equation}", {first}, {second}) cannot be read'
             return views.code_lines(title, [(0, str(problem))], False)
         shape, summed = tuple(sizes[letter] for letter in result), [letter for letter in sizes if letter not in result]
-        lines = [(depth, f"for {letter} in range({sizes[letter]}):") for depth, letter in enumerate([*result, *summed])]
+        loops = [f"for {letter} in range({sizes[letter]}):" for letter in [*result, *summed]]
+        lines = [(0, "result = 0, of the shape below"), *enumerate(loops)]
         place = f"result[{', '.join(result)}]" if result else "result"
         factors = [f"{name}[{', '.join(axes)}]" for name, axes in zip((first, second), operands)]
-        lines.append((len(lines), f"{place} {'+=' if summed else '='} {' * '.join(factors)}"))
+        lines.append((len(loops), f"{place} {'+=' if summed else '='} {' * '.join(factors)}"))
         lines.append((0, ""))
         lines.append((0, f"result: shape {shape}" if result else "result: a single number"))
         lines.append((0, f"summed over: {', '.join(summed) or 'nothing'}"))
         lines.append((0, f"multiplications: {math.prod(sizes.values()):,}"))
         return views.code_lines(f'einsum("{equation}", {first}, {second})', lines, True)
 
-    return explorer(draw, tensors=menu("tensors", list(EINSUM_TENSORS)), equation=typed)
+    return explorer(draw, tensors=tensors, equation=typed)
 
 
 def head_gallery(words, weights, first):
@@ -301,7 +305,12 @@ def head_gallery(words, weights, first):
     numbered = [(word, number) for number, word in enumerate(words)]
     heads = menu("head", list(range(len(weights))))
     word = menu("word", numbered, words.index(first))
-    return explorer(lambda head, chosen: views.word_links(words, weights[head], chosen), head=heads, chosen=word)
+
+    def draw(head, chosen):
+        view = views.word_links(words, weights[head], chosen)
+        return views.View(view.svg, f"Head {head}: {view.description}")
+
+    return explorer(draw, head=heads, chosen=word)
 
 
 # 04 masking
