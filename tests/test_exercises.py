@@ -377,6 +377,45 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ("masked_softmax", "scores[~mask.expand_as(scores)] = -1e9\nreturn scores.softmax(-1) * mask", ["in place"], []),
     ("masked_softmax", "p = scores.exp() * mask\nreturn p / p.sum(-1, True)", ["sum 0", "maximum first"], []),
     ("sliding_window_mask", "return torch.ones(n, n).bool().tril().triu(-width)", ["one too wide", "itself"], []),
+    ("padding_mask", "return (tokens != pad_id)[None, None]", ["wrong place", "the queries"], ["left over"]),
+    ("padding_mask", "return (tokens == pad_id)[None, :, None]", ["wrong place", "the heads"], ["left over"]),
+    (
+        "masked_softmax",
+        "return torch.stack([torch.softmax(s.masked_fill(~m, -math.inf), -1).nan_to_num(0) "
+        "for s, m in zip(scores, mask)])",
+        ["✘"],
+        [],
+    ),
+    ("masked_softmax", "return torch.softmax(scores.masked_fill(~mask, 0), -1) * mask", ["took a share"], []),
+    (
+        "masked_softmax",
+        "p = torch.softmax(scores, -1) * mask\nreturn (p / p.sum(-1, True)).nan_to_num(0)",
+        ["mask first"],
+        [],
+    ),
+    ("masked_softmax", "return torch.softmax(scores.masked_fill(~mask, -1e9), -2) * mask", ["dim=-1"], ["uniform"]),
+    (
+        "masked_attention",
+        "p = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), -1) * mask\n"
+        "return (p / p.sum(-1, True)).nan_to_num(0) @ value",
+        ["far above"],
+        ["NaN"],
+    ),
+    (
+        "sliding_window_mask",
+        "i = torch.arange(n)\nreturn (i <= i[:, None]) & (i > i[:, None] - 3)",
+        ["does not use `width`", "expected"],
+        ["`n`"],
+    ),
+    ("masked_mean", "return (outputs * mask[..., None]).sum(1) / mask.sum(1, True)", ["0 · NaN is NaN"], []),
+    ("masked_mean", "return (outputs * mask[..., None]).mean(1)", ["you divide by n"], []),
+    ("masked_mean", "z = outputs * mask[..., None]\nreturn z.sum(1) / (z != 0).sum(1)", ["not 0"], []),
+    (
+        "masked_mean",
+        'return torch.einsum("bn,bnd->bd", mask.float(), outputs) / mask.sum(1, True)',
+        ["`.to(outputs.dtype)`"],
+        ["Which tensor"],
+    ),
     ("masked_mean", "return (outputs * mask).sum(1) / mask.sum(1)", ["mask[:, :, None]", "(b, 1)"], []),
 ]
 NOTEBOOK = {"X": torch.ones(5, 16), "S": torch.ones(5), "five": 5}

@@ -684,9 +684,9 @@ def sliding_window_mask__difference_of_causal_masks(n, width):
 
 
 @right
-def masked_mean__multiplied(outputs, mask):
+def masked_mean__where(outputs, mask):
     real = mask.unsqueeze(-1)
-    return (outputs * real).sum(1) / real.sum(1)
+    return torch.where(real, outputs, 0.0).sum(1) / real.sum(1)
 
 
 @right
@@ -697,7 +697,7 @@ def masked_mean__loop(outputs, mask):
 @right
 def masked_mean__einsum(outputs, mask):
     weights = mask / mask.sum(-1, keepdim=True)
-    return torch.einsum("bn,bnd->bd", weights.to(outputs.dtype), outputs.clone())
+    return torch.einsum("bn,bnd->bd", weights.to(outputs.dtype), outputs.masked_fill(~mask[..., None], 0.0))
 
 
 @right

@@ -3,6 +3,7 @@
 The findings at the end are tried in the order of `FINDINGS`; the first that applies speaks.
 """
 
+import ast
 import contextlib
 import dis
 import inspect
@@ -17,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .reading import its_arguments, listed, source_of
+from .reading import its_arguments, listed, source_of, tree_of
 
 FLOATS = (torch.float32, torch.float64)
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
@@ -66,7 +67,11 @@ def run(function: Callable, arguments: dict[str, Any], want: Any = None) -> Run:
 
 
 def unchanged(before: Any, after: Any) -> bool:
-    return not isinstance(before, Tensor) or (before.dtype == after.dtype and torch.equal(before, after))
+    if not isinstance(before, Tensor):
+        return True
+    if before.dtype != after.dtype or before.shape != after.shape:
+        return False
+    return bool(((before == after) | (before.isnan() & after.isnan())).all())
 
 
 # ---- comparing
@@ -119,11 +124,22 @@ def same(result: Any, want: Any) -> bool:
 
 
 def behaves_like(mistake: Callable, learner: Run) -> bool:
-    """Does the mistake give the learner's result, if only as a list, or raise the learner's kind of exception?"""
+    """Does the mistake give the learner's result, if only as a list, or raise the learner's kind of exception?
+
+    NaN of the inputs that leaked into the learner's result hides what else is wrong: such entries count as alike.
+    """
     other = run(mistake, learner.arguments)
-    if learner.error is None and other.error is None:
-        return same(as_asked(learner.result, other.result), other.result)
-    return type(learner.error) is type(other.error)
+    if learner.error is not None or other.error is not None:
+        return type(learner.error) is type(other.error)
+    result, expected = as_asked(learner.result, other.result), other.result
+    if holds_nan(learner.arguments) and all(isinstance(part, Tensor) for part in (result, expected)):
+        if result.shape == expected.shape and expected.is_floating_point():
+            expected = expected.masked_fill(result.isnan(), torch.nan)
+    return same(result, expected)
+
+
+def holds_nan(arguments: dict[str, Any]) -> bool:
+    return any(isinstance(value, Tensor) and bool(value.isnan().any()) for value in arguments.values())
 
 
 def is_todo(done: Run, function: Callable) -> bool:
@@ -145,7 +161,11 @@ def is_todo(done: Run, function: Callable) -> bool:
 
 def describe_value(name: str, value: Any) -> str:
     if isinstance(value, Tensor):
-        return f"{name} {tuple(value.shape)}" + (" float64" if value.dtype == torch.float64 else "")
+        return (
+            f"{name} {tuple(value.shape)}"
+            + " float64" * (value.dtype == torch.float64)
+            + " with NaN" * holds_nan({name: value})
+        )
     return f"{name} = {value!r}"
 
 
@@ -223,6 +243,10 @@ REMEDIES = (  # what to add to an exception; the pattern is sought in "Type: tex
     ),
     (r"math domain error|nonnegative", "That is the root (or logarithm) of a negative number."),
     (
+        r"expected scalar type|same dtype.*;.*\.float\(\)",
+        "Two precisions meet; .float() always gives float32. `.to({first}.dtype)` gives what the input has.",
+    ),
+    (
         r"^(RuntimeError|NotImplementedError).*(dtype|not implemented for ')",
         "Which tensor did you make yourself? torch.zeros and torch.tensor take dtype=….",
     ),
@@ -268,7 +292,13 @@ def crash(exercise, function: Callable, wrong: list[Run]) -> str | None:
         remedy = BATCH_REMEDY if BATCH_REVERSED.search(source_of(function)) else None
     if remedy is None and isinstance(error, (RuntimeError, IndexError, ValueError)) and A_SHAPE_PROBLEM.search(text):
         remedy = next((asked for pattern, asked in exercise.questions.items() if re.search(pattern, line)), None)
-    return f"{message} {remedy}" if remedy else message
+    return f"{message} {remedy.replace('{first}', first_floats(done.arguments))}" if remedy else message
+
+
+def first_floats(arguments: dict[str, Any]) -> str:
+    """The name of the first argument that is a tensor of floats."""
+    floats = (name for name, value in arguments.items() if isinstance(value, Tensor) and value.is_floating_point())
+    return next(floats, "x")
 
 
 def has_batch(arguments: dict[str, Any]) -> bool:
@@ -298,7 +328,10 @@ def wrong_shape(exercise, function: Callable, wrong: list[Run]) -> str | None:
         if all(as_tensor(intermediate(*done.arguments.values())).shape == shape for done, shape, _ in misshapen):
             return f"{message}: that is the shape of {label}" + ("" if label.endswith("?") else ".")
     if all(shape.numel() == expected.numel() and 1 in shape for _, shape, expected in misshapen):
-        return f"{message}: an axis of length 1 is left over."
+        if all(len(shape) > len(expected) for _, shape, expected in misshapen):
+            return f"{message}: an axis of length 1 is left over."
+        if all(sorted(shape) == sorted(expected) for _, shape, expected in misshapen):
+            return f"{message}: the axes of length 1 are right in number, but stand in the wrong place."
     return message + "."
 
 
@@ -343,6 +376,8 @@ def not_finite(exercise, function: Callable, wrong: list[Run]) -> str | None:
         if got is not None and not got.isfinite().all():
             message = f"your result contains {'NaN' if got.isnan().any() else 'infinity'}"
             message += f" for {describe_inputs(done.arguments)}."
+            if holds_nan(done.arguments):
+                return f"{message} 0 · NaN is NaN: what does not count is replaced, by masked_fill or torch.where."
             if "exp(" in source_of(function):
                 return f"{message} exp(1000) is infinite, and inf / inf is NaN: subtract each row's maximum first."
             return f"{message} Is there 0/0, inf/inf, or a root or log of a negative?"
@@ -380,6 +415,18 @@ def small_number_added(exercise, function: Callable, wrong: list[Run]) -> str | 
     )
 
 
+def unused_argument(exercise, function: Callable, wrong: list[Run]) -> str | None:
+    """An argument that the function never reads."""
+    tree = tree_of(function)
+    if tree is None:
+        return None
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    unused = [f"`{argument.arg}`" for argument in tree.args.args if argument.arg not in read]
+    if not unused:
+        return None
+    return f"your function does not use {listed(unused)}: {furthest_entry(exercise, function, wrong)}"
+
+
 def furthest(got: Tensor, want: Tensor) -> tuple[tuple[int, ...], str, str]:
     """Where two tensors differ most, and both entries in as many digits as it takes to see it."""
     place = np.unravel_index((got.double() - want.double()).abs().argmax().item(), want.shape)
@@ -413,5 +460,6 @@ FINDINGS = (
     changed_input,
     constant,
     small_number_added,
+    unused_argument,
     furthest_entry,
 )

@@ -33,6 +33,12 @@ def draw_padded_tokens(generator):
         "(b, k, 1, 1), where k stands on the axis of the heads": lambda tokens, pad_id: tokens[:, :, None, None],
         "(b, 1, k, 1), which masks queries. Keys are the last axis": lambda tokens, pad_id: tokens[:, None, :, None],
         "(b, 1, k): are there axes for heads and for queries?": lambda tokens, pad_id: tokens[:, None],
+        "(1, 1, b, k), where the batch stands in the wrong place, on the axis of the queries. It is the first axis": (
+            lambda tokens, pad_id: tokens[None, None]
+        ),
+        "(1, b, 1, k), where the batch stands in the wrong place, on the axis of the heads. It is the first axis": (
+            lambda tokens, pad_id: tokens[None, :, None]
+        ),
     },
     question="tokens is (b, k), the mask (b, 1, 1, k): which axis is which in this line?",
 )
@@ -118,7 +124,7 @@ def padding_mask_to_add(tokens, pad_id):
 
 
 def draw_scores_and_masks(generator):
-    """Causal, padding, rows that may attend to nothing or to all; masked scores above all others; float64."""
+    """Causal, also over heads; padding; rows that may attend to nothing or to all; loud masked scores; float64."""
     yield 2 * torch.randn(4, 4, generator=generator), causal_mask(4)
     yield 2 * torch.randn(2, 3, 4, 5, generator=generator), torch.arange(5) < torch.tensor([3, 5])[:, None, None, None]
     mask = torch.tensor([[True, False, True, True, False], [False] * 5, [True] * 5])
@@ -129,6 +135,7 @@ def draw_scores_and_masks(generator):
     scores = torch.tensor([[1000.0, 2000, 1001, 999], [-1000, -1001, -900, -999.5]])
     yield scores, torch.tensor([[True, False, True, True], [True, True, False, True]])
     yield 2 * torch.randn(3, 3, 3, generator=generator), torch.tensor([[1, 1, 0], [1, 0, 0], [0, 1, 1]]).bool()[:, None]
+    yield 2 * torch.randn(2, 2, 4, 4, generator=generator), causal_mask(4)
 
 
 @exercise(
@@ -222,6 +229,15 @@ def weights_masked_and_normalised(scores, mask):
 
 
 @masked_softmax.mistake(
+    "right, unless a masked score is far above the others. All powers are taken relative to it and vanish, so the row "
+    "comes out 0. The maximum has to be one of the scores that may be attended to: mask first."
+)
+def maximum_of_masked_scores(scores, mask):
+    powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+    return (powers / powers.sum(-1, keepdim=True)).nan_to_num(0.0)
+
+
+@masked_softmax.mistake(
     "you mask the powers and divide by their sum. A row that may attend to nothing has the sum 0, 0/0 = NaN; and "
     "exp(1000) is infinite: subtract each row's maximum first, or take torch.softmax."
 )
@@ -233,6 +249,14 @@ def powers_masked(scores, mask):
 @masked_softmax.mistake("you set masked scores to 0. exp(0) is 1: they get a weight all the same. -∞ gets none.")
 def scores_masked_with_zero(scores, mask):
     return torch.softmax(scores * mask, -1)
+
+
+@masked_softmax.mistake(
+    "you set masked scores to 0, and their weights, too. In between, exp(0) = 1 took a share: the rest of the row no "
+    "longer sums to 1. A score of -∞ takes none."
+)
+def scores_and_weights_masked_with_zero(scores, mask):
+    return torch.softmax(scores * mask, -1) * mask
 
 
 @masked_softmax.mistake(
@@ -261,11 +285,32 @@ def masked_softmax_over_queries(scores, mask):
     return torch.softmax(scores.masked_fill(~mask, -math.inf), -2)
 
 
+@masked_softmax.mistake(
+    "masked weights are 0, but the softmax runs over the queries: columns sum to 1. Each row, over the keys, has to: "
+    "dim=-1."
+)
+def masked_softmax_over_queries_zeroed(scores, mask):
+    return torch.softmax(scores.masked_fill(~mask, -math.inf), -2).nan_to_num(0.0)
+
+
+@masked_softmax.mistake(
+    "the softmax runs over the queries, and a column that is hidden from all of them comes out uniform. Rows, over the "
+    "keys, sum to 1: dim=-1."
+)
+def masked_softmax_over_queries_uniform(scores, mask):
+    return torch.softmax(scores.masked_fill(~mask, -1e9), -2)
+
+
+@masked_softmax.mistake("the mask is not used, and the softmax runs over the queries. Rows, over the keys: dim=-1.")
+def mask_not_used_over_queries(scores, mask):
+    return torch.softmax(scores, -2)
+
+
 # ---- masked_attention
 
 
 def draw_masked_attention(generator):
-    """Causal with n = e = v, padding over heads, q ≠ k with rows that may attend to nothing or all; float64."""
+    """Causal with n = e = v, padding over heads, q ≠ k, rows that may attend to nothing; a loud masked key; float64."""
 
     def randn(*shape, dtype=None):
         return torch.randn(*shape, generator=generator, dtype=dtype)
@@ -279,6 +324,9 @@ def draw_masked_attention(generator):
     mask = torch.rand(2, 3, 3, generator=generator) < 0.6
     mask[0, 1], mask[1] = False, torch.tensor([True, True, False])
     yield (*(randn(2, 3, width, dtype=torch.float64) for width in (5, 5, 2)), mask)
+    query, key = randn(3, 4), randn(5, 4)
+    query[:, 0], key[:, 0], key[1] = 2.0, 0.0, torch.tensor([120.0, 0, 0, 0])  # 2 · 120 / √4
+    yield query, key, randn(5, 2), torch.tensor([[1, 0, 1, 1, 0], [1, 0, 0, 0, 0], [0, 0, 1, 0, 1]]).bool()
 
 
 @exercise(
@@ -351,6 +399,24 @@ def attention_masked_after_softmax(query, key, value, mask):
     return (torch.softmax(scaled_scores(query, key), -1) * mask) @ value
 
 
+@masked_attention.mistake(
+    "you mask after the softmax and divide by the sum of the rest. Where a masked score is far above all others, or a "
+    "query has no others, that is 0/0 = NaN. Mask before."
+)
+def attention_masked_and_normalised(query, key, value, mask):
+    weights = torch.softmax(scaled_scores(query, key), -1) * mask
+    return (weights / weights.sum(-1, keepdim=True)) @ value
+
+
+@masked_attention.mistake(
+    "right, unless a masked score is far above the others: it takes all the weight in the softmax, masking leaves a "
+    "row of zeros, and its sum cannot mend that. Mask the scores, before it."
+)
+def attention_masked_and_normalised_zero_rows(query, key, value, mask):
+    weights = torch.softmax(scaled_scores(query, key), -1) * mask
+    return (weights / weights.sum(-1, keepdim=True)).nan_to_num(0.0) @ value
+
+
 @masked_attention.mistake("you set masked scores to 0. exp(0) is 1: they get a weight all the same. -∞ gets none.")
 def attention_masked_with_zero(query, key, value, mask):
     return torch.softmax(scaled_scores(query, key) * mask, -1) @ value
@@ -382,6 +448,46 @@ def masked_attention_unscaled_with_nan(query, key, value, mask):
     return torch.softmax((query @ key.mT).masked_fill(~mask, -math.inf), -1) @ value
 
 
+@masked_attention.mistake("the mask is right, but you divide by e. Scores are divided by its root, √e.")
+def masked_attention_divided_by_e(query, key, value, mask):
+    return masked_softmax(query @ key.mT / query.shape[-1], mask) @ value
+
+
+@masked_attention.mistake(
+    "the mask is right, but you divide by the root of k, the number of keys. The scores are sums of e products: √e."
+)
+def masked_attention_divided_by_root_k(query, key, value, mask):
+    return masked_softmax(query @ key.mT / math.sqrt(key.shape[-2]), mask) @ value
+
+
+@masked_attention.mistake(
+    "the softmax runs over the queries. Each query shares its weights out among the keys, the last axis: dim=-1."
+)
+def masked_attention_over_queries(query, key, value, mask):
+    return torch.softmax(scaled_scores(query, key).masked_fill(~mask, -math.inf), -2) @ value
+
+
+@masked_attention.mistake(
+    "masked weights are 0, but the softmax runs over the queries. Each query's own row has to sum to 1: dim=-1."
+)
+def masked_attention_over_queries_zeroed(query, key, value, mask):
+    return torch.softmax(scaled_scores(query, key).masked_fill(~mask, -math.inf), -2).nan_to_num(0.0) @ value
+
+
+@masked_attention.mistake(
+    "the softmax is missing: masked scores, -∞ among them, weight the values. First make weights of them."
+)
+def masked_attention_without_softmax(query, key, value, mask):
+    return scaled_scores(query, key).masked_fill(~mask, -math.inf) @ value
+
+
+@masked_attention.mistake(
+    "the softmax is missing: scores, 0 where masked, weight the values. Weights are positive and sum to 1."
+)
+def masked_attention_without_softmax_zeroed(query, key, value, mask):
+    return scaled_scores(query, key).masked_fill(~mask, 0.0) @ value
+
+
 @masked_attention.mistake("you return the weights. They say how much of each value to take: did you forget the values?")
 def masked_weights_only(query, key, value, mask):
     return masked_softmax(scaled_scores(query, key), mask)
@@ -401,7 +507,7 @@ def masked_sum_of_keys(query, key, value, mask):
 
 
 def draw_outputs_and_masks(generator):
-    """Padding behind and in front, full of large numbers; none; one sentence; b = d, n = d; float64.
+    """Padding behind and in front, full of large numbers or NaN; none; words with zeros; one sentence; b = d; float64.
 
     In float64 the numbers of words have an exact inverse, so that weights of float32 are no mistake.
     """
@@ -416,6 +522,12 @@ def draw_outputs_and_masks(generator):
         mask = torch.tensor(rows).bool()
         outputs = torch.randn(b, n, d, generator=generator, dtype=dtype)
         yield outputs * torch.where(mask, 1, 5)[:, :, None], mask
+    mask = torch.tensor([[1, 1, 1, 0], [1, 1, 1, 1]]).bool()
+    outputs = torch.randn(2, 4, 3, generator=generator)
+    outputs[0, 1], outputs[1, 2, 0] = 0.0, 0.0
+    yield outputs, mask
+    mask = torch.tensor([[1, 1, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]]).bool()
+    yield torch.randn(3, 4, 2, generator=generator).masked_fill(~mask[:, :, None], math.nan), mask
 
 
 @exercise(
@@ -442,6 +554,10 @@ def masked_mean(outputs, mask):
     return total / words
 
 
+def words_only(outputs, mask):
+    return outputs.masked_fill(~mask[:, :, None], 0.0)
+
+
 @masked_mean.mistake("the mask is not used: padding is averaged as if it were words.")
 def mean_of_everything(outputs, mask):
     return outputs.mean(1)
@@ -452,7 +568,7 @@ def mean_of_everything(outputs, mask):
     "number of words."
 )
 def divided_by_n(outputs, mask):
-    return (outputs * mask[:, :, None]).mean(1)
+    return words_only(outputs, mask).mean(1)
 
 
 @masked_mean.mistake("you divide by the number of words, but add up the padding, too. Make its rows 0 first.")
@@ -462,14 +578,14 @@ def padding_added(outputs, mask):
 
 @masked_mean.mistake("that is the sum over the words. Divide by their number, each sentence by its own.")
 def sum_of_words(outputs, mask):
-    return (outputs * mask[:, :, None]).sum(1)
+    return words_only(outputs, mask).sum(1)
 
 
 @masked_mean.mistake(
     "you divide by the number of words in the whole batch. Each sentence has its own: mask.sum(dim=1)."
 )
 def divided_by_words_of_batch(outputs, mask):
-    return (outputs * mask[:, :, None]).sum(1) / mask.sum()
+    return words_only(outputs, mask).sum(1) / mask.sum()
 
 
 @masked_mean.mistake("you average all the words of the batch: one vector. Each sentence has a mean of its own: (b, d).")
@@ -479,24 +595,24 @@ def mean_of_batch(outputs, mask):
 
 @masked_mean.mistake("you average over the sentences, position by position. Average over the tokens, dim=1: (b, d).")
 def mean_over_sentences(outputs, mask):
-    return (outputs * mask[:, :, None]).sum(0) / mask.sum(0)[:, None]
+    return words_only(outputs, mask).sum(0) / mask.sum(0)[:, None]
 
 
 @masked_mean.mistake("you sum over d, the numbers of a token. Sum over the tokens, dim=1: (b, d).")
 def sum_over_d(outputs, mask):
-    return (outputs * mask[:, :, None]).sum(-1) / mask.sum(1, keepdim=True)
+    return words_only(outputs, mask).sum(-1) / mask.sum(1, keepdim=True)
 
 
 @masked_mean.mistake(
     "the number of words is (b,) and divides along d, or crashes. It has to be (b, 1): keepdim=True, or [:, None]."
 )
 def divided_along_d(outputs, mask):
-    return (outputs * mask[:, :, None]).sum(1) / mask.sum(1)
+    return words_only(outputs, mask).sum(1) / mask.sum(1)
 
 
 @masked_mean.mistake("the sense is inverted: that is the mean of the padding. True = a word.")
 def mean_of_padding(outputs, mask):
-    return (outputs * ~mask[:, :, None]).sum(1) / (~mask).sum(1, keepdim=True)
+    return words_only(outputs, ~mask).sum(1) / (~mask).sum(1, keepdim=True)
 
 
 @masked_mean.mistake("you take the first token. The mean is over all the words of a sentence.")
@@ -507,6 +623,30 @@ def first_token(outputs, mask):
 @masked_mean.mistake("you take the largest number of the words. The mean adds them up and divides by their number.")
 def largest_of_words(outputs, mask):
     return outputs.masked_fill(~mask[:, :, None], -math.inf).amax(1)
+
+
+@masked_mean.mistake(
+    "right, unless padding holds NaN or infinity: 0 · NaN is NaN, so a product does not hide it. masked_fill or "
+    "torch.where puts a 0 in its place."
+)
+def padding_multiplied(outputs, mask):
+    return (outputs * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
+
+
+@masked_mean.mistake(
+    "you count the numbers that are not 0, but a word may hold a 0, too. How many words there are is what mask says."
+)
+def divided_by_what_is_not_zero(outputs, mask):
+    kept = words_only(outputs, mask)
+    return kept.sum(1) / (kept != 0).sum(1)
+
+
+@masked_mean.mistake(
+    "you count the rows that are not all 0, but a word's output may be 0. How many words there are is what mask says."
+)
+def divided_by_rows_not_zero(outputs, mask):
+    kept = words_only(outputs, mask)
+    return kept.sum(1) / (kept != 0).any(-1).sum(1, keepdim=True)
 
 
 # ---- causal_mask
