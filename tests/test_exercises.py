@@ -383,7 +383,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         "masked_softmax",
         "return torch.stack([torch.softmax(s.masked_fill(~m, -math.inf), -1).nan_to_num(0) "
         "for s, m in zip(scores, mask)])",
-        ["✘"],
+        ["fewer axes"],
         [],
     ),
     ("masked_softmax", "return torch.softmax(scores.masked_fill(~mask, 0), -1) * mask", ["took a share"], []),

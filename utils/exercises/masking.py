@@ -238,6 +238,23 @@ def maximum_of_masked_scores(scores, mask):
 
 
 @masked_softmax.mistake(
+    "right, unless a masked score is far above the others: relative to it all powers vanish, and clamping their sum "
+    "leaves the row 0. The maximum has to be one of the scores that may be attended to: mask first."
+)
+def maximum_of_masked_scores_clamped(scores, mask):
+    powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+    return powers / powers.sum(-1, keepdim=True).clamp(min=1e-9)
+
+
+@masked_softmax.mistake(
+    "right, unless mask has fewer axes than the scores, as a causal (q, k) for all sentences has: a loop over both "
+    "pairs sentences with rows of the mask. Let torch broadcast, which pairs axes from the end."
+)
+def mask_paired_with_first_axis(scores, mask):
+    return torch.stack([masked_softmax(one, its_mask) for one, its_mask in zip(scores, mask)])
+
+
+@masked_softmax.mistake(
     "you mask the powers and divide by their sum. A row that may attend to nothing has the sum 0, 0/0 = NaN; and "
     "exp(1000) is infinite: subtract each row's maximum first, or take torch.softmax."
 )
@@ -417,6 +434,15 @@ def attention_masked_and_normalised_zero_rows(query, key, value, mask):
     return (weights / weights.sum(-1, keepdim=True)).nan_to_num(0.0) @ value
 
 
+@masked_attention.mistake(
+    "right, unless a masked score is far above the others: it takes all the weight in the softmax. Clamping the sum of "
+    "what is left avoids 0/0, but the row stays 0. Mask the scores, before it."
+)
+def attention_masked_and_normalised_clamped(query, key, value, mask):
+    weights = torch.softmax(scaled_scores(query, key), -1) * mask
+    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9) @ value
+
+
 @masked_attention.mistake("you set masked scores to 0. exp(0) is 1: they get a weight all the same. -∞ gets none.")
 def attention_masked_with_zero(query, key, value, mask):
     return torch.softmax(scaled_scores(query, key) * mask, -1) @ value
@@ -472,6 +498,28 @@ def masked_attention_over_queries(query, key, value, mask):
 )
 def masked_attention_over_queries_zeroed(query, key, value, mask):
     return torch.softmax(scaled_scores(query, key).masked_fill(~mask, -math.inf), -2).nan_to_num(0.0) @ value
+
+
+@masked_attention.mistake(
+    "the softmax runs over the queries, and a key that is hidden from all of them comes out uniform. Each query's own "
+    "row has to sum to 1: dim=-1."
+)
+def masked_attention_over_queries_uniform(query, key, value, mask):
+    return torch.softmax(scaled_scores(query, key).masked_fill(~mask, -1e9), -2) @ value
+
+
+@masked_attention.mistake(
+    "you divide by e, not by its root √e, and a query that may attend to nothing gets NaN. Its output is 0."
+)
+def masked_attention_divided_by_e_with_nan(query, key, value, mask):
+    return torch.softmax((query @ key.mT / query.shape[-1]).masked_fill(~mask, -math.inf), -1) @ value
+
+
+@masked_attention.mistake(
+    "you divide by the root of k, not of e, and a query that may attend to nothing gets NaN. Its output is 0."
+)
+def masked_attention_divided_by_root_k_with_nan(query, key, value, mask):
+    return torch.softmax((query @ key.mT / math.sqrt(key.shape[-2])).masked_fill(~mask, -math.inf), -1) @ value
 
 
 @masked_attention.mistake(
