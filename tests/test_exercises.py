@@ -318,6 +318,19 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ),
     ("project_per_head", 'return torch.einsum("dn,hde->hne", X, W)', ["a letter stand for the same length"], []),
     ("split_heads", "return torch.stack(X.split(X.shape[-1] // num_heads, -1))", ["in front of it", "dim=-3"], []),
+    ("split_heads", "return X.view(num_heads, X.shape[0], -1)", ["numbers are mixed", "axis 0"], ["expected (3"]),
+    (
+        "split_heads",
+        "return X.view(num_heads, X.shape[0], X.shape[1] // num_heads)",
+        ["numbers are mixed", "with a batch it crashes"],
+        ["RuntimeError"],
+    ),
+    (
+        "split_heads",
+        "n, d = X.shape\nreturn X.view(num_heads, n, d // num_heads)",
+        ["numbers are mixed", "more than two axes"],
+        ["ValueError"],
+    ),
     ("split_heads", "return X.view(*X.shape[:-2], num_heads, X.shape[-2], -1)", ["numbers are mixed", "first"], []),
     (
         "split_heads",

@@ -293,6 +293,34 @@ def split_by_direct_view(X, num_heads):
     return X.reshape(*X.shape[:-2], num_heads, X.shape[-2], -1)
 
 
+# Spelled without the leading axes: the same for one sentence, and in a batch another shape or a crash.
+MIXED = (
+    "the numbers are mixed: read directly as (h, n, e), head 0 gets the first tokens whole. Cut d into (h, e) first, "
+    "(…, n, h, e), then exchange n and h. "
+)
+
+
+@split_heads.mistake(MIXED + "And axis 0 holds tokens in one sentence only: count from the end.")
+def split_by_view_of_axis_0(X, num_heads):
+    return X.reshape(num_heads, X.shape[0], -1)
+
+
+@split_heads.mistake(MIXED + "And the axes of a batch, in front, have to stay.")
+def split_by_view_losing_the_batch(X, num_heads):
+    return X.reshape(num_heads, X.shape[-2], -1)
+
+
+@split_heads.mistake(MIXED + "And with a batch it crashes: the axes in front have to stay.")
+def split_by_view_of_one_sentence(X, num_heads):
+    return X.reshape(num_heads, X.shape[-2], X.shape[-1] // num_heads)
+
+
+@split_heads.mistake(MIXED + "And X may have more than two axes: count from the end.")
+def split_by_view_of_two_axes(X, num_heads):
+    n, d = X.shape
+    return X.reshape(num_heads, n, d // num_heads)
+
+
 @split_heads.mistake("d is cut well, but the order is (…, n, h, e). Each head is to see all tokens: (…, h, n, e).")
 def split_without_transpose(X, num_heads):
     return X.unflatten(-1, (num_heads, -1))
