@@ -393,6 +393,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ),
     ("project_per_head", "return W @ X.T", ["which axes meet in this line?"], ["K.transpose"]),
     ("project_per_head", 'return torch.einsum(X, W, "nd,hde->hne")', ["its string first"], ["Join"]),
+    ("count_parameters", "return 3 * d_model**2 + bias", ["768, expected 1024"], ["num_heads`"]),
     ("count_parameters", "return MultiHeadAttention(d_model, num_heads, bias=bias)", ["returns a layer"], ["the ()?"]),
     ("multi_head_attention", SPLIT + "return Q @ K.T", ["`.T` exchanges all the axes, the heads among them"], []),
     (

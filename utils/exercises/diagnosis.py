@@ -440,8 +440,8 @@ def unread(function: Callable) -> list[str]:
 
 
 def unused_argument(exercise, function: Callable, wrong: list[Run]) -> str | None:
-    """An argument that the function never reads."""
-    unused = [f"`{name}`" for name in unread(function)]
+    """An argument that the function never reads, though the reference does."""
+    unused = [f"`{name}`" for name in unread(function) if name not in unread(exercise.reference)]
     if not unused:
         return None
     return f"your function does not use {listed(unused)}: {furthest_entry(exercise, function, wrong)}"

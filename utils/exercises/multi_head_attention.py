@@ -310,6 +310,11 @@ def split_by_view_losing_the_batch(X, num_heads):
     return X.reshape(num_heads, X.shape[-2], -1)
 
 
+@split_heads.mistake(MIXED + "And -1 in the middle takes in the batch, too.")
+def split_by_view_joining_batch_and_tokens(X, num_heads):
+    return X.reshape(num_heads, -1, X.shape[-1] // num_heads)
+
+
 @split_heads.mistake(MIXED + "And with a batch it crashes: the axes in front have to stay.")
 def split_by_view_of_one_sentence(X, num_heads):
     return X.reshape(num_heads, X.shape[-2], X.shape[-1] // num_heads)
@@ -818,6 +823,12 @@ def layer_with_w_o_transposed(X, W_q, W_k, W_v, W_o, num_heads):
 def layer_without_softmax(X, W_q, W_k, W_v, W_o, num_heads):
     Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
     return merge_heads(head_scores(Q, K) @ V) @ W_o
+
+
+@multi_head_attention.mistake("neither √e nor a softmax: divide the scores by √e, then softmax them over the keys.")
+def layer_unscaled_without_softmax(X, W_q, W_k, W_v, W_o, num_heads):
+    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
+    return merge_heads(head_scores_unscaled(Q, K) @ V) @ W_o
 
 
 @multi_head_attention.mistake(
