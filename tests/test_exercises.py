@@ -12,6 +12,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from utils.attention import MultiHeadAttention
 from utils.exercises import catalogue, check, hint, solution, use
 from utils.exercises.diagnosis import as_tensor, run, same
 from utils.exercises.engine import exercise, source
@@ -318,6 +319,19 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ),
     ("project_per_head", 'return torch.einsum("dn,hde->hne", X, W)', ["a letter stand for the same length"], []),
     ("split_heads", "return torch.stack(X.split(X.shape[-1] // num_heads, -1))", ["in front of it", "dim=-3"], []),
+    ("split_heads", "return X.view(num_heads, X.shape[0], -1)", ["numbers are mixed", "axis 0"], ["expected (3"]),
+    (
+        "split_heads",
+        "return X.view(num_heads, X.shape[0], X.shape[1] // num_heads)",
+        ["numbers are mixed", "with a batch it crashes"],
+        ["RuntimeError"],
+    ),
+    (
+        "split_heads",
+        "n, d = X.shape\nreturn X.view(num_heads, n, d // num_heads)",
+        ["numbers are mixed", "more than two axes"],
+        ["ValueError"],
+    ),
     ("split_heads", "return X.view(*X.shape[:-2], num_heads, X.shape[-2], -1)", ["numbers are mixed", "first"], []),
     (
         "split_heads",
@@ -353,6 +367,34 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         ["lie side by side in memory"],
         ["averaged"],
     ),
+    (
+        "multi_head_attention",
+        SPLIT + "return merge(torch.softmax(Q @ K.transpose(1, 2) / math.sqrt(Q.shape[-1]), -1) @ V) @ W_o",
+        ["Count from the end: -2 and -1"],
+        ["averaged"],
+    ),
+    (
+        "multi_head_attention",
+        SPLIT + "w = torch.softmax(Q @ K.mT, -1)\nreturn (w @ V).transpose(-3, -2).flatten(-2), w",
+        ["one tensor that is asked for"],
+        ["topk"],
+    ),
+    (
+        "multi_head_attention",
+        "return MultiHeadAttention(X.shape[-1], num_heads)(X)",
+        ["draws matrices of its own", "W_q, W_k, W_v and W_o"],
+        ["topk", "dtype"],
+    ),
+    (
+        "multi_head_attention",
+        "return MultiHeadAttention(X.shape[-1], num_heads)(X)[0]",
+        ["draws matrices of its own"],
+        ["dtype"],
+    ),
+    ("project_per_head", "return W @ X.T", ["which axes meet in this line?"], ["K.transpose"]),
+    ("project_per_head", 'return torch.einsum(X, W, "nd,hde->hne")', ["its string first"], ["Join"]),
+    ("count_parameters", "return 3 * d_model**2 + bias", ["768, expected 1024"], ["num_heads`"]),
+    ("count_parameters", "return MultiHeadAttention(d_model, num_heads, bias=bias)", ["returns a layer"], ["the ()?"]),
     ("multi_head_attention", SPLIT + "return Q @ K.T", ["`.T` exchanges all the axes, the heads among them"], []),
     (
         "multi_head_attention",
@@ -419,6 +461,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ("masked_mean", "return (outputs * mask).sum(1) / mask.sum(1)", ["mask[:, :, None]", "(b, 1)"], []),
 ]
 NOTEBOOK = {"X": torch.ones(5, 16), "S": torch.ones(5), "five": 5}
+NOTEBOOK |= {"MultiHeadAttention": MultiHeadAttention, "merge": catalogue()["merge_heads"]}
 NOTEBOOK |= {name: torch.ones(5, 16) for name in "QKV"}
 
 

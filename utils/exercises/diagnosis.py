@@ -233,6 +233,7 @@ REMEDIES = (  # what to add to an exception; the pattern is sought in "Type: tex
         "NumPy and torch are mixed. The inputs are tensors: use torch.sum, torch.sqrt and the like.",
     ),
     (r"ints, ?but got float|'float' object cannot be interpreted", "`/` always gives a float. A size is whole: `//`."),
+    (r"Boolean value of Tensor.*;.*einsum\((?![\"'])", "einsum takes its string first, then the tensors in its order."),
     (
         r"Boolean value of Tensor",
         "`and`, `or` and `a < b < c` ask for a single truth. Join comparisons of tensors with &, each in brackets.",
@@ -269,6 +270,15 @@ BATCH_REVERSED = re.compile(r"\.T\b|\.t\(\)|transpose\((0, 1|1, 0)\)")
 # ---- findings: each takes the exercise, the learner's function and its wrong runs, and returns a message or None
 
 
+def fresh_layer(exercise, function: Callable, wrong: list[Run]) -> str | None:
+    """A layer of its own, with matrices drawn anew, while those that were given stay unread."""
+    layer = re.search(r"\b(MultiHeadAttention|MultiheadAttention|Linear)\(", source_of(function))
+    unused = [name for name in unread(function) if name.startswith("W")]
+    if layer is None or not unused:
+        return None
+    return f"{layer[1]} draws matrices of its own, and your function does not use the given ones, {listed(unused)}."
+
+
 def crash(exercise, function: Callable, wrong: list[Run]) -> str | None:
     """The exception, the learner's own line, the shapes that went in and a question to go on with."""
     done = next((done for done in wrong if done.error is not None), None)
@@ -302,7 +312,8 @@ def first_floats(arguments: dict[str, Any]) -> str:
 
 
 def has_batch(arguments: dict[str, Any]) -> bool:
-    return any(isinstance(value, Tensor) and value.ndim > 2 for value in arguments.values())
+    """Has the first tensor more than two axes? Later ones, such as one matrix per head, may where there is no batch."""
+    return next((value.ndim > 2 for value in arguments.values() if isinstance(value, Tensor)), False)
 
 
 def nothing_returned(exercise, function: Callable, wrong: list[Run]) -> str | None:
@@ -339,6 +350,8 @@ def wrong_type(exercise, function: Callable, wrong: list[Run]) -> str | None:
     for done in wrong:
         result, want = done.result, done.want
         asked = f"your function returns {describe_kind(result)}, expected {describe_want(want)}"
+        if isinstance(result, torch.nn.Module):
+            return f"your function returns a layer, {describe_kind(result)}, expected {describe_want(want)}."
         if callable(result):
             return "your function returns a function, not its result: did you forget the ()?"
         if isinstance(want, tuple):
@@ -350,7 +363,7 @@ def wrong_type(exercise, function: Callable, wrong: list[Run]) -> str | None:
             if odd is not None:
                 return f"your tuple holds {describe_kind(odd)}, but the length of an axis is an int."
         elif as_tensor(result) is None:
-            return f"{asked}.{remedy_for_type(result)}"
+            return f"{asked}.{remedy_for_type(result, function)}"
         elif not same_kind(as_tensor(result).dtype, as_tensor(want).dtype):
             got, want = as_tensor(result), as_tensor(want)
             if want.dtype in FLOATS and got.dtype in INTEGERS and not same(got.to(want.dtype), want):
@@ -362,10 +375,12 @@ def wrong_type(exercise, function: Callable, wrong: list[Run]) -> str | None:
     return None
 
 
-def remedy_for_type(result: Any) -> str:
+def remedy_for_type(result: Any, function: Callable) -> str:
     if isinstance(result, (np.ndarray, np.generic)):
         return " Use torch's own functions all the way, or convert at the end with torch.tensor(…)."
     if isinstance(result, tuple) and any(isinstance(part, Tensor) for part in result):
+        if not re.search(r"\b(sort|topk|max|min)\(", source_of(function)):
+            return " It is one tensor that is asked for: which of the tuple, or torch.stack of all?"
         return " sort, topk, and max with dim return values and positions: take .values or .indices before you cut it."
     return " torch.tensor(…) or torch.stack(…) makes one." if isinstance(result, list) else ""
 
@@ -415,13 +430,18 @@ def small_number_added(exercise, function: Callable, wrong: list[Run]) -> str | 
     )
 
 
-def unused_argument(exercise, function: Callable, wrong: list[Run]) -> str | None:
-    """An argument that the function never reads."""
+def unread(function: Callable) -> list[str]:
+    """The names of the arguments that the function never reads; none if its source cannot be found."""
     tree = tree_of(function)
     if tree is None:
-        return None
+        return []
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    unused = [f"`{argument.arg}`" for argument in tree.args.args if argument.arg not in read]
+    return [argument.arg for argument in tree.args.args if argument.arg not in read]
+
+
+def unused_argument(exercise, function: Callable, wrong: list[Run]) -> str | None:
+    """An argument that the function never reads, though the reference does."""
+    unused = [f"`{name}`" for name in unread(function) if name not in unread(exercise.reference)]
     if not unused:
         return None
     return f"your function does not use {listed(unused)}: {furthest_entry(exercise, function, wrong)}"
@@ -452,6 +472,7 @@ def furthest_entry(exercise, function: Callable, wrong: list[Run]) -> str | None
 
 
 FINDINGS = (
+    fresh_layer,
     crash,
     nothing_returned,
     wrong_shape,

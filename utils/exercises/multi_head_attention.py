@@ -293,6 +293,39 @@ def split_by_direct_view(X, num_heads):
     return X.reshape(*X.shape[:-2], num_heads, X.shape[-2], -1)
 
 
+# Spelled without the leading axes: the same for one sentence, and in a batch another shape or a crash.
+MIXED = (
+    "the numbers are mixed: read directly as (h, n, e), head 0 gets the first tokens whole. Cut d into (h, e) first, "
+    "(…, n, h, e), then exchange n and h. "
+)
+
+
+@split_heads.mistake(MIXED + "And axis 0 holds tokens in one sentence only: count from the end.")
+def split_by_view_of_axis_0(X, num_heads):
+    return X.reshape(num_heads, X.shape[0], -1)
+
+
+@split_heads.mistake(MIXED + "And the axes of a batch, in front, have to stay.")
+def split_by_view_losing_the_batch(X, num_heads):
+    return X.reshape(num_heads, X.shape[-2], -1)
+
+
+@split_heads.mistake(MIXED + "And -1 in the middle takes in the batch, too.")
+def split_by_view_joining_batch_and_tokens(X, num_heads):
+    return X.reshape(num_heads, -1, X.shape[-1] // num_heads)
+
+
+@split_heads.mistake(MIXED + "And with a batch it crashes: the axes in front have to stay.")
+def split_by_view_of_one_sentence(X, num_heads):
+    return X.reshape(num_heads, X.shape[-2], X.shape[-1] // num_heads)
+
+
+@split_heads.mistake(MIXED + "And X may have more than two axes: count from the end.")
+def split_by_view_of_two_axes(X, num_heads):
+    n, d = X.shape
+    return X.reshape(num_heads, n, d // num_heads)
+
+
 @split_heads.mistake("d is cut well, but the order is (…, n, h, e). Each head is to see all tokens: (…, h, n, e).")
 def split_without_transpose(X, num_heads):
     return X.unflatten(-1, (num_heads, -1))
@@ -559,6 +592,18 @@ def one_matrix(d_model, num_heads, bias):
     return d_model**2 + bias * d_model
 
 
+@count_parameters.mistake("you count three matrices and no bias. W_o is the fourth, and if bias is True, each has one.")
+def without_w_o_and_biases(d_model, num_heads, bias):
+    return 3 * d_model**2
+
+
+@count_parameters.mistake(
+    "you add bias itself, and True counts as 1. Each of the four matrices has a bias, of d numbers."
+)
+def bias_added_as_a_number(d_model, num_heads, bias):
+    return 4 * d_model**2 + bias
+
+
 @count_parameters.mistake("right without biases. If bias is True, each of the matrices has one, of d numbers.")
 def without_biases(d_model, num_heads, bias):
     return 4 * d_model**2
@@ -646,6 +691,8 @@ def draw_layers(generator):
         r"(transpose|permute).*\.view\(": "After an exchange of axes the numbers of a row no longer lie side by side "
         "in memory: reshape copies them where it must, view does not.",
         r"\.T\b": "`.T` exchanges all the axes, the heads among them. Exchange the last two only: transpose(-2, -1).",
+        r"(transpose|swapaxes)\(\d": "An axis counted from the front is another one in a batch than in one sentence. "
+        "Count from the end: -2 and -1 for the last two of K, -3 and -2 for heads and tokens.",
         "W_o": "W_o is (d, d), so it takes all heads side by side, (…, n, h·e): what is the shape on its left? Added "
         "or averaged heads have e numbers only.",
         r"W_[qkv]": "X is (…, n, d) and the matrices are (d, d): which axes meet in this product?",
@@ -770,6 +817,57 @@ def layer_with_matrices_transposed(X, W_q, W_k, W_v, W_o, num_heads):
 @multi_head_attention.mistake("W_o is transposed. It is used as the others are: a row of numbers on its left.")
 def layer_with_w_o_transposed(X, W_q, W_k, W_v, W_o, num_heads):
     return multi_head_attention(X, W_q, W_k, W_v, W_o.T, num_heads)
+
+
+@multi_head_attention.mistake("there is no softmax: the scores themselves weight the values. Softmax them, dim=-1.")
+def layer_without_softmax(X, W_q, W_k, W_v, W_o, num_heads):
+    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
+    return merge_heads(head_scores(Q, K) @ V) @ W_o
+
+
+@multi_head_attention.mistake("neither √e nor a softmax: divide the scores by √e, then softmax them over the keys.")
+def layer_unscaled_without_softmax(X, W_q, W_k, W_v, W_o, num_heads):
+    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
+    return merge_heads(head_scores_unscaled(Q, K) @ V) @ W_o
+
+
+@multi_head_attention.mistake(
+    "you compare the queries with themselves, Q with Q. The scores compare them with the keys."
+)
+def layer_comparing_queries_with_queries(X, W_q, W_k, W_v, W_o, num_heads):
+    return multi_head_attention(X, W_q, W_q, W_v, W_o, num_heads)
+
+
+@multi_head_attention.mistake("you average the keys. The weights say how much of each value a token takes: V, not K.")
+def layer_with_keys_as_values(X, W_q, W_k, W_v, W_o, num_heads):
+    return multi_head_attention(X, W_q, W_k, W_k, W_o, num_heads)
+
+
+@multi_head_attention.mistake("you average X itself. The values are X projected with W_v, then split as Q and K are.")
+def layer_with_x_as_values(X, W_q, W_k, W_v, W_o, num_heads):
+    Q, K, _ = split_projections(X, W_q, W_k, W_v, num_heads)
+    return merge_heads(heads_of(Q, K, split_heads(X, num_heads))) @ W_o
+
+
+@multi_head_attention.mistake(
+    "you divide by the root of the number of heads. A head's score is a sum of e = d / h products: divide by √e."
+)
+def layer_divided_by_root_h(X, W_q, W_k, W_v, W_o, num_heads):
+    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
+    return merge_heads(heads_of(Q, K, V, scale=math.sqrt(num_heads))) @ W_o
+
+
+@multi_head_attention.mistake("you add X at the end, as a Transformer block does. Here return what attention gives.")
+def layer_with_residual(X, W_q, W_k, W_v, W_o, num_heads):
+    return X + multi_head_attention(X, W_q, W_k, W_v, W_o, num_heads)
+
+
+@multi_head_attention.mistake(
+    "you return output and weights, and the output lacks W_o. Multiply it by W_o, and return the output only."
+)
+def layer_without_w_o_and_weights(X, W_q, W_k, W_v, W_o, num_heads):
+    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
+    return merge_heads(heads_of(Q, K, V)), torch.softmax(head_scores(Q, K), -1)
 
 
 @multi_head_attention.mistake("you return output and weights, as a layer does. Here return the output only.")
