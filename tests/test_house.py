@@ -118,7 +118,18 @@ def test_ruff_has_nothing_to_say():
     assert done.returncode == 0, done.stdout
 
 
-ORDER = ["vectors", "glove", "masks", "attention", "plots", "views", "explore", "exercises", "installation"]
+ORDER = [
+    "vectors",
+    "glove",
+    "masks",
+    "attention",
+    "transformer",
+    "plots",
+    "views",
+    "explore",
+    "exercises",
+    "installation",
+]
 
 
 def utils_imports(path):
