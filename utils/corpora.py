@@ -78,12 +78,12 @@ red sort | rojo roja rojos rojas | rosso rossa rossi rosse | dragon squirrel let
 blue sort | azul azul azules azules | blu blu blu blu | dragon letter hat book lamp flower mirror house door boat table
 golden sort | dorado dorada dorados doradas | dorato dorata dorati dorate | dragon hat mirror ring key lamp flower \
     tower door
-round sort | redondo redonda redondos redondas | rotondo rotonda rotondi rotonde | mirror lamp tower door table
 magic sort | mágico mágica mágicos mágicas | magico magica magici magiche | hat book mirror ring key lamp flower \
     castle garden tree door boat
 young alone | joven joven jóvenes jóvenes | giovane giovane giovani giovani | witch queen wizard friend student beast
 famous alone | famoso famosa famosos famosas | famoso famosa famosi famose | person dragon book ring castle tower \
     garden bridge
+happy alone | feliz feliz felices felices | felice felice felici felici | person beast
 kind alone | amable amable amables amables | gentile gentile gentili gentili | person beast
 """
 
@@ -93,7 +93,7 @@ _VERBS = """
 arrived arrive | llegó llegaron | arrivato essere | person beast letter boat |
 returned return | volvió volvieron | tornato essere | person beast boat |
 appeared appear | apareció aparecieron | apparso essere | person beast thing boat |
-disappeared disappear | desapareció desaparecieron | scomparso essere | person beast thing boat |
+disappeared disappear | desapareció desaparecieron | scomparso essere | witch wizard cat dragon thing boat |
 entered enter | entró entraron | entrato essere | person beast |
 came come | vino vinieron | venuto essere | person beast |
 sang sing | cantó cantaron | cantato avere | person beast |
@@ -112,21 +112,23 @@ opened open | abrió abrieron | aperto avere | person beast | letter book door
 wrote write | escribió escribieron | scritto avere | person beast | letter book
 """
 
-# English | Spanish | Italian | nouns and where they are found. Of "one" place only, or of "any" number.
+# English | Spanish | Italian | nouns: what may follow. "one": in the singular; "place": or with "the" in the plural.
 _PREPOSITIONS = """
 with any | con | con | person beast: letter hat book ring key lamp flower mirror; house castle: tower door garden
 in one | en | in | person beast: garden house castle tower boat; letter hat book ring key lamp mirror: house castle \
     tower boat; tree flower: garden
 on one | sobre | su | letter hat book mirror ring key lamp flower: table; cat squirrel: table; person beast: bridge
 under one | bajo | sotto | person beast: tree bridge; letter hat book ring key: table tree
-behind any | detrás de | dietro | person beast: house castle tower tree door; house garden tree: castle tower
-near any | cerca de | vicino a | person beast: house castle tower garden tree bridge boat; house castle tower garden \
+behind place | detrás de | dietro | person beast: house castle tower tree; house garden tree: castle tower
+near place | cerca de | vicino a | person beast: house castle tower garden tree bridge boat; house castle tower garden \
     tree boat: bridge tree castle; flower: tree tower
-beside any | junto a | accanto a | person beast: tree table door castle bridge; letter hat book ring key lamp: \
+beside place | junto a | accanto a | person beast: tree table door castle bridge; letter hat book ring key lamp: \
     mirror lamp book; house tree tower: garden bridge castle
 """
 
 OWNERS, OWNED = "person dragon", "thing house castle garden boat tower table friend uncle cat turtle"
+AFTER_WHEN = "arrived returned appeared disappeared entered came smiled saw greeted found lost opened"
+NOT_BEFORE_WHEN = "slept dreamed"
 NUMERALS = {"two": ("dos", "due"), "three": ("tres", "tre")}
 DETERMINERS = ("the", "a", "this", *NUMERALS)
 TAGS = ("m sg", "f sg", "m pl", "f pl")  # gender and number, in the order in which forms are listed
@@ -149,6 +151,12 @@ CONJUNCTIONS = Table(
 )
 
 
+class Noun(NamedTuple):
+    plural: str
+    forms: dict[str, tuple[str, str]]  # language → singular, plural
+    feminine: dict[str, bool]
+
+
 class Adjective(NamedTuple):
     place: str  # before, size, sort or alone
     forms: dict[str, list[str]]  # language → forms in the order of TAGS
@@ -158,13 +166,13 @@ class Adjective(NamedTuple):
 class Verb(NamedTuple):
     bare: str
     inverted: bool  # comes before its subject
-    forms: dict[str, list[tuple[str, ...]]]  # language → words in the order of TAGS
+    forms: dict[str, list[list[str]]]  # language → words, in the order of TAGS
     subjects: tuple[str, ...]
     objects: tuple[str, ...]  # none: intransitive
 
 
 class Preposition(NamedTuple):
-    any_number: bool
+    number: str  # of what follows: one, place or any
     words: dict[str, list[str]]
     objects: dict[str, tuple[str, ...]]  # noun → nouns that may follow
 
@@ -174,47 +182,45 @@ def _nouns(names: str) -> tuple[str, ...]:
     return tuple(noun for name in names.split() for noun in KINDS.get(name, name).split())
 
 
-def _rows(table: str) -> list[list[str]]:
-    return [[cell.strip() for cell in line.split("|")] for line in table.strip().splitlines()]
+def _rows(table: str):
+    """Each line of a table: (first word, the other words before the first bar, the cells after it)."""
+    for line in table.strip().splitlines():
+        head, *cells = line.split("|")
+        word, *more = head.split()
+        yield word, more, cells
 
 
-def _four(participle: str) -> list[str]:
-    return [participle[:-1] + ending for ending in "oaie"]
-
-
-def _read_verb(past, bare, spanish, italian, subjects, objects) -> Verb:
+def _read_verb(bare: str, spanish: str, italian: str, subjects: str, objects: str) -> Verb:
     (singular, plural), (participle, auxiliary) = spanish.split(), italian.split()
-    inverted = auxiliary == "essere"
-    auxiliaries = ("è", "è", "sono", "sono") if inverted else ("ha", "ha", "hanno", "hanno")
-    two_words = list(zip(auxiliaries, _four(participle) if inverted else [participle] * 4))
-    forms = {"es": [(singular,), (singular,), (plural,), (plural,)], "it": two_words}
-    return Verb(bare, inverted, forms, _nouns(subjects), _nouns(objects))
+    one_word = [[singular], [singular], [plural], [plural]]
+    if auxiliary == "essere":
+        stem = participle[:-1]
+        two_words = [["è", stem + "o"], ["è", stem + "a"], ["sono", stem + "i"], ["sono", stem + "e"]]
+    else:
+        two_words = [["ha", participle]] * 2 + [["hanno", participle]] * 2
+    forms = {"es": one_word, "it": two_words}
+    return Verb(bare, auxiliary == "essere", forms, _nouns(subjects), _nouns(objects))
 
 
-def _read_preposition(number, spanish, italian, places) -> Preposition:
-    found = {}
-    for rule in places.split(";"):
-        nouns, objects = rule.split(":")
+def _read_preposition(number: str, spanish: str, italian: str, rules: str) -> Preposition:
+    objects = {}
+    for rule in rules.split(";"):
+        nouns, may_follow = rule.split(":")
         for noun in _nouns(nouns):
-            found[noun] = tuple(dict.fromkeys(found.get(noun, ()) + _nouns(objects)))
-    return Preposition(number == "any", {"es": spanish.split(), "it": italian.split()}, found)
+            objects[noun] = (*objects.get(noun, ()), *_nouns(may_follow))
+    return Preposition(number, {"es": spanish.split(), "it": italian.split()}, objects)
 
 
-PLURALS = Table("noun", {line.split()[0]: line.split()[1] for line in _NOUNS.strip().splitlines()})
-_FORMS = {"es": {}, "it": {}}  # language → English noun → singular, plural, whether it is feminine
-for _line in _NOUNS.strip().splitlines():
-    _word, _, *_rest = _line.split()
-    for _language, (_one, _many, _gender) in (("es", _rest[:3]), ("it", _rest[3:])):
-        _FORMS[_language][_word] = (_one, _many, _gender == "f")
-ADJECTIVES = Table("adjective", {})
-for _head, _spanish, _italian, _list in _rows(_ADJECTIVES):
-    _word, _place = _head.split()
-    ADJECTIVES[_word] = Adjective(_place, {"es": _spanish.split(), "it": _italian.split()}, _nouns(_list))
-VERBS = Table("verb", {row[0].split()[0]: _read_verb(*row[0].split(), *row[1:]) for row in _rows(_VERBS)})
+NOUNS, ADJECTIVES = Table("noun", {}), Table("adjective", {})
+for _word, (_plural, *_es, _f, _it, _its, _g), _ in _rows(_NOUNS):
+    NOUNS[_word] = Noun(_plural, {"es": tuple(_es), "it": (_it, _its)}, {"es": _f == "f", "it": _g == "f"})
+for _word, (_place,), (_es, _it, _goes_with) in _rows(_ADJECTIVES):
+    ADJECTIVES[_word] = Adjective(_place, {"es": _es.split(), "it": _it.split()}, _nouns(_goes_with))
+VERBS = Table("verb", {past: _read_verb(*bare, *cells) for past, bare, cells in _rows(_VERBS)})
 PREPOSITIONS = Table(
-    "preposition", {row[0].split()[0]: _read_preposition(row[0].split()[1], *row[1:]) for row in _rows(_PREPOSITIONS)}
+    "preposition", {word: _read_preposition(*number, *cells) for word, number, cells in _rows(_PREPOSITIONS)}
 )
-ANIMATE = frozenset(_nouns("person beast"))
+ANIMATE = _nouns("person beast")
 
 
 # Words that depend on what follows: articles by the sound of the next word, and what contracts with them.
@@ -442,8 +448,7 @@ class _Translation:
             before = 2 + len(tree.owner.adjectives) + 1
         position = len(self.source) + before + len(tree.adjectives)
         plural = tree.plural or tree.determiner in NUMERALS
-        PLURALS[tree.noun]
-        return position, 2 * plural + _FORMS[self.code][tree.noun][2]
+        return position, 2 * plural + NOUNS[tree.noun].feminine[self.code]
 
     def noun_phrase(self, tree: NounPhrase, before: tuple[str, ...] = (), link: int | None = None) -> list:
         """`before`: the words of a preposition, whose last may contract with the article; `link`: its position."""
@@ -461,10 +466,10 @@ class _Translation:
         adjectives = []
         for name in tree.adjectives:
             adjectives.append((ADJECTIVES[name].forms[code][form], self.add(name, noun), agreeing, True))
-        self.add(PLURALS[tree.noun] if form > 1 else tree.noun, noun, TAGS[form])
+        self.add(NOUNS[tree.noun].plural if form > 1 else tree.noun, noun, TAGS[form])
         before_noun = adjectives[:1] if tree.adjectives[:1] == ("other",) else []
         after_noun = adjectives[len(before_noun) :][::-1]
-        core = [*before_noun, (_FORMS[code][tree.noun][form > 1], noun, (), True), *after_noun]
+        core = [*before_noun, (NOUNS[tree.noun].forms[code][form > 1], noun, (), True), *after_noun]
 
         target = [(word, link, (), False) for word in before]
         if tree.determiner in NUMERALS:
@@ -520,7 +525,7 @@ def require_grammatical(tree: NounPhrase) -> None:
 def _held_out() -> frozenset[tuple[str, str]]:
     """About a seventh of what each noun goes with: (noun, adjective) and (subject, verb). The same for all seeds."""
     chance, held = random.Random(5), set()
-    for noun in PLURALS:
+    for noun in NOUNS:
         for table in (
             [name for name, adjective in ADJECTIVES.items() if noun in adjective.nouns],
             [name for name, verb in VERBS.items() if noun in verb.subjects],
@@ -530,7 +535,7 @@ def _held_out() -> frozenset[tuple[str, str]]:
 
 
 UNSEEN = _held_out()  # combinations that occur in no pair but those of the split `unseen`
-_LEMMAS = {plural: noun for noun, plural in PLURALS.items()} | {verb.bare: past for past, verb in VERBS.items()}
+_LEMMAS = {noun.plural: name for name, noun in NOUNS.items()} | {verb.bare: past for past, verb in VERBS.items()}
 
 
 def combinations(pair: Pair) -> set[tuple[str, str]]:
@@ -587,26 +592,36 @@ class _Choices(NamedTuple):
 
 def _choices(without: frozenset[tuple[str, str]]) -> _Choices:
     adjectives, verbs = {}, {}
-    for noun in PLURALS:
+    for noun in NOUNS:
         fits = [name for name in ADJECTIVES if noun in ADJECTIVES[name].nouns and (noun, name) not in without]
         of_place = {place: [name for name in fits if ADJECTIVES[name].place == place] for place in ("size", "sort")}
         adjectives[noun] = [name for name in fits if name != "other"], of_place["size"], of_place["sort"]
         does = [name for name in VERBS if noun in VERBS[name].subjects and (noun, name) not in without]
         verbs[noun] = [[name for name in does if bool(VERBS[name].objects) == takes] for takes in (False, True)]
-    return _Choices(adjectives, frozenset(noun for noun in PLURALS if (noun, "other") not in without), verbs)
+    return _Choices(adjectives, frozenset(noun for noun in NOUNS if (noun, "other") not in without), verbs)
 
 
 _ALL, _SEEN = _choices(frozenset()), _choices(UNSEEN)
 _SINGULAR = [("the", False)] * 6 + [("a", False)] * 3 + [("this", False)]
 _EITHER = _SINGULAR + [("the", True)] * 4 + [("this", True), ("two", True), ("three", True)]
 _DEFINITE = [("the", False)] * 6 + [("the", True)] * 3 + [("this", False), ("this", True)]
-_PLACES = {noun: [] for noun in PLURALS}  # noun → (preposition, nouns that may follow, their determiners)
+_NUMBERS = {"one": _SINGULAR, "place": _SINGULAR + [("the", True)] * 3, "any": _EITHER}
+_PLACES = {noun: [] for noun in NOUNS}  # noun → (preposition, nouns that may follow, their determiners)
 for _name, _preposition in PREPOSITIONS.items():
     for _noun, _objects in _preposition.objects.items():
-        _PLACES[_noun].append((_name, _objects, _EITHER if _preposition.any_number else _SINGULAR))
-_ANIMATE, _OWNERS, _OWNED = _nouns("person beast"), _nouns(OWNERS), frozenset(_nouns(OWNED))
-_ACTORS = [noun for noun in PLURALS if _ALL.verbs[noun][0]]
-_NOUNS_OF_ALL = tuple(PLURALS)
+        _PLACES[_noun].append((_name, _objects, _NUMBERS[_preposition.number]))
+_OWNERS, _OWNED = _nouns(OWNERS), frozenset(_nouns(OWNED))
+_ACTORS = [noun for noun in NOUNS if _ALL.verbs[noun][0]]
+_NOUNS_OF_ALL, _VERBS_OF_ALL = tuple(NOUNS), frozenset(VERBS)
+_PUNCTUAL, _LASTING = frozenset(AFTER_WHEN.split()), frozenset(NOT_BEFORE_WHEN.split())
+_INVERTED = frozenset(name for name, verb in VERBS.items() if verb.inverted)
+
+
+def _keeps_its_place(subject: NounPhrase) -> bool:
+    """Whether a subject is clumsy after its verb: "llegó el mago cerca de la torre", "volvió la bruja que llegó"."""
+    if isinstance(subject.modifier, Prepositional):
+        return subject.modifier.preposition != "with"
+    return subject.modifier is not None and VERBS[subject.modifier.verb].inverted
 
 
 class Grammar:
@@ -614,7 +629,8 @@ class Grammar:
 
     def __init__(self, language: str, seed: int = 0):
         LANGUAGES[language]
-        self.language, self.random, self.choices, self.used = language, random.Random(seed), _SEEN, set()
+        self.language, self.random, self.choices = language, random.Random(seed), _SEEN
+        self.used, self.told_when = set(), False  # the words of the sentence so far; whether it says yesterday
 
     def sample(
         self, count: int, shortest: int = 3, longest: int = 16, unseen: bool = False, avoid: Iterable[Pair] = ()
@@ -669,35 +685,42 @@ class Grammar:
 
     def sentence(self, size: int) -> NounPhrase | Clause | Sentence:
         """A tree of `size` English words, or _DeadEnd."""
-        self.used = set()
+        self.used, self.told_when = set(), False
         if size <= 8 and self.chance(0.4 if size == 3 else 0.15):
             return self.noun_phrase(size, _NOUNS_OF_ALL, _EITHER)
-        most, fewest = (size + 1) // 4, -(-(size + 1) // 12)
-        count = min(self.random.randint(fewest, max(fewest, most)), 5)
+        fewest, most = -(-(size + 1) // 13), min((size + 1) // 4, 5)  # clauses
+        count = min(self.random.randint(fewest, most), self.random.randint(fewest, most))
         sizes = [3] * count
         for _ in range(size - (count - 1) - 3 * count):
             sizes[self.random.randrange(count)] += 1
         conjunctions = tuple(self.random.sample(list(CONJUNCTIONS), count - 1))
-        clauses = [self.clause(part, name) for part, name in zip(sizes, ("", *conjunctions))]
+        around = zip(("", *conjunctions), (*conjunctions, ""))
+        clauses = [self.clause(part, *words) for part, words in zip(sizes, around)]
         return clauses[0] if count == 1 else Sentence(tuple(clauses), conjunctions)
 
-    def clause(self, size: int, conjunction: str) -> Clause:
-        told = conjunction != "when"  # "when the witch did not arrive yesterday" is no good time to give
-        negated = told and size >= 5 and self.chance(0.15)
-        yesterday = told and size - 2 * negated >= 4 and self.chance(0.15)
+    def clause(self, size: int, before: str, after: str) -> Clause:
+        """A clause of `size` words between two conjunctions."""
+        when = before == "when"
+        negated = not when and after != "when" and size >= 5 and self.chance(0.15)
+        yesterday = not when and not self.told_when and size - 2 * negated >= 4 and self.chance(0.15)
+        self.told_when |= yesterday
         size -= 2 * negated + yesterday + 1
-        if size >= 4 and (size > 9 or self.chance(0.6)):
+        numbers = _DEFINITE if negated else _EITHER
+        verbs = _PUNCTUAL if when else _VERBS_OF_ALL - _LASTING if after == "when" else _VERBS_OF_ALL
+        if size >= 4 and (size > 6 or self.chance(0.6)):
             size_of_object = self.random.randint(2, size - 2)
-            subject = self.noun_phrase(size - size_of_object, _ANIMATE, _EITHER)
-            # "the girl that lost a ring yesterday": without a relative clause at the end, yesterday has one reading
-            verb, object = self.act(subject.noun, size_of_object, negated, relative=not yesterday)
+            subject = self.noun_phrase(size - size_of_object, ANIMATE, numbers)
+            # "the girl lost a ring that disappeared yesterday" would have two readings
+            verb, object = self.act(subject.noun, size_of_object, negated, verbs, relative=not yesterday)
             return Clause(subject, verb, object, negated, yesterday)
-        subject = self.noun_phrase(size, self.pick((_ANIMATE, _ANIMATE, _ACTORS)), _EITHER)
-        return Clause(subject, self.act(subject.noun, 0, negated)[0], None, negated, yesterday)
+        subject = self.noun_phrase(size, self.pick((ANIMATE, ANIMATE, _ACTORS)), numbers)
+        if _keeps_its_place(subject):
+            verbs = verbs - _INVERTED
+        return Clause(subject, self.act(subject.noun, 0, negated, verbs)[0], None, negated, yesterday)
 
-    def act(self, noun: str, size_of_object: int, negated: bool, depth: int = 0, relative: bool = True) -> tuple:
+    def act(self, noun, size_of_object, negated=False, verbs=_VERBS_OF_ALL, depth=0, relative=True) -> tuple:
         """(verb, object) for a subject; an object of no words is None."""
-        verb = self.fresh(self.choices.verbs[noun][size_of_object > 0])
+        verb = self.fresh([verb for verb in self.choices.verbs[noun][size_of_object > 0] if verb in verbs])
         if not size_of_object:
             return verb, None
         numbers = _DEFINITE if negated else _EITHER
@@ -708,7 +731,7 @@ class Grammar:
         noun = self.fresh(nouns)
         determiner, plural = self.pick(numbers)
         extra, owner = size - 2, None
-        if extra >= 2 and noun in _OWNED and self.chance(0.3):
+        if extra >= 2 and noun in _OWNED and self.chance(0.4):
             owned_by = 3 if extra >= 3 and self.chance(0.4) else 2
             owner = self.noun_phrase(owned_by, _OWNERS, _SINGULAR, depth=2)
             determiner, relative = "the", False
@@ -728,7 +751,7 @@ class Grammar:
         if count > 2:
             raise _DeadEnd
         any_one, sizes, sorts = self.choices.adjectives[noun]
-        other = determiner == "the" and noun in self.choices.other and self.chance(0.15)
+        other = determiner == "the" and noun in self.choices.other and self.chance(0.2)
         if count == 2 and not other:
             return self.pick(sizes), self.pick(sorts)
         return ("other",) * other + (self.pick(any_one),) * (count - other)
@@ -738,10 +761,11 @@ class Grammar:
         acts = relative and size != 3 and self.choices.verbs[noun][size > 2]
         if acts and (not places or self.chance(0.5)):
             negated = size == 4 and self.chance(0.3) or size >= 6 and self.chance(0.15)
-            verb, object = self.act(noun, max(size - 2 - 2 * negated, 0), negated, depth + 1)
+            verb, object = self.act(noun, max(size - 2 - 2 * negated, 0), negated, depth=depth + 1, relative=False)
             return Relative(verb, object, negated)
         preposition, objects, numbers = self.pick(places)
-        return Prepositional(preposition, self.noun_phrase(size - 1, objects, numbers, depth + 1, relative))
+        depth = 2 if preposition == "with" else depth + 1  # "with the lamp", but not "with the lamp on the table"
+        return Prepositional(preposition, self.noun_phrase(size - 1, objects, numbers, depth, relative))
 
 
 # Words as numbers
