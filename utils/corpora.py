@@ -117,7 +117,7 @@ _PREPOSITIONS = """
 with any | con | con | person beast: letter hat book ring key lamp flower mirror; house castle: tower door garden
 in one | en | in | person beast: garden house castle tower boat; letter hat book ring key lamp mirror: house castle \
     tower boat; tree flower: garden
-on one | sobre | su | letter hat book mirror ring key lamp flower: table; cat squirrel: table; person beast: bridge
+on one | en | su | letter hat book mirror ring key lamp flower: table; cat squirrel: table; person beast: bridge
 under one | bajo | sotto | person beast: tree bridge; letter hat book ring key: table tree
 behind place | detrás de | dietro | person beast: house castle tower tree; house garden tree: castle tower
 near place | cerca de | vicino a | person beast: house castle tower garden tree bridge boat; house castle tower garden \
@@ -129,6 +129,7 @@ beside place | junto a | accanto a | person beast: tree table door castle bridge
 OWNERS, OWNED = "person dragon", "thing house castle garden boat tower table friend uncle cat turtle"
 AFTER_WHEN = "arrived returned appeared disappeared entered came smiled saw greeted found lost opened"
 NOT_BEFORE_WHEN = "slept dreamed"
+NOT_AFTER_THAT = "slept dreamed disappeared"  # who slept does nothing else
 NUMERALS = {"two": ("dos", "due"), "three": ("tres", "tre")}
 DETERMINERS = ("the", "a", "this", *NUMERALS)
 TAGS = ("m sg", "f sg", "m pl", "f pl")  # gender and number, in the order in which forms are listed
@@ -613,8 +614,9 @@ for _name, _preposition in PREPOSITIONS.items():
 _OWNERS, _OWNED = _nouns(OWNERS), frozenset(_nouns(OWNED))
 _ACTORS = [noun for noun in NOUNS if _ALL.verbs[noun][0]]
 _NOUNS_OF_ALL, _VERBS_OF_ALL = tuple(NOUNS), frozenset(VERBS)
-_PUNCTUAL, _LASTING = frozenset(AFTER_WHEN.split()), frozenset(NOT_BEFORE_WHEN.split())
+_AFTER_WHEN, _BEFORE_WHEN = frozenset(AFTER_WHEN.split()), _VERBS_OF_ALL.difference(NOT_BEFORE_WHEN.split())
 _INVERTED = frozenset(name for name, verb in VERBS.items() if verb.inverted)
+_AFTER_THAT = _VERBS_OF_ALL.difference(NOT_AFTER_THAT.split())
 
 
 def _keeps_its_place(subject: NounPhrase) -> bool:
@@ -706,7 +708,7 @@ class Grammar:
         self.told_when |= yesterday
         size -= 2 * negated + yesterday + 1
         numbers = _DEFINITE if negated else _EITHER
-        verbs = _PUNCTUAL if when else _VERBS_OF_ALL - _LASTING if after == "when" else _VERBS_OF_ALL
+        verbs = _AFTER_WHEN if when else _BEFORE_WHEN if after == "when" else _VERBS_OF_ALL
         if size >= 4 and (size > 6 or self.chance(0.6)):
             size_of_object = self.random.randint(2, size - 2)
             subject = self.noun_phrase(size - size_of_object, ANIMATE, numbers)
@@ -724,19 +726,19 @@ class Grammar:
         if not size_of_object:
             return verb, None
         numbers = _DEFINITE if negated else _EITHER
-        return verb, self.noun_phrase(size_of_object, VERBS[verb].objects, numbers, depth, relative)
+        return verb, self.noun_phrase(size_of_object, VERBS[verb].objects, numbers, depth, relative, verb != "wrote")
 
-    def noun_phrase(self, size: int, nouns, numbers: list, depth: int = 0, relative: bool = True) -> NounPhrase:
-        """A noun phrase of `size` words. depth: how deep it is nested; relative: whether "that" may follow the noun."""
+    def noun_phrase(self, size: int, nouns, numbers: list, depth=0, relative=True, owned=True) -> NounPhrase:
+        """A noun phrase of `size` words; depth: how deep it is nested; relative, owned: may it have "that", "'s"?"""
         noun = self.fresh(nouns)
         determiner, plural = self.pick(numbers)
         extra, owner = size - 2, None
-        if extra >= 2 and noun in _OWNED and self.chance(0.4):
+        if owned and extra >= 2 and noun in _OWNED and self.chance(0.4):
             owned_by = 3 if extra >= 3 and self.chance(0.4) else 2
             owner = self.noun_phrase(owned_by, _OWNERS, _SINGULAR, depth=2)
-            determiner, relative = "the", False
+            determiner = "the"
             extra -= owned_by
-        if depth == 2 or extra < 2:
+        if depth == 2 or owner or extra < 2:
             count = extra
         else:
             count = self.pick((0, 1, 1, 2))
@@ -761,7 +763,8 @@ class Grammar:
         acts = relative and size != 3 and self.choices.verbs[noun][size > 2]
         if acts and (not places or self.chance(0.5)):
             negated = size == 4 and self.chance(0.3) or size >= 6 and self.chance(0.15)
-            verb, object = self.act(noun, max(size - 2 - 2 * negated, 0), negated, depth=depth + 1, relative=False)
+            verbs = _VERBS_OF_ALL - _INVERTED if negated else _AFTER_THAT if noun in ANIMATE else _VERBS_OF_ALL
+            verb, object = self.act(noun, max(size - 2 - 2 * negated, 0), negated, verbs, depth + 1, relative=False)
             return Relative(verb, object, negated)
         preposition, objects, numbers = self.pick(places)
         depth = 2 if preposition == "with" else depth + 1  # "with the lamp", but not "with the lamp on the table"
