@@ -123,6 +123,7 @@ ORDER = [
     "glove",
     "masks",
     "attention",
+    "corpora",
     "transformer",
     "plots",
     "views",
