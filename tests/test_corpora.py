@@ -393,7 +393,7 @@ HAT = NounPhrase("hat")
 REFUSED = [
     (NounPhrase("unicorn"), "es", "'unicorn' is no noun .* witch, queen"),
     (NounPhrase("hat", adjectives=("purple",)), "es", "'purple' is no adjective"),
-    (NounPhrase("hat", "some"), "es", "'some' is no determiner: choose one of the, a"),
+    (NounPhrase("hat", "some"), "es", "'some' is no determiner .* the, a, this"),
     (NounPhrase("hat", "a", plural=True), "es", "'a' and a plural"),
     (NounPhrase("hat", "a", ("other",)), "es", "'other' must be the first"),
     (NounPhrase("hat", adjectives=("green", "other")), "it", "'other' must be the first"),

@@ -105,7 +105,7 @@ saw see | vio vieron | visto avere | person beast | person beast thing place
 greeted greet | saludó saludaron | salutato avere | person beast | person beast
 found find | encontró encontraron | trovato avere | person beast | thing house garden door boat
 lost lose | perdió perdieron | perso avere | person beast | letter hat book ring key lamp
-bought buy | compró compraron | comprato avere | person beast | thing house boat table
+bought buy | compró compraron | comprato avere | person beast | hat book mirror ring lamp flower house boat table
 painted paint | pintó pintaron | dipinto avere | person beast | flower house castle tower garden tree bridge door boat
 hid hide | escondió escondieron | nascosto avere | person beast | thing
 opened open | abrió abrieron | aperto avere | person beast | letter book door
@@ -126,12 +126,25 @@ beside place | junto a | accanto a | person beast: tree table door castle bridge
     mirror lamp book; house tree tower: garden bridge castle
 """
 
+# English, Spanish, Italian
+_WORDS = """
+and        y       e
+but        pero    ma
+because    porque  perché
+when       cuando  quando
+two        dos     due
+three      tres    tre
+that       que     che
+not        no      non
+yesterday  ayer    ieri
+'s         de      di
+"""
+
 OWNERS, OWNED = "person dragon", "thing house castle garden boat tower table friend uncle cat turtle"
 AFTER_WHEN = "arrived returned appeared disappeared entered came smiled saw greeted found lost opened"
 NOT_BEFORE_WHEN = "slept dreamed"
 NOT_AFTER_THAT = "slept dreamed disappeared"  # who slept does nothing else
-NUMERALS = {"two": ("dos", "due"), "three": ("tres", "tre")}
-DETERMINERS = ("the", "a", "this", *NUMERALS)
+NUMERALS = ("two", "three")
 TAGS = ("m sg", "f sg", "m pl", "f pl")  # gender and number, in the order in which forms are listed
 
 
@@ -144,12 +157,6 @@ class Table(dict):
 
     def __missing__(self, word):
         raise ValueError(f"{word!r} is no {self.name} of this grammar: choose one of {', '.join(self)}")
-
-
-CONJUNCTIONS = Table(
-    "conjunction",
-    {"and": ("y", "e"), "but": ("pero", "ma"), "because": ("porque", "perché"), "when": ("cuando", "quando")},
-)
 
 
 class Noun(NamedTuple):
@@ -217,6 +224,9 @@ for _word, (_plural, *_es, _f, _it, _its, _g), _ in _rows(_NOUNS):
     NOUNS[_word] = Noun(_plural, {"es": tuple(_es), "it": (_it, _its)}, {"es": _f == "f", "it": _g == "f"})
 for _word, (_place,), (_es, _it, _goes_with) in _rows(_ADJECTIVES):
     ADJECTIVES[_word] = Adjective(_place, {"es": _es.split(), "it": _it.split()}, _nouns(_goes_with))
+WORDS = {word: {"es": spanish, "it": italian} for word, (spanish, italian), _ in _rows(_WORDS)}
+CONJUNCTIONS = Table("conjunction", {word: WORDS[word] for word in ("and", "but", "because", "when")})
+DETERMINERS = Table("determiner", dict.fromkeys(("the", "a", "this", *NUMERALS)))
 VERBS = Table("verb", {past: _read_verb(*bare, *cells) for past, bare, cells in _rows(_VERBS)})
 PREPOSITIONS = Table(
     "preposition", {word: _read_preposition(*number, *cells) for word, number, cells in _rows(_PREPOSITIONS)}
@@ -228,15 +238,10 @@ ANIMATE = _nouns("person beast")
 
 
 class Language(NamedTuple):
-    index: int  # of the tables that list Spanish before Italian
     definite: list[tuple[str, str, str]]  # in the order of TAGS: before a consonant, a vowel, z or s + consonant
     indefinite: list[tuple[str, str, str]]
     this: list[str]
     contracted: dict[tuple[str, str], str]  # (preposition, article) → one word
-    of: str
-    that: str
-    no: str
-    yesterday: str
 
 
 _ARTICLES = "il lo l' i gli la le".split()
@@ -247,26 +252,16 @@ _CONTRACTED = {
     "su": "sul sullo sull' sui sugli sulla sulle".split(),
 }
 _SPANISH = Language(
-    0,
     definite=[("el",) * 3, ("la",) * 3, ("los",) * 3, ("las",) * 3],
     indefinite=[("un",) * 3, ("una",) * 3],
     this="este esta estos estas".split(),
     contracted={("de", "el"): "del", ("a", "el"): "al"},
-    of="de",
-    that="que",
-    no="no",
-    yesterday="ayer",
 )
 _ITALIAN = Language(
-    1,
     definite=[("il", "l'", "lo"), ("la", "l'", "la"), ("i", "gli", "gli"), ("le", "le", "le")],
     indefinite=[("un", "un", "uno"), ("una", "un'", "una")],
     this="questo questa questi queste".split(),
     contracted={(word, a): joined for word, row in _CONTRACTED.items() for a, joined in zip(_ARTICLES, row)},
-    of="di",
-    that="che",
-    no="non",
-    yesterday="ieri",
 )
 LANGUAGES = Table("language", {"es": _SPANISH, "it": _ITALIAN})
 
@@ -361,7 +356,7 @@ def translate(tree: NounPhrase | Clause | Sentence, language: str) -> Pair:
     """The English of a tree and its translation into "es" (Spanish) or "it" (Italian).
 
     ValueError for a word that the grammar does not know (it lists those it does), a verb with an object too many or
-    too few, "other" after another adjective or after a word that is not "the", and a plural owner.
+    too few, "a" with a plural, "other" after anything but "the", an owner that is plural or has a modifier or owner.
     """
     words = _Translation(language)
     target = words.sentence(tree)
@@ -369,14 +364,13 @@ def translate(tree: NounPhrase | Clause | Sentence, language: str) -> Pair:
     for i, (_, position, others, _) in enumerate(target):
         if position is not None:
             sure.append((i, position))
-            possible.append((i, position))
         for other in others:
             possible.append((i, other))
     return Pair(
         tuple(words.source),
         tuple([word for word, *_ in target]),
         frozenset(sure),
-        frozenset(possible),
+        frozenset(sure + possible),
         tuple(words.heads),
         tuple(words.tags),
         tuple([content for *_, content in target]),
@@ -409,7 +403,7 @@ class _Translation:
             raise ValueError(f"{len(tree.clauses)} clauses need one conjunction fewer, not {len(tree.conjunctions)}")
         target = self.clause(tree.clauses[0])
         for name, clause in zip(tree.conjunctions, tree.clauses[1:]):
-            word = CONJUNCTIONS[name][self.language.index]
+            word = CONJUNCTIONS[name][self.code]
             position = self.add(name)
             more = self.clause(clause)
             word = "ed" if word == "e" and more[0][0][0] in "eè" else word
@@ -422,7 +416,7 @@ class _Translation:
         verb = self.verb_phrase(tree, noun, form)
         target = verb + subject if VERBS[tree.verb].inverted else subject + verb
         if tree.yesterday:
-            return [(self.language.yesterday, self.add("yesterday"), (), True), *target]
+            return [(WORDS["yesterday"][self.code], self.add("yesterday"), (), True), *target]
         return target
 
     def verb_phrase(self, tree: Clause | Relative, noun: int, form: int) -> list:
@@ -432,7 +426,7 @@ class _Translation:
         target, others = [], (noun,)
         if tree.negated:
             others = (self.add("did"), noun)
-            target.append((self.language.no, self.add("not"), (), False))
+            target.append((WORDS["not"][self.code], self.add("not"), (), False))
         position = self.add(verb.bare if tree.negated else tree.verb, noun)
         *auxiliary, last = verb.forms[self.code][form]
         target += [(word, position, others, False) for word in auxiliary]
@@ -444,9 +438,7 @@ class _Translation:
 
     def position_and_form(self, tree: NounPhrase) -> tuple[int, int]:
         """Where the noun of a phrase that begins here will stand, and its place in TAGS."""
-        before = 1
-        if tree.owner is not None:
-            before = 2 + len(tree.owner.adjectives) + 1
+        before = 1 if tree.owner is None else 3 + len(tree.owner.adjectives)
         position = len(self.source) + before + len(tree.adjectives)
         plural = tree.plural or tree.determiner in NUMERALS
         return position, 2 * plural + NOUNS[tree.noun].feminine[self.code]
@@ -456,11 +448,10 @@ class _Translation:
         require_grammatical(tree)
         language, code = self.language, self.code
         noun, form = self.position_and_form(tree)
-        agreeing = (noun,)
-        owner = []
+        agreeing, owner = (noun,), []
         if tree.owner is not None:  # "the witch 's hat" → "el sombrero de la bruja": 's becomes el and de
             mark = self.position_and_form(tree.owner)[0] + 1
-            owner = self.noun_phrase(tree.owner, (language.of,), mark)
+            owner = self.noun_phrase(tree.owner, (WORDS["'s"][code],), mark)
             determiner = self.add("'s", noun)
         else:
             determiner = self.add(english_determiner(tree), None if tree.determiner in NUMERALS else noun)
@@ -474,7 +465,7 @@ class _Translation:
 
         target = [(word, link, (), False) for word in before]
         if tree.determiner in NUMERALS:
-            target.append((NUMERALS[tree.determiner][language.index], determiner, (), False))
+            target.append((WORDS[tree.determiner][code], determiner, (), False))
         elif tree.determiner == "this":
             target.append((language.this[form], determiner, agreeing, False))
         else:
@@ -493,7 +484,7 @@ class _Translation:
             position = self.add(tree.modifier.preposition)
             target += self.noun_phrase(tree.modifier.object, words, position)
         elif tree.modifier is not None:
-            target.append((language.that, self.add("that"), (), False))
+            target.append((WORDS["that"][code], self.add("that"), (), False))
             target += self.verb_phrase(tree.modifier, noun, form)
         return target
 
@@ -506,8 +497,7 @@ def english_determiner(tree: NounPhrase) -> str:
 
 def require_grammatical(tree: NounPhrase) -> None:
     """A ValueError that names what is wrong with a noun phrase of known words."""
-    if tree.determiner not in DETERMINERS:
-        raise ValueError(f"{tree.determiner!r} is no determiner: choose one of {', '.join(DETERMINERS)}")
+    DETERMINERS[tree.determiner]
     if tree.determiner == "a" and tree.plural:
         raise ValueError(f"'a' and a plural do not go together: give {tree.noun!r} another determiner")
     if "other" in tree.adjectives and (tree.determiner != "the" or tree.adjectives.index("other")):
@@ -632,7 +622,7 @@ class Grammar:
     def __init__(self, language: str, seed: int = 0):
         LANGUAGES[language]
         self.language, self.random, self.choices = language, random.Random(seed), _SEEN
-        self.used, self.told_when = set(), False  # the words of the sentence so far; whether it says yesterday
+        self.used = set()  # the nouns and verbs of the sentence so far, and "not" and "yesterday"
 
     def sample(
         self, count: int, shortest: int = 3, longest: int = 16, unseen: bool = False, avoid: Iterable[Pair] = ()
@@ -685,9 +675,16 @@ class Grammar:
         self.used.add(word)
         return word
 
+    def once(self, word: str) -> bool:
+        """Whether to say it here: rarely, and at most once a sentence."""
+        if word in self.used or not self.chance(0.2):
+            return False
+        self.used.add(word)
+        return True
+
     def sentence(self, size: int) -> NounPhrase | Clause | Sentence:
         """A tree of `size` English words, or _DeadEnd."""
-        self.used, self.told_when = set(), False
+        self.used = set()
         if size <= 8 and self.chance(0.4 if size == 3 else 0.15):
             return self.noun_phrase(size, _NOUNS_OF_ALL, _EITHER)
         fewest, most = -(-(size + 1) // 13), min((size + 1) // 4, 5)  # clauses
@@ -703,9 +700,8 @@ class Grammar:
     def clause(self, size: int, before: str, after: str) -> Clause:
         """A clause of `size` words between two conjunctions."""
         when = before == "when"
-        negated = not when and after != "when" and size >= 5 and self.chance(0.15)
-        yesterday = not when and not self.told_when and size - 2 * negated >= 4 and self.chance(0.15)
-        self.told_when |= yesterday
+        negated = not when and after != "when" and size >= 5 and self.once("not")
+        yesterday = not when and size - 2 * negated >= 4 and self.once("yesterday")
         size -= 2 * negated + yesterday + 1
         numbers = _DEFINITE if negated else _EITHER
         verbs = _AFTER_WHEN if when else _BEFORE_WHEN if after == "when" else _VERBS_OF_ALL
@@ -762,7 +758,7 @@ class Grammar:
         places = _PLACES[noun] if size >= 3 else ()
         acts = relative and size != 3 and self.choices.verbs[noun][size > 2]
         if acts and (not places or self.chance(0.5)):
-            negated = size == 4 and self.chance(0.3) or size >= 6 and self.chance(0.15)
+            negated = size != 2 and size != 5 and self.once("not")
             verbs = _VERBS_OF_ALL - _INVERTED if negated else _AFTER_THAT if noun in ANIMATE else _VERBS_OF_ALL
             verb, object = self.act(noun, max(size - 2 - 2 * negated, 0), negated, verbs, depth + 1, relative=False)
             return Relative(verb, object, negated)
