@@ -1,0 +1,253 @@
+"""Training and measuring: one loop for all models, seeds, accuracy, perplexity, alignment error rate."""
+
+import math
+import random
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from statistics import fmean
+
+import torch
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+
+def seed(number: int) -> None:
+    """Start torch's and Python's random numbers anew, for layers and batches that come out the same each time."""
+    torch.manual_seed(number)
+    random.seed(number)
+
+
+class History:
+    """How a training went: `losses`, one a step; `finished`; and what `fit` needs to go on."""
+
+    def __init__(self):
+        self.losses: list[float] = []
+        self.finished = False
+        self.optimiser = None
+        self.batches, self.supply, self.batch = None, None, None  # as given, what is left, drawn but not trained on
+
+    def __repr__(self):
+        steps = len(self.losses)
+        last = f", loss {mean_of_last(self.losses):.2f} over the last {min(steps, 50)}" if steps else ""
+        return f"{'finished' if self.finished else 'stopped'} after {steps} steps{last}"
+
+
+def mean_of_last(losses: list[float], number: int = 50) -> float:
+    """The mean of the last `number` losses, or of all where there are fewer; ValueError if there is none."""
+    return fmean(losses[-number:])
+
+
+def fit(
+    model: nn.Module,
+    batches: Iterable,
+    loss: Callable[..., Tensor],
+    steps: int,
+    learning_rate: float = 5e-3,
+    warm_up: int = 50,
+    clip: float = 1.0,
+    history: History | None = None,
+) -> History:
+    """Train `model` for `steps` steps of Adam (Kingma & Ba 2015); loss(model, batch) gives a scalar.
+
+    `batches` is gone through again and again. The learning rate rises over `warm_up` steps and falls along a cosine
+    towards 0; gradients are clipped to the norm `clip`. A bar shows steps and loss.
+
+    Interrupting the cell stops the training between two steps: the model is usable, and the history says how far it
+    is. fit(…, history=history) with the same model, batches and steps then goes on where it stopped, to the weights
+    that it would have reached in one go (unless dropout draws other random numbers). More steps train further.
+    Afterwards the model is in evaluation mode and holds no gradients.
+
+    ValueError: nothing to train, no batch, a loss that does not depend on the model, a loss or gradient that is
+    infinite or NaN (the weights stay as they were before that step), or a history of another model or of more steps.
+    """
+    history = History() if history is None else history
+    begin = len(history.losses)
+    require_trainable(model, history, steps)
+    if history.optimiser is None:
+        history.optimiser = torch.optim.Adam(model.parameters(), learning_rate, betas=(0.9, 0.98), fused=True)
+    if history.batches is not batches:
+        history.batches, history.supply, history.batch = batches, endless(batches), None
+    history.finished = False
+    try:
+        model.train()
+        with tqdm(total=steps, initial=begin, leave=False, mininterval=0.3) as bar:
+            for step in range(begin, steps):
+                with whole():
+                    history.batch = next(history.supply) if history.batch is None else history.batch
+                rate = min(1.0, (step + 1) / max(warm_up, 1)) * 0.5 * (1 + math.cos(math.pi * step / steps))
+                for group in history.optimiser.param_groups:
+                    group["lr"] = learning_rate * rate
+                model.zero_grad()
+                value = loss(model, history.batch)
+                if not (isinstance(value, Tensor) and value.numel() == 1 and value.requires_grad):
+                    raise ValueError(f"the loss must be one number, a tensor that depends on the model, not {value!r}")
+                value.backward()
+                norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
+                if not (value.isfinite() and norm.isfinite()):
+                    what = f"the loss is {value.item()} and the norm of its gradients {norm.item()}"
+                    raise ValueError(f"at step {step}, {what}: a smaller learning_rate may help")
+                with whole():
+                    history.optimiser.step()
+                    history.losses.append(value.item())
+                    history.batch = None
+                bar.set_postfix_str(f"loss {mean_of_last(history.losses):.3f}", refresh=False)
+                bar.update()
+        history.finished = True
+    except KeyboardInterrupt:
+        print(f"Stopped after {len(history.losses)} of {steps} steps; fit(…, history=history) goes on.")
+    finally:
+        model.eval()
+        model.zero_grad()
+    return history
+
+
+def require_trainable(model: nn.Module, history: History, steps: int) -> None:
+    """ValueError where `fit` has nothing to train, or a history that does not belong to it."""
+    parameters, begin = list(model.parameters()), len(history.losses)
+    if not any(parameter.requires_grad for parameter in parameters):
+        raise ValueError(f"{type(model).__name__} has no parameter to train")
+    if steps < max(begin, 1):
+        raise ValueError(f"steps = {steps} must be at least 1, and at least the {begin} steps of the history")
+    if history.optimiser is not None:
+        known = [parameter for group in history.optimiser.param_groups for parameter in group["params"]]
+        if list(map(id, known)) != list(map(id, parameters)):
+            raise ValueError("the history is that of another model: leave it out to begin anew")
+
+
+@contextmanager
+def whole():
+    """Do the block to its end before an interrupt takes effect; a second interrupt takes effect at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread is ever interrupted
+        return
+    held = []
+
+    def hold(*_):
+        if held:
+            raise KeyboardInterrupt
+        held.append(True)
+
+    before = signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if held:
+            signal.raise_signal(signal.SIGINT)
+
+
+def endless(batches: Iterable) -> Iterator:
+    """The batches again and again; ValueError if there are none, or if they cannot be gone through again."""
+    while True:
+        empty = True
+        for batch in batches:
+            yield batch
+            empty = False
+        if empty:
+            raise ValueError("there is no batch (left): give a list, or a generator that does not end")
+
+
+def batches_by_length(
+    items: list, length: Callable, collate: Callable, size: int = 64, seed: int = 0, pool: int = 16
+) -> Iterator:
+    """Endless random batches collate([item, …]) of `size` items of like length, so that there is little padding.
+
+    Each pass shuffles the items, sorts them by length(item) within pools of `pool` batches, and yields the batches of
+    all pools in random order; `seed` settles both orders. ValueError at the first batch: no items, size or pool < 1.
+    """
+    if not items or min(size, pool) < 1:
+        raise ValueError(f"{len(items)} items cannot be put into batches of size {size} in pools of {pool}")
+    chance = random.Random(seed)
+    while True:
+        order, batches = chance.sample(items, len(items)), []
+        for start in range(0, len(order), size * pool):
+            like = sorted(order[start : start + size * pool], key=length)
+            batches += [like[i : i + size] for i in range(0, len(like), size)]
+        chance.shuffle(batches)
+        yield from map(collate, batches)
+
+
+def sequence_loss(logits: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
+    """Mean cross-entropy of targets (…, n) under logits (…, n, v), in nats a word, over the words where mask is True.
+
+    Shapes that do not fit, or no word at all: ValueError, here and in `token_accuracy`.
+    """
+    require_words(logits, targets, mask)
+    return nn.functional.cross_entropy(logits[mask], targets[mask])
+
+
+def perplexity(loss: float | Tensor) -> float:
+    """exp(mean cross-entropy in nats): as unsure as between that many equally likely words."""
+    return torch.as_tensor(loss, dtype=torch.float64).detach().exp().item()
+
+
+def token_accuracy(logits: Tensor, targets: Tensor, mask: Tensor) -> float:
+    """The share of words, where mask (…, n) is True, whose largest logit (…, n, v) is the target's (…, n)."""
+    require_words(logits, targets, mask)
+    return (logits.argmax(-1) == targets)[mask].float().mean().item()
+
+
+def require_words(logits: Tensor, targets: Tensor, mask: Tensor) -> None:
+    if not logits.shape[:-1] == targets.shape == mask.shape or mask.dtype != torch.bool:
+        shapes = f"logits {tuple(logits.shape)}, targets {tuple(targets.shape)}, mask {tuple(mask.shape)} {mask.dtype}"
+        raise ValueError(f"{shapes} must be (…, n, v), (…, n) and boolean (…, n)")
+    if not mask.any():
+        raise ValueError("the mask is False everywhere: there is no word to measure")
+
+
+def sequence_accuracy(written: list, right: list) -> float:
+    """The share of sequences that are right from the first to the last token ("exact match")."""
+    require_same_number(written, right)
+    return sum(list(one) == list(other) for one, other in zip(written, right)) / len(right)
+
+
+def require_same_number(*lists: list) -> None:
+    """ValueError unless the lists have the same number of sentences, at least one."""
+    numbers = [len(one) for one in lists]
+    if len(set(numbers)) > 1 or not numbers[0]:
+        raise ValueError(f"{' and '.join(map(str, numbers))} sentences cannot be compared: give as many, at least one")
+
+
+def argmax_links(weights: Tensor, source_length: int, target_length: int) -> set[tuple[int, int]]:
+    """For each target position the source position with the largest weight (q, k), as (target, source).
+
+    The lengths leave padding, `<s>` and `</s>` out. ValueError where the weights hold fewer positions.
+    """
+    if weights.ndim != 2 or not (0 < target_length <= len(weights) and 0 < source_length <= weights.shape[1]):
+        lengths = f"{target_length} target and {source_length} source words"
+        raise ValueError(f"weights {tuple(weights.shape)} must be (q, k) and cover {lengths}, at least one of each")
+    return set(enumerate(weights[:target_length, :source_length].argmax(-1).tolist()))
+
+
+def alignment_error_rate(links: list[set], sure: list[set], possible: list[set]) -> float:
+    """1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|), counted over all sentences; 0 is best. Och & Ney 2003.
+
+    One set of (target position, source position) a sentence: A `links`, S `sure`, P `possible`, which contains S.
+    Where P = S it is 1 − F1. Without any link in A and S there is no error: 0. ValueError: lists that do not fit, or
+    a sure link that is not possible.
+    """
+    require_same_number(links, sure, possible)
+    for s, p in zip(sure, possible):
+        if not set(s) <= set(p):
+            raise ValueError(f"sure links {sorted(set(s) - set(p))} are not among the possible ones")
+    hits = sum(len(a & s) + len(a & p) for a, s, p in zip(links, sure, possible))
+    total = sum(len(a) + len(s) for a, s in zip(links, sure))
+    return 1 - hits / total if total else 0.0
+
+
+def attention_mass(weights: list[Tensor], links: list[set]) -> float:
+    """The weight that a linked target word puts on its links (target, source), on average over all such words.
+
+    weights: (q, k), one a sentence. ValueError: lists that do not fit, a link outside the weights, or no link at all.
+    """
+    require_same_number(weights, links)
+    mass = []
+    for row, gold in zip(weights, links):
+        if any(not (0 <= i < row.shape[0] and 0 <= j < row.shape[1]) for i, j in gold):
+            raise ValueError(f"links {sorted(gold)} reach beyond weights {tuple(row.shape)}")
+        mass += [sum(row[i, j].item() for i, j in gold if i == target) for target in {i for i, _ in gold}]
+    if not mass:
+        raise ValueError("there is no link, so no weight can lie on one")
+    return fmean(mass)
