@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from utils import corpora
 from utils.corpora import (
     ADJECTIVES,
     CONJUNCTIONS,
@@ -377,6 +378,12 @@ def test_a_seed_repeats_itself_and_seeds_differ(language):
     assert one.train != other.train and len({pair.source for pair in one.train + other.train}) > 500
     assert all(combinations(pair) & UNSEEN for pair in one.unseen + other.unseen)
     assert not any(combinations(pair) & UNSEEN for pair in one.train + other.train)
+    assert corpora._held_out() == UNSEEN, "drawn anew, the combinations held out are the same"
+
+
+def test_lengths_come_in_no_order(language):
+    lengths = [len(pair.source) for pair in CORPORA[language].train[:14]]
+    assert len(set(lengths)) > 5 and lengths != sorted(lengths)
 
 
 def test_pairs_come_as_many_as_there_are():
