@@ -721,8 +721,8 @@ class Grammar:
         verb = self.fresh([verb for verb in self.choices.verbs[noun][size_of_object > 0] if verb in verbs])
         if not size_of_object:
             return verb, None
-        numbers = _DEFINITE if negated else _EITHER
-        return verb, self.noun_phrase(size_of_object, VERBS[verb].objects, numbers, depth, relative, verb != "wrote")
+        numbers, old = _DEFINITE if negated else _EITHER, verb != "wrote"  # who writes a letter has it from nowhere
+        return verb, self.noun_phrase(size_of_object, VERBS[verb].objects, numbers, depth, relative and old, old)
 
     def noun_phrase(self, size: int, nouns, numbers: list, depth=0, relative=True, owned=True) -> NounPhrase:
         """A noun phrase of `size` words; depth: how deep it is nested; relative, owned: may it have "that", "'s"?"""
