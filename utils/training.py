@@ -68,7 +68,7 @@ def fit(
     if history.optimiser is None:
         history.optimiser = torch.optim.Adam(model.parameters(), learning_rate, betas=(0.9, 0.98), fused=True)
     if history.batches is not batches:
-        history.batches, history.supply, history.batch = batches, endless(batches), None
+        history.supply, history.batch, history.batches = endless(batches), None, batches
     history.finished = False
     try:
         model.train()

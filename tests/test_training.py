@@ -1,0 +1,652 @@
+"""utils/training.py: the loop learns, stops, goes on and says what is wrong; the measures are their equations."""
+
+import io
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from utils import training
+from utils.rnn import LanguageModel
+from utils.training import History, batches_by_length, fit
+
+ROOT = Path(__file__).parent.parent
+POSIX = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+
+
+class Line(nn.Module):
+    """A layer with dropout in front of it, to tell training from evaluation."""
+
+    def __init__(self, dropout=0.0):
+        super().__init__()
+        self.dropout, self.layer = nn.Dropout(dropout), nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.layer(self.dropout(x))
+
+
+def line(dropout=0.0, number=0):
+    training.seed(number)
+    return Line(dropout)
+
+
+def squares(model, x):
+    """Learn the sum of the three numbers, plus one."""
+    return (model(x) - x.sum(-1, keepdim=True) - 1).square().mean()
+
+
+def samples(count=None, number=7):
+    """Batches (8, 3), without end unless there is a count."""
+    generator = torch.Generator().manual_seed(number)
+    while count is None or count > 0:
+        count = None if count is None else count - 1
+        yield torch.randn(8, 3, generator=generator)
+
+
+def weights_of(model):
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+def updates(history):
+    """How many steps the optimiser has made, for every parameter the same."""
+    (count,) = {int(state["step"]) for state in history.optimiser.state.values()} or {0}
+    return count
+
+
+# The loop
+
+
+def test_fit_learns_a_toy_task():
+    model = line()
+    history = fit(model, samples(), squares, 300, learning_rate=0.05)
+    torch.testing.assert_close(weights_of(model), torch.ones(4), atol=1e-3, rtol=0)
+    assert history.finished and len(history.losses) == 300
+    assert history.losses[0] > 1 > 1e-3 > training.mean_of_last(history.losses)
+    assert repr(history) == "finished after 300 steps, loss 0.00 over the last 50"
+
+
+def test_a_language_model_learns_its_sentence():
+    words = torch.tensor([[1, 4, 5, 6, 7, 8, 9, 10, 11, 2]])  # <s> so long and thanks for all the fish </s>
+    training.seed(0)
+    model, everywhere = LanguageModel(12, 8, 16), torch.ones(1, 9, dtype=torch.bool)
+
+    def loss(model, tokens):
+        return training.sequence_loss(model(tokens[:, :-1])[0], tokens[:, 1:], everywhere)
+
+    assert 8 < training.perplexity(loss(model, words)) < 20
+    fit(model, [words], loss, 120, 0.03, warm_up=5)
+    assert training.perplexity(loss(model, words)) < 1.05
+    assert model.generate() == words[0, 1:-1].tolist()
+    assert training.token_accuracy(model(words[:, :-1])[0], words[:, 1:], everywhere) == 1.0
+
+
+def run(number, steps=30):
+    model, numbers = line(0.3, number), list(torch.randn(20, 3))
+    batches = batches_by_length(numbers, torch.argmax, torch.stack, size=4, seed=random.randrange(100))
+    return weights_of(model), fit(model, batches, squares, steps).losses, weights_of(model)
+
+
+def test_a_seed_settles_layers_batches_and_dropout():
+    once, again, other = run(3), run(3), run(4)
+    assert all(torch.equal(torch.as_tensor(a), torch.as_tensor(b)) for a, b in zip(once, again))
+    assert not any(torch.equal(torch.as_tensor(a), torch.as_tensor(b)) for a, b in zip(once, other))
+    assert not torch.equal(once[0], once[2])
+
+
+def test_the_model_trains_in_train_mode_and_is_left_for_evaluation():
+    model, modes = line(0.5), []
+    fit(model, samples(), lambda model, x: modes.append(model.training) or squares(model, x), 3)
+    assert modes == [True] * 3 and not model.training
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_nothing_else_is_changed():
+    training.seed(0)
+    model, handler, numbers = line(), signal.getsignal(signal.SIGINT), torch.get_rng_state()
+    fit(model, list(samples(3)), squares, 5)
+    with pytest.raises(ValueError, match="depends on the model"):
+        fit(model, list(samples(3)), lambda model, x: squares(model, x).item(), 5)
+    assert signal.getsignal(signal.SIGINT) is handler and torch.is_grad_enabled()
+    assert torch.equal(torch.get_rng_state(), numbers)
+
+
+def test_learning_rate_and_gradients_are_as_described(monkeypatch):
+    rates, norms, step = [], [], torch.optim.Adam.step
+
+    def watch(self):
+        rates.extend(group["lr"] for group in self.param_groups)
+        norms.append(torch.cat([p.grad.flatten() for g in self.param_groups for p in g["params"]]).norm().item())
+        return step(self)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", watch)
+    fit(line(), samples(), lambda model, x: 1e4 * squares(model, x), 100, learning_rate=0.1, warm_up=10, clip=0.5)
+    expected = [0.1 * min(1, (i + 1) / 10) * (1 + math.cos(math.pi * i / 100)) / 2 for i in range(100)]
+    assert rates == pytest.approx(expected) and rates[0] < 0.011 and max(rates) > 0.097 and rates[-1] < 1e-4
+    assert max(norms) == pytest.approx(0.5, rel=1e-3)
+    fit(line(), samples(), squares, 3, learning_rate=0.1, warm_up=0)
+    assert rates[100] == 0.1
+
+
+def test_batches_are_gone_through_again():
+    seen = []
+    fit(line(), list(range(3)), lambda model, i: seen.append(i) or squares(model, torch.ones(1, 3)), 8)
+    assert seen == [0, 1, 2, 0, 1, 2, 0, 1]
+
+
+def test_a_part_of_the_model_may_be_frozen():
+    model = line()
+    model.layer.bias.requires_grad_(False)
+    before = weights_of(model)
+    fit(model, samples(), squares, 5)
+    after = weights_of(model)
+    assert after[3] == before[3] and not torch.equal(after[:3], before[:3])
+
+
+def test_fit_works_in_another_thread():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(fit(line(), samples(), squares, 5)))
+    thread.start()
+    thread.join()
+    assert found and found[0].finished
+
+
+# Stopping and going on
+
+
+def stopping(at, how):
+    """The loss, which calls `how` instead when it is asked for the `at`-th time."""
+    calls = []
+
+    def loss(model, x):
+        calls.append(1)
+        if len(calls) == at + 1:
+            model.layer.weight.sum().backward()  # half of a step
+            how()
+        return squares(model, x)
+
+    return loss
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+SOURCES = {"iterator": samples, "list": lambda: list(samples(6)), "of length": lambda: by_length(0)}
+STEPS = 20
+
+
+def by_length(seed):
+    return batches_by_length(list(range(30)), lambda i: i % 7, as_batch, size=4, seed=seed)
+
+
+def as_batch(numbers):
+    return torch.tensor(numbers).float()[:, None] / 10 * torch.tensor([1.0, -0.5, 0.2])
+
+
+@pytest.mark.parametrize("at", [0, 1, 7, 19])
+@pytest.mark.parametrize("source", SOURCES)
+def test_an_interrupted_run_goes_on_to_the_very_same_weights(source, at, capsys):
+    whole, model, batches = line(), line(), SOURCES[source]()
+    straight = fit(whole, SOURCES[source](), squares, STEPS)
+    capsys.readouterr()
+    history = fit(model, batches, stopping(at, interrupt), STEPS)
+    said = f"Stopped after {at} of 20 steps; fit(…, history=history) goes on.\n"
+    assert capsys.readouterr().out == said
+    assert len(history.losses) == at == updates(history) and not history.finished and not model.training
+    assert repr(history).startswith(f"stopped after {at} steps")
+    assert weights_of(model).isfinite().all() and model(torch.ones(1, 3)).shape == (1, 1)
+    assert not torch.equal(weights_of(model), weights_of(whole))
+    assert fit(model, batches, squares, STEPS, history=history) is history
+    assert torch.equal(weights_of(model), weights_of(whole))
+    assert history.losses == straight.losses and history.finished
+
+
+def test_any_other_error_can_be_mended_too():
+    whole, model, history, batches = line(), line(), History(), samples()
+    fit(whole, samples(), squares, STEPS)
+    with pytest.raises(ZeroDivisionError):
+        fit(model, batches, stopping(5, lambda: 1 / 0), STEPS, history=history)
+    assert not model.training and len(history.losses) == 5 == updates(history)
+    fit(model, batches, squares, STEPS, history=history)
+    assert torch.equal(weights_of(model), weights_of(whole))
+
+
+def pressed():
+    """What pressing stop does."""
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_the_optimiser_s_step_is_made_whole(monkeypatch, before):
+    model, history, batches, step = line(), History(), samples(), torch.optim.Adam.step
+
+    def stopped(self):
+        if before and len(history.losses) == 4:
+            pressed()
+        step(self)
+        if not before and len(history.losses) == 4:
+            pressed()
+
+    monkeypatch.setattr(torch.optim.Adam, "step", stopped)
+    fit(model, batches, squares, STEPS, history=history)
+    assert len(history.losses) == 5 == updates(history) and not model.training
+    fit(model, batches, squares, STEPS, history=history)
+    whole = line()
+    fit(whole, samples(), squares, STEPS)
+    assert torch.equal(weights_of(model), weights_of(whole)) and history.finished
+
+
+def test_an_interrupt_does_not_end_a_generator_of_batches():
+    def batches():
+        for i, batch in enumerate(samples()):
+            if i == 4:
+                pressed()
+            yield batch
+
+    model, whole, supply = line(), line(), batches()
+    history = fit(model, supply, squares, STEPS)
+    assert len(history.losses) == 4 and not history.finished
+    fit(model, supply, squares, STEPS, history=history)
+    fit(whole, samples(), squares, STEPS)
+    assert torch.equal(weights_of(model), weights_of(whole))
+
+
+def test_a_second_interrupt_does_not_wait():
+    reached = []
+    with pytest.raises(KeyboardInterrupt):
+        with training.whole():
+            pressed()
+            reached.append("after the first")
+            pressed()
+            reached.append("after the second")
+    assert reached == ["after the first"]
+
+
+def in_a_process(code, **environment):
+    command = [sys.executable, "-c", "import sys; sys.path[:0] = ['tests', '.']\n" + code]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", **environment}
+    streams = dict(stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(command, cwd=ROOT, env=environment, text=True, encoding="utf-8", **streams)
+
+
+STOPPED_BY_SIGNAL = """
+import json, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a kernel, also where the tests run in the background
+from test_training import *
+def loss(model, x):
+    if len(history.losses) == 5:
+        print("ready")
+    return squares(model, x)
+model, history = line(), History()
+fit(model, samples(), loss, 10**7, history=history)
+print(json.dumps([len(history.losses), updates(history), history.finished, model.training,
+                  weights_of(model).isfinite().all().item()]))
+"""
+
+
+@POSIX
+def test_a_real_interrupt_stops_it():
+    process = in_a_process(STOPPED_BY_SIGNAL)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    said, result = output.splitlines()
+    losses, steps, *rest = json.loads(result)
+    assert losses == steps >= 5 and rest == [False, False, True]
+    assert said == f"Stopped after {losses} of 10000000 steps; fit(…, history=history) goes on."
+
+
+STOPPED_ALL_THE_TIME = """
+import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from test_training import *
+stop, chance, stops = threading.Event(), random.Random(0), 0
+def press():
+    while not stop.wait(chance.uniform(0.002, 0.012)):
+        os.kill(os.getpid(), signal.SIGINT)
+model, whole, history, batches = line(), line(), History(), by_length(0)
+fit(whole, by_length(0), squares, 600)
+thread = threading.Thread(target=press)
+thread.start()
+while not history.finished:
+    try:
+        fit(model, batches, squares, 600, history=history)
+        stops += 1
+    except KeyboardInterrupt:  # before the first step, or after the last
+        pass
+while thread.is_alive():
+    try:
+        stop.set()
+        thread.join()
+    except KeyboardInterrupt:
+        pass
+assert len(history.losses) == updates(history) == 600
+assert torch.equal(weights_of(model), weights_of(whole))
+print(stops)
+"""
+
+
+@POSIX
+def test_stopped_again_and_again_at_any_moment_it_arrives_at_the_very_same_weights():
+    output, errors = in_a_process(STOPPED_ALL_THE_TIME).communicate(timeout=120)
+    assert output.splitlines() and output.splitlines()[-1].isdigit(), errors[-2000:]
+    assert int(output.splitlines()[-1]) > 20
+
+
+def test_a_run_is_saved_and_gone_on_with_elsewhere():
+    whole, model = line(), line()
+    fit(whole, list(samples(6)), squares, STEPS)
+    history = fit(model, list(samples(6)), stopping(12, interrupt), STEPS)
+    file = io.BytesIO()
+    torch.save([model.state_dict(), history.optimiser.state_dict(), history.losses], file)
+    file.seek(0)
+    weights, state, losses = torch.load(file)
+    model, history = line(number=5), History()
+    model.load_state_dict(weights)
+    history.losses, history.optimiser = losses, torch.optim.Adam(model.parameters(), fused=True)
+    history.optimiser.load_state_dict(state)
+    fit(model, list(samples(6)), squares, STEPS, history=history)  # 12 steps are two passes: the list begins anew
+    assert torch.equal(weights_of(model), weights_of(whole))
+
+
+def test_a_finished_run_stays_as_it_is_or_goes_further():
+    model = line()
+    history = fit(model, samples(), squares, 10)
+    before, losses = weights_of(model), list(history.losses)
+    fit(model, samples(), squares, 10, history=history)
+    assert torch.equal(weights_of(model), before) and history.losses == losses and history.finished
+    fit(model, samples(), stopping(3, interrupt), 20, history=history)
+    assert len(history.losses) == 13 and not history.finished
+    fit(model, samples(), squares, 20, history=history)
+    assert len(history.losses) == 20 and history.finished
+
+
+def test_batches_that_end_are_named_and_what_was_learned_stays():
+    model, history = line(), History()
+    with pytest.raises(ValueError, match="a generator that does not end"):
+        fit(model, samples(7), squares, 20, history=history)
+    assert len(history.losses) == 7 and not model.training and not history.finished
+    fit(model, samples(), squares, 20, history=history)
+    assert history.finished
+
+
+BLOW_UPS = {
+    "loss is nan": lambda model, x: squares(model, x) * math.nan,
+    "loss is inf": lambda model, x: squares(model, x) + math.inf,
+    "loss is 0.0 and the norm of its gradients nan": lambda model, x: (squares(model, x) * 0).sqrt(),
+}
+
+
+@pytest.mark.parametrize("said", BLOW_UPS)
+def test_a_loss_or_gradient_that_is_no_number_changes_no_weight(said):
+    model, history, kept = line(), History(), []
+
+    def loss(model, x):
+        if len(history.losses) < 3:
+            return squares(model, x)
+        kept.append(weights_of(model))
+        return BLOW_UPS[said](model, x)
+
+    with pytest.raises(ValueError, match="smaller learning_rate") as caught:
+        fit(model, samples(), loss, 20, history=history)
+    assert f"at step 3, the {said}" in str(caught.value)
+    assert len(history.losses) == 3 and not model.training and torch.equal(weights_of(model), kept[0])
+
+
+def frozen():
+    model = line()
+    model.requires_grad_(False)
+    return model
+
+
+def on_with(model, steps, made_steps=5):
+    return fit(model, samples(), squares, steps, history=fit(line(number=1), samples(), squares, made_steps))
+
+
+REFUSED = {
+    "Identity has no parameter to train": lambda: fit(nn.Identity(), samples(), squares, 5),
+    "Line has no parameter to train": lambda: fit(frozen(), samples(), squares, 5),
+    "steps = 0 must be at least 1": lambda: fit(line(), samples(), squares, 0),
+    "steps = 3 must be at least 1, and at least the 5": lambda: on_with(line(), 3),
+    "the history is that of another model": lambda: on_with(line(number=1), 9),
+    "there is no batch (left)": lambda: fit(line(), [], squares, 5),
+    "one number, a tensor that depends on the model, not 1.5": lambda: fit(line(), samples(), lambda *_: 1.5, 5),
+    "not tensor(2.)": lambda: fit(line(), samples(), lambda *_: torch.tensor(2.0), 5),
+    "not tensor([[": lambda: fit(line(), samples(), lambda model, x: model(x), 5),
+}
+
+
+@pytest.mark.parametrize("said", REFUSED)
+def test_bad_input_is_named(said):
+    with pytest.raises(ValueError) as caught:
+        REFUSED[said]()
+    assert said in str(caught.value)
+
+
+# The progress bar
+
+IN_A_KERNEL = """
+import ipykernel.zmqshell  # by this tqdm knows a notebook
+from tqdm.notebook import tqdm as of_notebooks
+from test_training import *
+import time
+print(issubclass(training.tqdm, of_notebooks))
+if not issubclass(training.tqdm, of_notebooks):
+    fit(line(), samples(), lambda model, x: time.sleep(0.1) or squares(model, x), 12)
+"""
+
+
+def test_the_bar_falls_back_to_text_and_shows_the_loss():
+    output, errors = in_a_process(IN_A_KERNEL).communicate(timeout=60)
+    assert output == "True\n", errors
+    blocked = "sys.modules['ipywidgets'] = None\n" + IN_A_KERNEL
+    process = in_a_process(blocked)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0 and output == "False\n", errors
+    drawn = errors.split("\r")
+    assert any("/12 [" in text and "loss " in text and "%|" in text for text in drawn), errors
+
+
+def test_a_disabled_bar_is_silent():
+    code = "from test_training import *\nprint(fit(line(), samples(), squares, 30).finished)"
+    process = in_a_process(code, TQDM_DISABLE="1")
+    assert process.communicate(timeout=60) == ("True\n", "")
+
+
+# Batches
+
+
+@given(
+    lengths=st.lists(st.integers(1, 9), min_size=1, max_size=60),
+    size=st.integers(1, 7),
+    pool=st.integers(1, 4),
+    seed=st.integers(0, 9),
+)
+@settings(max_examples=60, deadline=None)
+def test_every_pass_covers_every_item_once(lengths, size, pool, seed):
+    items = list(enumerate(lengths))
+    batches = batches_by_length(items, lambda item: item[1], list, size, seed, pool)
+    full, rest = divmod(len(items), size * pool)
+    count = full * pool + -(-rest // size)
+    for _ in range(2):
+        one_pass = list(islice(batches, count))
+        assert sorted(item for batch in one_pass for item in batch) == items
+        assert max(map(len, one_pass)) <= size
+
+
+def padding_share(batches):
+    places = sum(max(batch) * len(batch) for batch in batches)
+    return 1 - sum(map(sum, batches)) / places
+
+
+def test_batches_hold_items_of_like_length_in_an_order_that_the_seed_settles():
+    chance = random.Random(0)
+    lengths = [chance.randint(3, 16) for _ in range(3000)]
+
+    def first_pass(**options):
+        return list(islice(batches_by_length(lengths, lambda n: n, list, 32, **options), 94))
+
+    mixed = [lengths[i : i + 32] for i in range(0, 3000, 32)]
+    assert padding_share(first_pass()) < 0.05 < 0.3 < padding_share(mixed)
+    assert first_pass(seed=1) == first_pass(seed=1) != first_pass(seed=2)
+    longest = [max(batch) for batch in first_pass()]
+    assert longest != sorted(longest)
+    two = list(islice(batches_by_length(list(range(50)), lambda n: n, list, 50), 2))
+    assert two[0] == two[1] == sorted(two[0])
+    shuffled = list(islice(batches_by_length(list(range(50)), lambda n: 0, list, 50), 2))
+    assert shuffled[0] != shuffled[1] != list(range(50))
+
+
+@pytest.mark.parametrize("items, size, pool", [([], 4, 4), ([1], 0, 4), ([1], -1, 4), ([1], 4, 0)])
+def test_no_items_or_no_size_is_named(items, size, pool):
+    with pytest.raises(ValueError, match=rf"{len(items)} items .* size {size} in pools of {pool}"):
+        next(batches_by_length(items, int, list, size, pool=pool))
+
+
+# Measures
+
+
+def draw(*shape, seed=1):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+MASK = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]]).bool()
+TARGETS = torch.tensor([[3, 0, 4, 1], [2, 2, 0, 0]])
+
+
+def test_loss_likelihood_and_perplexity_agree():
+    """Cross-entropy is the mean of −log y[w]; the likelihood is the product of the y[w]."""
+    logits, targets = draw(6, 9), torch.tensor([4, 0, 8, 8, 2, 5])
+    y = logits.exp() / logits.exp().sum(-1, keepdim=True)
+    likelihood = math.prod(y[j, w].item() for j, w in enumerate(targets.tolist()))
+    loss = training.sequence_loss(logits, targets, torch.ones(6, dtype=torch.bool))
+    assert loss.item() == pytest.approx(-sum(math.log(y[j, w]) for j, w in enumerate(targets.tolist())) / 6)
+    assert likelihood == pytest.approx(math.exp(-6 * loss))
+    assert training.perplexity(loss) == pytest.approx(likelihood ** (-1 / 6)) == training.perplexity(loss.item())
+    uniform = training.sequence_loss(torch.zeros(6, 9), targets, torch.ones(6, dtype=torch.bool))
+    assert training.perplexity(uniform) == pytest.approx(9)
+    assert training.perplexity(5000.0) == math.inf
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_loss_ignores_padding():
+    logits = draw(2, 4, 5).requires_grad_()
+    loss = training.sequence_loss(logits, TARGETS, MASK)
+    by_hand = [-logits[b, i].log_softmax(-1)[TARGETS[b, i]] for b, i in MASK.nonzero().tolist()]
+    assert len(by_hand) == 6
+    torch.testing.assert_close(loss, sum(by_hand) / 6)
+    loss.backward()
+    assert not logits.grad[~MASK].any() and logits.grad[MASK].all()
+    spoilt = logits.detach().masked_fill(~MASK[..., None], math.nan)
+    torch.testing.assert_close(training.sequence_loss(spoilt, TARGETS.masked_fill(~MASK, 4), MASK), loss.detach())
+    assert training.perplexity(loss) > 1
+
+
+def test_accuracies():
+    logits = nn.functional.one_hot(TARGETS, 5).double()
+    assert training.token_accuracy(logits, TARGETS, MASK) == 1.0
+    assert training.token_accuracy(logits, TARGETS.masked_fill(~MASK, 1), MASK) == 1.0
+    wrong = TARGETS.clone()
+    wrong[0, 0], wrong[1, 1] = 1, 1
+    assert training.token_accuracy(logits, wrong, MASK) == pytest.approx(4 / 6)
+    right = [[3, 4], [5], []]
+    assert training.sequence_accuracy([(3, 4), [5], []], right) == 1.0
+    assert training.sequence_accuracy([[3, 4], [5, 5], []], right) == pytest.approx(2 / 3)
+    assert training.sequence_accuracy([[4, 3], [], [1]], right) == 0.0
+
+
+def test_links_are_the_largest_weights_within_the_lengths():
+    weights = torch.tensor([[0.1, 0.2, 0.7], [0.5, 0.4, 0.1], [0.0, 0.1, 0.9], [0.2, 0.3, 0.5]])
+    assert training.argmax_links(weights, 3, 4) == {(0, 2), (1, 0), (2, 2), (3, 2)}
+    assert training.argmax_links(weights, 2, 3) == {(0, 1), (1, 0), (2, 1)}
+
+
+# S sure, P possible, A found: |A ∩ S| = 1, |A ∩ P| = 2, |A| + |S| = 3 + 2
+A, S, P = {(0, 0), (1, 1), (2, 2)}, {(0, 0), (1, 2)}, {(0, 0), (1, 2), (1, 1), (2, 1)}
+
+
+def test_alignment_error_rate_by_hand():
+    rate = training.alignment_error_rate
+    assert rate([A], [S], [P]) == pytest.approx(1 - 3 / 5)
+    assert rate([S], [S], [P]) == rate([P], [S], [P]) == 0.0, "a possible link does no harm"
+    assert rate([{(0, 1)}], [S], [P]) == 1.0
+    assert rate([set()], [S], [P]) == 1.0 and rate([{(0, 0)}], [S], [P]) == pytest.approx(1 - 2 / 3)
+    assert rate([set()], [set()], [P]) == 0.0
+    assert rate([A, S], [S, S], [P, P]) == pytest.approx(1 - 7 / 9), "counted over all, not a mean of rates"
+
+
+links = st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=8)
+sentences = st.lists(st.tuples(links, links, links), min_size=1, max_size=4)
+
+
+@given(sentences)
+@settings(max_examples=200, deadline=None)
+def test_alignment_error_rate_lies_between_0_and_1(triples):
+    found, sure, more = map(list, zip(*triples))
+    possible = [s | p for s, p in zip(sure, more)]
+    rate = training.alignment_error_rate(found, sure, possible)
+    assert -1e-12 <= rate <= 1 + 1e-12
+    assert rate <= training.alignment_error_rate(found, sure, sure) + 1e-12, "more possible links, no more errors"
+
+
+@given(sentences)
+@settings(max_examples=200, deadline=None)
+def test_alignment_error_rate_is_1_minus_f1_where_all_possible_links_are_sure(triples):
+    found, sure, _ = map(list, zip(*triples))
+    hits = sum(len(a & s) for a, s in zip(found, sure))
+    if hits:
+        precision, recall = hits / sum(map(len, found)), hits / sum(map(len, sure))
+        f1 = 2 * precision * recall / (precision + recall)
+        assert training.alignment_error_rate(found, sure, sure) == pytest.approx(1 - f1)
+
+
+def test_attention_mass_by_hand():
+    weights = torch.tensor([[0.7, 0.2, 0.1], [0.5, 0.25, 0.25], [0.1, 0.1, 0.8]])
+    mass = training.attention_mass
+    assert mass([weights], [{(0, 0), (2, 1)}]) == pytest.approx((0.7 + 0.1) / 2)
+    assert mass([weights], [{(0, 0), (1, 0), (1, 2)}]) == pytest.approx((0.7 + 0.75) / 2), "a word with two links"
+    assert mass([weights, weights[:1]], [{(2, 2)}, {(0, 1)}]) == pytest.approx((0.8 + 0.2) / 2)
+    assert mass([weights, weights], [set(), {(2, 2)}]) == pytest.approx(0.8)
+    assert mass([torch.eye(4)], [{(i, i) for i in range(4)}]) == 1.0
+
+
+LOGITS, SQUARE = torch.zeros(2, 4, 5), torch.eye(3)
+UNFIT = {
+    "logits (2, 4, 5), targets (2, 3), mask (2, 4)": lambda: training.sequence_loss(LOGITS, TARGETS[:, :3], MASK),
+    "targets (2, 4), mask (2, 4) torch.int64 must": lambda: training.sequence_loss(LOGITS, TARGETS, MASK.long()),
+    "mask (4,) torch.bool must be": lambda: training.token_accuracy(LOGITS, TARGETS, MASK[0]),
+    "the mask is False everywhere": lambda: training.token_accuracy(LOGITS, TARGETS, MASK & False),
+    "2 and 1 sentences": lambda: training.sequence_accuracy([[1], [2]], [[1]]),
+    "0 and 0 sentences": lambda: training.sequence_accuracy([], []),
+    "weights (3, 3) must be (q, k) and cover 4 target and 3": lambda: training.argmax_links(SQUARE, 3, 4),
+    "cover 3 target and 4 source": lambda: training.argmax_links(SQUARE, 4, 3),
+    "cover 3 target and 0 source": lambda: training.argmax_links(SQUARE, 0, 3),
+    "weights (1, 3, 3) must be": lambda: training.argmax_links(SQUARE[None], 3, 1),
+    "1 and 2 and 1 sentences": lambda: training.alignment_error_rate([A], [S, S], [P]),
+    "0 and 0 and 0 sentences": lambda: training.alignment_error_rate([], [], []),
+    "sure links [(1, 1), (2, 1)] are not among the possible": lambda: training.alignment_error_rate([A], [P], [S]),
+    "1 and 2 sentences": lambda: training.attention_mass([SQUARE], [A, A]),
+    "links [(0, 3)] reach beyond weights (3, 3)": lambda: training.attention_mass([SQUARE], [{(0, 3)}]),
+    "there is no link": lambda: training.attention_mass([SQUARE], [set()]),
+    "at least one data point": lambda: training.mean_of_last([]),
+}
+
+
+@pytest.mark.parametrize("said", UNFIT)
+def test_measures_name_what_does_not_fit(said):
+    with pytest.raises(ValueError) as caught:
+        UNFIT[said]()
+    assert said in str(caught.value)
