@@ -10,7 +10,7 @@ import ipywidgets as widgets
 import numpy as np
 import torch
 
-from utils import masks, views
+from utils import corpora, masks, views
 from utils.attention import scaled_dot_product_attention
 from utils.vectors import pca
 
@@ -389,4 +389,72 @@ def masked_influence(words, X, layers, padded=0):
         change=slider("by", 1.0, 0.0, 3.0, 0.25),
         mask=menu("mask", list(presets), "causal"),
         depth=slider("layers", 1, 1, len(layers)),
+    )
+
+
+# 05 RNN with attention
+
+
+def bottleneck(examples, shares):
+    """Move the length and see a sentence of it, with the translations of each model.
+
+    examples: {length: (source, right, {model: written})}, words; shares: {length: {model: share right}}.
+    """
+    lengths = sorted(examples)
+
+    def draw(length):
+        return views.translations_by_length(length, *examples[length], shares[length])
+
+    return explorer(draw, length=slider("words in the source", lengths[0], lengths[0], lengths[-1]))
+
+
+def decoding(examples):
+    """Step through a translation; examples: (source, target, weights (q, k), gold links (target, source))."""
+    titles = [(" ".join(source), number) for number, (source, *_) in enumerate(examples)]
+    longest = max(len(target) for _, target, *_ in examples)
+
+    def draw(sentence, step):
+        source, target, weights, gold = examples[sentence]
+        return views.decoding_step(source, target, weights, min(step, len(target)) - 1, gold)
+
+    sentence = menu("sentence", titles, 0)
+    sentence.layout.width = "620px"
+    return explorer(draw, sentence=sentence, step=slider("word of the translation", 1, 1, longest))
+
+
+DETERMINERS = {
+    "the, one": ("the", False),
+    "the, several": ("the", True),
+    "a": ("a", False),
+    "this": ("this", False),
+    "these": ("this", True),
+    "two": ("two", True),
+    "three": ("three", True),
+}
+
+
+def sentence_builder(translate, language, nouns, adjectives, predicates, modifiers):
+    """Build a sentence from menus: the grammar's translation and gold links, the model's translation and weights.
+
+    translate(words) → (target words, weights (q, k)); predicates: {shown: (verb, object or None)};
+    modifiers: {shown: a modifier of corpora.py, or None}.
+    """
+
+    def draw(determiner, adjective, noun, modifier, predicate, negated):
+        word, plural = DETERMINERS[determiner]
+        subject = corpora.NounPhrase(noun, word, (adjective,) if adjective else (), plural, modifiers[modifier])
+        pair = corpora.translate(corpora.Clause(subject, *predicates[predicate], negated), language)
+        target, weights = translate(pair.source)
+        gold = pair.alignment if tuple(target) == pair.target else ()
+        facts = [f"grammar: {' '.join(pair.target)}", f"model: {' '.join(target)} {'✔' if gold else '✘'}"]
+        return views.translation_weights(pair.source, target, weights, gold, facts)
+
+    return explorer(
+        draw,
+        determiner=menu("determiner", list(DETERMINERS)),
+        adjective=menu("adjective", [("none", None), *((word, word) for word in adjectives)], adjectives[0]),
+        noun=menu("noun", list(nouns)),
+        modifier=menu("and", list(modifiers)),
+        predicate=menu("what happened", list(predicates)),
+        negated=widgets.Checkbox(value=False, description="did not", indent=False),
     )

@@ -10,6 +10,7 @@ import matplotlib.figure
 import numpy as np
 from matplotlib import rcParams
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.patches import Rectangle
 
 BLUE, ORANGE, GREEN, RED, GREY = (
     "#0072B2",
@@ -61,11 +62,21 @@ def new_figure(width, height, columns=1):
 
 
 def heat_map(
-    values, rows, columns, title="", kind="attention weights", signed=False, decimals=2, axis="", colour_bar=True
+    values,
+    rows,
+    columns,
+    title="",
+    kind="attention weights",
+    signed=False,
+    decimals=2,
+    axis="",
+    colour_bar=True,
+    marks=(),
 ):
     """Numbers (r, c) as colours, with the words of the rows and columns on the axes and the number in each cell.
 
-    `kind` says what the numbers are, `axis` what the columns are. `signed`: colours for both signs.
+    `kind` says what the numbers are, `axis` what the columns are. `signed`: colours for both signs. `marks`: cells
+    (row, column) to be framed.
     """
     values, rows, columns = as_numbers(values, 2), [str(row) for row in rows], [str(column) for column in columns]
     if values.shape != (len(rows), len(columns)):
@@ -104,9 +115,14 @@ def heat_map(
             color="white" if dark else "black",
             size=11,
         )
+    for row, column in marks:
+        axes.add_patch(Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, fill=False, edgecolor=RED, linewidth=2.5))
     if colour_bar:
         figure.colorbar(image, ax=axes, label=kind)
     figure.description = describe_heat_map(values, rows, columns, kind, decimals)
+    if marks:
+        framed = ", ".join(f"{rows[row]} → {columns[column]}" for row, column in sorted(marks))
+        figure.description += f" Framed: {framed}."
     return figure
 
 
@@ -123,17 +139,23 @@ def describe_heat_map(values, rows, columns, kind, decimals):
 
 
 def lines(x, series, title="", x_label="", y_label="", log=False):
-    """Curves over x (n,); `series` maps the name of a curve to its numbers (n,); log: both axes in powers of two."""
+    """Curves over x (n,), numbers or names; `series` maps the name of a curve to its numbers (n,).
+
+    log: True for both axes in powers of two, "y" for the vertical one in powers of ten.
+    """
     figure, axes = new_figure(6.8, 3.8)
+    names = [value if isinstance(value, str) else f"{value:g}" for value in x]
+    x = range(len(x)) if isinstance(x[0], str) else x
     said = []
     for number, (name, values) in enumerate(series.items()):
         values = as_numbers(values, 1)
         axes.plot(x, values, "osD^v"[number % 5] + "-", label=name, color=COLOURS[number], markersize=6)
-        said.append(f"{name}: from {values[0]:.3g} at {x[0]:g} to {values[-1]:.3g} at {x[-1]:g}")
+        said.append(f"{name}: from {values[0]:.3g} at {names[0]} to {values[-1]:.3g} at {names[-1]}")
     if log:
+        axes.set_yscale("log", base=10 if log == "y" else 2)
+    if log is True:
         axes.set_xscale("log", base=2)
-        axes.set_yscale("log", base=2)
-    axes.set_xticks(x, [f"{value:g}" for value in x])
+    axes.set_xticks(x, names)
     axes.yaxis.set_major_formatter("{x:g}")
     axes.minorticks_off()
     axes.grid(True)

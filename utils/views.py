@@ -355,3 +355,87 @@ def moved_outputs(words, changed, distances, title):
         canvas.text(x, 234, said, 13, fill=INK if distance > 0 else GREY)
     moved = ", ".join(moves) or "none"
     return canvas.view(f"{title}. {words[changed]} ({changed}) changes. Outputs that move: {moved}.")
+
+
+# 05 RNN with attention
+
+
+def lay_out(words, width, size=17):
+    """Middles of words in a row of `width` pixels, and the size of the letters with which they fit."""
+    widths = np.array([len(word) + 2.0 for word in words])
+    widths *= width / widths.sum()
+    return np.cumsum(widths) - widths / 2, min(size, 1.7 * (widths / [len(word) + 1.0 for word in words]).min())
+
+
+def decoding_step(source, target, weights, step, gold=()):
+    """The source above, the translation below, written up to word number `step`; lines from that word to the source
+    words as thick as their weights (q, k). Gold links (target, source) are dashed."""
+    weights, canvas = as_numbers(weights, 2), Canvas(960, 268)
+    row = weights[step]
+    above, size_above = lay_out(source, 940)
+    below, size_below = lay_out(target, 940)
+    for i, j in gold:
+        if i == step:
+            canvas.line(float(10 + below[i]), 192, float(10 + above[j]), 86, RED, 2, stroke_dasharray="6 5")
+    for j, (x, word) in enumerate(zip(10 + above, source)):
+        if row[j] > 0.005:
+            line = {"stroke_width": float(1 + 20 * row[j]), "opacity": f"{0.25 + 0.5 * row[j]:.2f}"}
+            canvas.line(float(10 + below[step]), 192, float(x), 86, BLUE, **line)
+        canvas.text(float(x), 72, word, float(size_above), font_weight="bold" if row[j] > 0.5 else "normal")
+        canvas.rect(float(x) - 15, 44 - 36 * float(row[j]), 30, 36 * float(row[j]), BLUE)
+    for i, (x, word) in enumerate(zip(10 + below, target)):
+        bold = "bold" if i == step else "normal"
+        if i <= step:
+            canvas.text(float(x), 214, word, float(size_below), fill=RED if i == step else INK, font_weight=bold)
+    heard = ", ".join(f"{source[j]} {row[j]:.0%}" for j in np.argsort(-row, kind="stable")[:3])
+    canvas.text(480, 252, f"step {step + 1}: {target[step]} looks at {heard}", 15)
+    linked = ", ".join(source[j] for i, j in gold if i == step)
+    return canvas.view(f"{target[step]} looks at {heard}." + (f" It translates {linked}." if linked else ""))
+
+
+def translation_weights(source, target, weights, gold, facts=()):
+    """Weights (q, k) of a translation as a table, a row for each target word; gold links framed; `facts` below."""
+    weights = as_numbers(weights, 2)
+    canvas = Canvas(960, 96 + 28 * max(14, len(target)) + 24 * len(facts))
+    width, top = min(70, 800 / len(source)), 88 + 24 * len(facts)
+    for j, word in enumerate(source):
+        x = 140 + width * (j + 0.5)
+        canvas.text(x, top - 8, word, 13.5, "start", transform=f"rotate(-40 {x:.1f} {top - 8})")
+    for i, word in enumerate(target):
+        canvas.text(130, top + 28 * i + 19, word, 14.5, "end")
+        for j in range(len(source)):
+            canvas.cell(140 + width * j, top + 28 * i, width, 26, weights[i, j], 1.0)
+    for i, j in gold:
+        if i < len(target):
+            canvas.rect(141 + width * j, top + 1 + 28 * i, width - 2, 24, "none", stroke=RED, stroke_width=2.5)
+    for number, fact in enumerate(facts):
+        canvas.text(20, 24 + 24 * number, fact, 14.5, "start")
+    peaks = ", ".join(f"{word} → {source[j]}" for word, j in zip(target, weights.argmax(-1)))
+    return canvas.view(f"{' '.join(source)}: {' '.join(target)}. Largest weights: {peaks}. " + " ".join(facts))
+
+
+def translations_by_length(length, source, right, written, shares):
+    """One sentence with its right translation and those `written` by models {name: words}; words that differ in red.
+    `shares`: {name: share of the sentences of this length that are right}."""
+    canvas = Canvas(960, 130 + 92 * len(written))
+    canvas.text(10, 26, f"{length} words", 17, "start", font_weight="bold")
+    longest = max(len(" ".join(words)) for words in (source, right, *written.values()))
+    size = min(15.0, 840 / (0.6 * longest))
+    letters = {"size": size, "anchor": "start", "font_family": "Menlo, Consolas, monospace"}
+    for y, label, words in ((56, "source", source), (84, "right", right)):
+        canvas.text(90, y, label, 13, "end", GREY)
+        canvas.text(100, y, " ".join(words), **letters)
+    for number, (name, words) in enumerate(written.items()):
+        y, share = 130 + 92 * number, shares[name]
+        canvas.text(10, y, name, 15, "start", font_weight="bold")
+        canvas.rect(200, y - 14, 400, 18, "#EEF0F2")
+        canvas.rect(200, y - 14, 400 * share, 18, BLUE if share > 0.5 else ORANGE)
+        canvas.text(610, y, f"{share:.0%} of the sentences with {length} words are right", 14, "start")
+        x = 100.0
+        for position, word in enumerate(words):
+            wrong = position >= len(right) or word != right[position]
+            canvas.text(x, y + 30, word, fill=RED if wrong else INK, **letters)
+            x += 0.6 * size * (len(word) + 1)
+        canvas.text(90, y + 30, "✔" if list(words) == list(right) else "✘", 15, "end")
+    said = "; ".join(f"{name} {shares[name]:.0%} right" for name in written)
+    return canvas.view(f"Sentences of {length} words: {said}.")
