@@ -9,7 +9,16 @@ from torch import nn
 from utils import rnn
 from utils.corpora import Vocabulary
 from utils.masks import causality_probe, leaks
-from utils.rnn import AttentionDecoder, Decoder, ElmanCell, Encoder, LanguageModel, Memory, Translator
+from utils.rnn import (
+    AttentionDecoder,
+    Decoder,
+    ElmanCell,
+    Encoder,
+    LanguageModel,
+    Memory,
+    PreviousStateDecoder,
+    Translator,
+)
 
 WORDS, SIZE, STATE = 13, 5, 6  # of the vocabularies, the embeddings, the states
 TOKENS = torch.tensor([[4, 7, 9, 5, 2], [8, 6, 2, 0, 0], [10, 2, 0, 0, 0]])  # (b, k)
@@ -38,9 +47,9 @@ def spread(model, seed=0):
 
 DECODERS = {f"no attention, context {context}": (Decoder, dict(context=context)) for context in ("first", "every")}
 DECODERS |= {
-    f"{score}, query {query}": (AttentionDecoder, dict(score=score, query=query))
+    f"{score}, {kind.__name__}": (kind, dict(score=score))
     for score in ("dot", "bilinear", "additive")
-    for query in ("current", "previous")
+    for kind in (AttentionDecoder, PreviousStateDecoder)
 }
 every_decoder = pytest.mark.parametrize("name", DECODERS)
 
@@ -244,7 +253,7 @@ def test_decoders_are_loops_of_cells(name, cell):
                 x = torch.cat([x, source.context[b]]) if model.context == "every" else x
                 state = features = step(x[None], state[None])[0]
             else:
-                if model.query == "previous":
+                if isinstance(model, PreviousStateDecoder):
                     context, expected = look_back(model, state, source, b)
                     state = step(torch.cat([x, context])[None], state[None])[0]
                 else:
@@ -366,7 +375,7 @@ def test_states_do_not_depend_on_neighbours_or_padding(cell, bidirectional):
 
 
 def test_a_padded_state_has_no_influence_even_if_it_is_nan():
-    model, source = decoder("dot, query previous"), memory()
+    model, source = decoder("dot, PreviousStateDecoder"), memory()
     logits, _, weights = model(TARGETS, source)
     spoilt = source._replace(states=source.states.masked_fill(~MASK[..., None], torch.nan))
     found = model(TARGETS, spoilt)
@@ -416,12 +425,14 @@ def test_decoding_a_batch_is_decoding_one_by_one(name):
             assert alone == together[b]
             if weights is not None:
                 close(row[0], weights[b, : row.shape[1]])
+        if weights is not None:
+            assert weights.shape[1] == min(max(map(len, together)) + 1, 10), "no step after the last </s>"
         lengths |= set(map(len, together))
     assert len(lengths) > 1
 
 
 def test_decoding_ends_as_soon_as_all_sentences_do_and_at_the_limit(monkeypatch):
-    model, calls = translator("dot, query current"), []
+    model, calls = translator("dot, AttentionDecoder"), []
     forward = AttentionDecoder.forward
     monkeypatch.setattr(AttentionDecoder, "forward", lambda *given: calls.append(1) or forward(*given))
     with torch.no_grad():
@@ -463,14 +474,13 @@ REFUSED = {
     "d_in 0 and d_hidden 3 must be at least 1": lambda: ElmanCell(0, 3),
     "x (2, 4) and h (2, 6) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 4), torch.zeros(2, 6)),
     "x (2, 5) and h (2, 5) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), torch.zeros(2, 5)),
-    "sizes (5, 6) here, (6, 5)": lambda: ElmanCell(5, 6).load_torch(nn.RNN(6, 5)),
+    "RNN(6, 5) must be an nn.RNN(5, 6)": lambda: ElmanCell(5, 6).load_torch(nn.RNN(6, 5)),
     "RNN(5, 6, num_layers=2) must be": lambda: ElmanCell(5, 6).load_torch(nn.RNN(5, 6, 2)),
     "bidirectional=True) must be": lambda: ElmanCell(5, 6).load_torch(nn.RNN(5, 6, bidirectional=True)),
-    "RNN(5, 6) must be an nn.RNN": lambda: ElmanCell(5, 6).load_torch(nn.RNN(5, 6, nonlinearity="relu")),
+    "RNN(5, 6) must be an nn.RNN(5, 6) with one": lambda: ElmanCell(5, 6).load_torch(nn.RNN(5, 6, nonlinearity="relu")),
     "GRU(5, 6) must be an nn.RNN": lambda: ElmanCell(5, 6).load_torch(nn.GRU(5, 6)),
     "cell 'lstm' is unknown; there are elman, gru": lambda: LanguageModel(9, 4, 4, "lstm"),
     "context 'last' is unknown; there are first, every": lambda: Decoder(9, 4, 4, context="last"),
-    "query 'next' is unknown; there are current, previous": lambda: AttentionDecoder(9, 4, 4, query="next"),
     "score 'cosine' is unknown; there are dot, bilinear": lambda: AttentionDecoder(9, 4, 4, score="cosine"),
     "d_hidden = 7 cannot be shared by two directions": lambda: Encoder(9, 4, 7),
     "whole numbers (b, n), not (5,)": lambda: LanguageModel(9, 4, 4)(TOKENS[0]),

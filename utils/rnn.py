@@ -39,10 +39,10 @@ class ElmanCell(nn.Module):
     def load_torch(self, module: nn.RNN) -> "ElmanCell":
         """Copy the weights of a torch `nn.RNN` of one layer, one direction and tanh, and return this cell."""
         plain = isinstance(module, nn.RNN) and module.num_layers == 1 and not module.bidirectional
-        if not plain or module.nonlinearity != "tanh":
-            raise ValueError(f"{module} must be an nn.RNN with one layer, one direction and tanh")
-        if (module.input_size, module.hidden_size) != tuple(self.W.shape):
-            raise ValueError(f"sizes {tuple(self.W.shape)} here, {(module.input_size, module.hidden_size)} in {module}")
+        sizes = (module.input_size, module.hidden_size)
+        if not plain or module.nonlinearity != "tanh" or sizes != tuple(self.W.shape):
+            fits = f"nn.RNN{tuple(self.W.shape)} with one layer, one direction and tanh"
+            raise ValueError(f"{module} must be an {fits}")
         self.W.copy_(module.weight_ih_l0.T)
         self.U.copy_(module.weight_hh_l0.T)
         self.b.copy_(module.bias_ih_l0 + module.bias_hh_l0 if module.bias else torch.zeros_like(self.b))
@@ -223,18 +223,17 @@ def score_parameters(score: str, d: int) -> nn.ParameterDict:
 class AttentionDecoder(nn.Module):
     """A decoder that looks back at all states of the encoder, with a context vector of its own at every step.
 
-    query "current" (Luong et al. 2015): read the last word, ask with the new state, predict from state and context.
-    query "previous" (Bahdanau et al. 2015): ask with the state before, then read the last word and the context.
+    It reads the last word, asks with the state that follows, and predicts from state and context (Luong et al. 2015).
     Its first state, learned, is the same for all sentences: what it knows of a source comes through attention alone.
     Called as `Decoder` is; the weights are (b, q, k), 0 on padding.
     """
 
-    def __init__(self, vocabulary_size, d_embedding, d_hidden, cell="gru", score="dot", query="current"):
+    def __init__(self, vocabulary_size, d_embedding, d_hidden, cell="gru", score="dot"):
         super().__init__()
-        self.query, self.score = known(query, ("current", "previous"), "query"), known(score, SCORES, "score")
+        self.score = known(score, SCORES, "score")
         self.embedding = nn.Embedding(vocabulary_size, d_embedding)
         self.start = nn.Parameter(torch.randn(d_hidden) / d_hidden**0.5)
-        self.rnn = recurrent(cell, d_embedding + d_hidden * (query == "previous"), d_hidden)
+        self.rnn = recurrent(cell, d_embedding, d_hidden)
         self.parameters_of_score = score_parameters(score, d_hidden)
         self.combine = nn.Linear(2 * d_hidden, d_hidden)
         self.head = nn.Linear(d_hidden, vocabulary_size)
@@ -242,25 +241,33 @@ class AttentionDecoder(nn.Module):
     def forward(self, tokens, memory, state=None):
         require_fitting_memory(memory, tokens, self.rnn.hidden_size)
         state = self.start.repeat(1, len(tokens), 1) if state is None else state  # (1, b, d)
-        x = embed(self.embedding, tokens)  # (b, q, d_embedding)
-        if self.query == "current":
-            states, state = self.rnn(x, state)  # (b, q, d)
-            context, weights = self.attend(states, memory)  # (b, q, d), (b, q, k)
-        else:
-            steps = []
-            for word in x.split(1, dim=1):  # (b, 1, d_embedding)
-                context, weights = self.attend(state.transpose(0, 1), memory)
-                output, state = self.rnn(torch.cat([word, context], dim=-1), state)
-                steps.append((output, context, weights))
-            states, context, weights = (torch.cat(parts, dim=1) for parts in zip(*steps))
+        states, state = self.rnn(embed(self.embedding, tokens), state)  # (b, q, d)
+        context, weights = self.attend(states, memory)  # (b, q, d), (b, q, k)
         return self.head(torch.tanh(self.combine(torch.cat([context, states], dim=-1)))), state, weights
 
     def attend(self, query, memory):
         """The context vectors (b, q, d) of queries (b, q, d), and the weights (b, q, k)."""
         scores = SCORES[self.score](query, memory.states, self.parameters_of_score)  # (b, q, k)
-        mask = memory.mask[:, None, :]  # (b, 1, k)
-        weights = masked_softmax(scores, mask)
-        return mix(weights, memory.states, mask), weights
+        weights = masked_softmax(scores, memory.mask[:, None, :])
+        return mix(weights, memory.states, memory.mask[:, None, :]), weights
+
+
+class PreviousStateDecoder(AttentionDecoder):
+    """The same, asking with the state before (Bahdanau et al. 2015): only then it reads last word and context."""
+
+    def __init__(self, vocabulary_size, d_embedding, d_hidden, cell="gru", score="dot"):
+        super().__init__(vocabulary_size, d_embedding, d_hidden, cell, score)
+        self.rnn = recurrent(cell, d_embedding + d_hidden, d_hidden)
+
+    def forward(self, tokens, memory, state=None):
+        require_fitting_memory(memory, tokens, self.rnn.hidden_size)
+        state, steps = self.start.repeat(1, len(tokens), 1) if state is None else state, []  # (1, b, d)
+        for word in embed(self.embedding, tokens).split(1, dim=1):  # (b, 1, d_embedding)
+            context, weights = self.attend(state.transpose(0, 1), memory)  # (b, 1, d), (b, 1, k)
+            output, state = self.rnn(torch.cat([word, context], dim=-1), state)
+            steps.append((output, context, weights))
+        states, context, weights = (torch.cat(parts, dim=1) for parts in zip(*steps))  # (b, q, …)
+        return self.head(torch.tanh(self.combine(torch.cat([context, states], dim=-1)))), state, weights
 
 
 class Translator(nn.Module):
