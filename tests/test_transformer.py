@@ -71,7 +71,7 @@ every_kind = pytest.mark.parametrize(
         dict(norm="post", activation="gelu", eps=0.1),
         dict(norm="pre", activation="relu", final_norm=True, eps=0.1),
         dict(norm="pre", activation="gelu"),
-        dict(norm="pre", activation="gelu", final_norm=True, bias=False),
+        dict(norm="pre", activation="gelu", bias=False),
         dict(norm="post", activation="relu", bias=False),
     ],
     ids=lambda kind: "-".join(f"{value}" for value in kind.values()),

@@ -24,7 +24,7 @@ def sinusoidal_positions(n: int, d_model: int, base: float = 10000.0) -> Tensor:
     """
     if min(n, d_model) < 1 or base <= 0:
         raise ValueError(f"n {n} and d_model {d_model} must be at least 1, and base {base} above 0")
-    position = torch.arange(n, dtype=torch.float64)[:, None]  # (n, 1)
+    position = torch.arange(n)[:, None]  # (n, 1)
     two_i = torch.arange(0, d_model, 2, dtype=torch.float64)  # (⌈d/2⌉,)
     angles = position / base ** (two_i / d_model)  # (n, ⌈d/2⌉)
     waves = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)  # (n, d), or (n, d + 1) for an odd d
