@@ -106,7 +106,7 @@ def test_a_seed_settles_layers_batches_and_dropout():
 
 
 def test_the_model_trains_in_train_mode_and_is_left_for_evaluation():
-    model, modes = line(0.5), []
+    model, modes = line(0.5).eval(), []
     fit(model, samples(), lambda model, x: modes.append(model.training) or squares(model, x), 3)
     assert modes == [True] * 3 and not model.training
     assert all(parameter.grad is None for parameter in model.parameters())
@@ -266,7 +266,7 @@ def test_an_interrupt_does_not_end_a_generator_of_batches():
 def test_a_second_interrupt_does_not_wait():
     reached = []
     with pytest.raises(KeyboardInterrupt):
-        with training.whole():
+        with training.uninterrupted():
             pressed()
             reached.append("after the first")
             pressed()

@@ -74,7 +74,7 @@ def fit(
         model.train()
         with tqdm(total=steps, initial=begin, leave=False, mininterval=0.3) as bar:
             for step in range(begin, steps):
-                with whole():
+                with uninterrupted():
                     history.batch = next(history.supply) if history.batch is None else history.batch
                 rate = min(1.0, (step + 1) / max(warm_up, 1)) * 0.5 * (1 + math.cos(math.pi * step / steps))
                 for group in history.optimiser.param_groups:
@@ -88,7 +88,7 @@ def fit(
                 if not (value.isfinite() and norm.isfinite()):
                     what = f"the loss is {value.item()} and the norm of its gradients {norm.item()}"
                     raise ValueError(f"at step {step}, {what}: a smaller learning_rate may help")
-                with whole():
+                with uninterrupted():
                     history.optimiser.step()
                     history.losses.append(value.item())
                     history.batch = None
@@ -117,7 +117,7 @@ def require_trainable(model: nn.Module, history: History, steps: int) -> None:
 
 
 @contextmanager
-def whole():
+def uninterrupted():
     """Do the block to its end before an interrupt takes effect; a second interrupt takes effect at once."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread is ever interrupted
