@@ -5,6 +5,7 @@
 
 import html
 import math
+import textwrap
 
 import ipywidgets as widgets
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 
 from utils import corpora, masks, views
 from utils.attention import scaled_dot_product_attention
+from utils.transformer import sinusoidal_positions
 from utils.vectors import pca
 
 
@@ -457,4 +459,101 @@ def sentence_builder(translate, language, nouns, adjectives, predicates, modifie
         modifier=menu("and", list(modifiers)),
         predicate=menu("what happened", list(predicates)),
         negated=widgets.Checkbox(value=False, description="did not", indent=False),
+    )
+
+
+# 06 the transformer encoder
+
+
+def position_waves():
+    """Sinusoidal positions: choose d_model, a position and a shift, and see both rows, how far each pair of columns
+    turns, and the dot product with every position."""
+
+    def draw(d_model, position, shift):
+        return views.position_waves(sinusoidal_positions(36, d_model), position, shift)
+
+    return explorer(
+        draw,
+        d_model=slider("d_model", 16, 4, 32, 2),
+        position=slider("position p", 4, 0, 23),
+        shift=slider("shift s", 1, 0, 12),
+    )
+
+
+def block_stepper(words, x, block):
+    """Walk x (n, d) through an `EncoderBlock` station by station, in pre- or post-norm order, with the residual
+    connections or without: what goes in, what comes out, and how long its rows are."""
+    sublayers = {
+        "attention": lambda x: block.attention(x)[0],
+        "feed-forward": block.feed_forward,
+        "norm 1": block.norm_1,
+        "norm 2": block.norm_2,
+    }
+    orders = {
+        "pre": (("x", None), ("norm 1", None), ("attention", None), ("+", 0), ("norm 2", None), ("feed-forward", None))
+        + (("+", 3),),
+        "post": (("x", None), ("attention", None), ("+", 0), ("norm 1", None), ("feed-forward", None), ("+", 3))
+        + (("norm 2", None),),
+    }
+
+    @torch.no_grad()
+    def draw(norm, step, bypass):
+        stations, outputs = orders[norm], [x]
+        for name, source in stations[1:]:
+            passing = outputs[source] if source is not None and bypass else 0
+            outputs.append(outputs[-1] + passing if name == "+" else sublayers[name](outputs[-1]))
+        name, source = stations[step]
+        does = {
+            "attention": "every word takes from the others: the only station where rows mix",
+            "feed-forward": "each row by itself: to d_ff entries, relu, and back",
+            "+": f"what {'came in at x' if source == 0 else 'went past'} is added" if bypass else "nothing is added",
+        }.get(name, "each row gets mean 0 and deviation 1")
+        note = f"{norm}-norm, step {step}, {name}: {does}"
+        return views.block_step(words, stations, step, outputs[step - 1], outputs[step], note, bypass)
+
+    return explorer(
+        draw,
+        norm=menu("norm", ["pre", "post"]),
+        step=slider("step", 3, 1, 6),
+        bypass=widgets.Checkbox(value=True, description="residual connections", indent=False),
+    )
+
+
+def head_browser(tagger, vocabulary, tags, sentence, word, layer, head):
+    """Type a sentence, and see where each head of each layer looks, and which tag each word gets.
+
+    tagger: called with token ids (1, n), returns logits (1, n, tags) and the weights (1, h, n, n) of each layer.
+    `word` is a word of `sentence`, with layer (from 1) and head (from 0) what is shown first.
+    """
+    typed = widgets.Text(
+        value=sentence, description="sentence", continuous_update=False, layout=widgets.Layout(width="700px")
+    )
+    words = menu("word", list(range(len(sentence.split()))))
+
+    def offer(_change=None):
+        words.options = [(word, number) for number, word in enumerate(typed.value.lower().split())] or [("", 0)]
+
+    def draw(sentence, chosen, layer, head):
+        try:
+            vocabulary.encode(sentence.lower(), strict=True)
+            with torch.no_grad():
+                logits, weights = tagger(vocabulary.batch([sentence.lower()])[0])
+        except ValueError as problem:
+            lines = textwrap.wrap(str(problem), 95)
+            return views.verdict("This sentence cannot be read", False, lines + [""] * (8 - len(lines)))
+        given = sentence.lower().split()
+        named = [tags[k] for k in logits[0].argmax(-1)]
+        title = f"layer {layer}, head {head}"
+        return views.tagged_links(given, weights[layer - 1][0, head], min(chosen or 0, len(given) - 1), named, title)
+
+    offer()
+    words.value = sentence.split().index(word)
+    typed.observe(offer, "value")
+    _, first = tagger(vocabulary.batch([sentence])[0])
+    return explorer(
+        draw,
+        sentence=typed,
+        chosen=words,
+        layer=menu("layer", list(range(1, len(first) + 1)), layer),
+        head=menu("head", list(range(first[0].shape[1])), head),
     )

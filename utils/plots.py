@@ -311,3 +311,50 @@ def as_numbers(values, axes):
         broken = np.count_nonzero(~np.isfinite(array))
         raise ValueError(f"{broken} of {array.size} numbers are NaN or infinite: nothing to draw")
     return array
+
+
+# 06 the transformer encoder
+
+
+def images(pictures, x_label="", y_label="", kind="attention weights", signed=False):
+    """Tables (r, c) as pictures side by side, without numbers; `pictures` maps a title to a table, `kind` says what
+    its numbers are. `signed`: colours for both signs. One scale of colours for all."""
+    tables = {title: as_numbers(table, 2) for title, table in pictures.items()}
+    limit = max(np.abs(table).max() for table in tables.values()) or 1.0
+    figure, panels = new_figure(1.4 + 4.2 * len(tables), 4.4, len(tables))
+    for panel, (title, table) in zip(np.atleast_1d(panels), tables.items()):
+        low, colours = (-limit, SIGNED) if signed else (0, WEIGHTS)
+        image = panel.imshow(table, cmap=colours, vmin=low, vmax=limit, aspect="auto", interpolation="nearest")
+        panel.set(title=title, xlabel=x_label, ylabel=y_label)
+    figure.colorbar(image, ax=panels, label=kind)
+    said = []
+    for title, table in tables.items():
+        peaks = " ".join(str(k) for k in table.argmax(-1)[:16])
+        shown = f"{'x'.join(map(str, table.shape))}, from {table.min():.2f} to {table.max():.2f}"
+        said.append(f"{title}: {shown}; largest in each row, from the top: column {peaks}")
+    figure.description = f"Pictures of {kind}. {'. '.join(said)}."
+    return figure
+
+
+def line_panels(x, panels, x_label="", log=False):
+    """Curves over x (n,) in panels side by side, one legend; `panels` maps a label of the vertical axis to the series
+    {name: numbers (n,)} drawn there. log: all axes in powers of two; else ticks are set for the panels' own scales."""
+    figure, all_axes = new_figure(1.0 + 4.9 * len(panels), 4.2, len(panels))
+    said = []
+    for axes, (y_label, series) in zip(np.atleast_1d(all_axes), panels.items()):
+        for number, (name, values) in enumerate(series.items()):
+            values = as_numbers(values, 1)
+            axes.plot(x, values, "osD^v"[number % 5] + "-", label=name, color=COLOURS[number], markersize=6)
+            said.append(f"{y_label}, {name}: from {values[0]:.2g} at {x[0]:g} to {values[-1]:.2g} at {x[-1]:g}")
+        if log:
+            axes.set_xscale("log", base=2)
+            axes.set_yscale("log", base=2)
+            axes.set_xticks(x, [f"{value:g}" for value in x])
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.minorticks_off()
+        axes.grid(True)
+        axes.set(xlabel=x_label, ylabel=y_label)
+    handles = np.atleast_1d(all_axes)[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=3)
+    figure.description = f"Curves over {x_label}. " + ". ".join(said) + "."
+    return figure

@@ -439,3 +439,110 @@ def translations_by_length(length, source, right, written, shares):
         canvas.text(90, y + 30, "✔" if list(words) == list(right) else "✘", 15, "end")
     said = "; ".join(f"{name} {shares[name]:.0%} right" for name in written)
     return canvas.view(f"Sentences of {length} words: {said}.")
+
+
+# 06 the transformer encoder
+
+
+def position_waves(table, position, shift):
+    """A table of position waves (n, d), d even; two of its rows, `shift` apart, are framed. Beside it four pairs of
+    columns as hands of a clock, at both positions; below it the dot product of one position with all others."""
+    table = as_numbers(table, 2)
+    (n, d), other = table.shape, position + shift
+    canvas, width, height = Canvas(960, 500), 440 / table.shape[1], 320 / len(table)
+    canvas.text(60, 20, f"{n} positions (down), {d} columns (across)", 14, "start", font_weight="bold")
+    for (row, column), value in np.ndenumerate(table):
+        colour = to_hex(SIGNED((value + 1) / 2))
+        canvas.rect(60 + width * column, 30 + height * row, width + 0.3, height + 0.3, colour)
+    for row, colour, name in ((position, INK, "p"), (other, RED, "p + s")):
+        canvas.rect(59, 29 + height * row, 442, height + 2, "none", stroke=colour, stroke_width=2)
+        canvas.text(52, 30 + height * (row + 0.5) + 5, name if shift else "p", 13, "end", colour, font_weight="bold")
+    pairs = sorted({round(i * (d // 2 - 1) / 3) for i in range(4)})
+    turned = []
+    for number, pair in enumerate(pairs):
+        x, y = 620 + 200 * (number % 2), 90 + 175 * (number // 2)
+        canvas.add("circle", cx=x, cy=y, r=54, fill="none", stroke=PALE, stroke_width=2)
+        for row, colour in ((position, INK), (other, RED)):
+            sine, cosine = table[row, 2 * pair : 2 * pair + 2]
+            canvas.arrow(x, y, float(x + 50 * sine), float(y - 50 * cosine), colour, 3)
+        angle = math.degrees(shift / 10000 ** (2 * pair / d))
+        turned.append(f"columns {2 * pair} and {2 * pair + 1} by {angle:.1f}°")
+        canvas.text(x, y + 76, f"columns {2 * pair}, {2 * pair + 1}", 13)
+        canvas.text(x, y + 94, f"turned by {angle:.1f}°", 13, fill=RED)
+    dots = table @ table[position]
+    canvas.text(60, 376, "dot product of position p with each position", 14, "start", font_weight="bold")
+    canvas.line(60, 476, 900, 476, GREY)
+    for row, value in enumerate(dots):
+        tall, colour = 88 * float(value) / dots.max(), INK if row == position else RED if row == other else BLUE
+        canvas.rect(60 + 840 / n * row + 1, 476 - max(tall, 0), 840 / n - 2, abs(tall), colour)
+        if row % 4 == 0:
+            canvas.text(60 + 840 / n * (row + 0.5), 494, row, 12)
+    canvas.text(900, 376, f"p · (p + s) = {dots[other]:.2f}, p · p = {dots[position]:.2f}", 14, "end", RED)
+    return canvas.view(
+        f"Positions p = {position} and p + s = {other} of {n}, {d} columns: dot product {dots[other]:.2f}, "
+        f"with itself {dots[position]:.2f}. From one to the other the hands turn: {'; '.join(turned)}."
+    )
+
+
+def block_step(words, stations, step, goes_in, comes_out, note, bypass):
+    """A block as a row of `stations`, number `step` framed; below it what goes in and what comes out there, (n, d)
+    each, with mean, deviation and length of every row. A station is its name and the number of the station from which
+    a residual connection leads to it, or None; `bypass`: are these connections there?"""
+    goes_in, comes_out = as_numbers(goes_in, 2), as_numbers(comes_out, 2)
+    entries, canvas, width = min(3, goes_in.shape[1]), Canvas(960, 212 + 32 * len(words)), 940 / len(stations)
+    middle = [10 + width * (number + 0.5) for number in range(len(stations))]
+    for number, ((name, source), x) in enumerate(zip(stations, middle)):
+        here = number == step
+        if number:
+            canvas.arrow(middle[number - 1] + width / 2 - 13, 86, x - width / 2 + 13, 86, GREY, 2)
+        edge = {"stroke": BLUE if here else GREY, "stroke_width": 3 if here else 1, "rx": 6}
+        canvas.rect(x - width / 2 + 14, 66, width - 28, 40, "#E8F1F8" if here else "white", **edge)
+        canvas.text(x, 91, name, 13.5, font_weight="bold" if here else "normal")
+        if source is not None:
+            begin = middle[source] + 14
+            drawn = {} if bypass else {"stroke_dasharray": "3 8", "opacity": "0.4"}
+            path = f"M{begin:.0f} 65 C{begin:.0f} 22 {x:.0f} 22 {x:.0f} 64"
+            canvas.add("path", d=path, fill="none", stroke=RED, stroke_width=2.5, **drawn)
+            canvas.text((begin + x) / 2, 26, "goes past" if bypass else "cut off", 13, fill=RED)
+    canvas.text(10, 138, note, 14.5, "start")
+    said = []
+    for left, title, numbers in ((90, "goes in", goes_in), (530, "comes out", comes_out)):
+        canvas.text(left, 168, title, 14, "start", font_weight="bold")
+        canvas.text(left, 190, f"{entries} of {numbers.shape[1]} entries", 13, "start", GREY)
+        limit, lengths = np.abs(numbers).max(), np.linalg.norm(numbers, axis=-1)
+        for column, heading in enumerate(("mean", "deviation", "length")):
+            canvas.text(left + 58 * entries + 44 + 72 * column, 190, heading, 13, fill=GREY)
+        for row, word in enumerate(words):
+            y = 198 + 32 * row
+            if left == 90:
+                canvas.text(82, y + 19, word, 14, "end")
+            for entry in range(entries):
+                canvas.cell(left + 58 * entry, y, 56, 28, numbers[row, entry], limit, True)
+            for column, value in enumerate((numbers[row].mean(), numbers[row].std(), lengths[row])):
+                canvas.text(left + 58 * entries + 44 + 72 * column, y + 19, f"{round(value, 2) + 0.0:.2f}", 13.5)
+        said.append(f"{title}: rows of length {lengths.mean():.2f} on average")
+    return canvas.view(f"{note}. {'; '.join(said)}.")
+
+
+def tagged_links(words, weights, chosen, tags, title):
+    """Words of a sentence, each with its tag below; from word number `chosen` a line to each word, as thick as its
+    weight. weights (n, n)."""
+    row, canvas = as_numbers(weights, 2)[chosen], Canvas(960, 262)
+    middle, size = lay_out(words, 940)
+    middle = middle + 10
+    start = float(middle[chosen])
+    canvas.text(10, 22, title, 15, "start", font_weight="bold")
+    for number, x in enumerate(middle):
+        if row[number] > 0.005 and number != chosen:
+            rise = 160 - 1.3 * min(100, 24 + 0.38 * abs(x - start))
+            path = f"M{start:.1f} 160 C{start:.1f} {rise:.1f} {x:.1f} {rise:.1f} {x:.1f} 160"
+            shown = {"stroke_width": float(1 + 24 * row[number]), "opacity": f"{0.3 + 0.6 * row[number]:.2f}"}
+            canvas.add("path", d=path, fill="none", stroke=BLUE, **shown)
+    for number, (x, word, tag) in enumerate(zip(middle, words, tags)):
+        asks = {"fill": RED, "font_weight": "bold"} if number == chosen else {"fill": INK}
+        canvas.text(float(x), 182, word, float(size), **asks)
+        canvas.text(float(x), 206, f"{row[number]:.0%}", 13, fill=GREY)
+        canvas.text(float(x), 230, tag, 14, fill=GREEN, font_weight="bold")
+    canvas.text(480, 254, "below each word: its weight, and the tag that the model gives", 13, fill=GREY)
+    most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in np.argsort(-row, kind="stable")[:2])
+    return canvas.view(f"{title}. {words[chosen]} attends most to {most}; its tag is {tags[chosen]}.")
