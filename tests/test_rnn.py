@@ -482,7 +482,7 @@ REFUSED = {
     "cell 'lstm' is unknown; there are elman, gru": lambda: LanguageModel(9, 4, 4, "lstm"),
     "context 'last' is unknown; there are first, every": lambda: Decoder(9, 4, 4, context="last"),
     "score 'cosine' is unknown; there are dot, bilinear": lambda: AttentionDecoder(9, 4, 4, score="cosine"),
-    "d_hidden = 7 cannot be shared by two directions": lambda: Encoder(9, 4, 7),
+    "d_hidden = 7 must be even, for two directions": lambda: Encoder(9, 4, 7),
     "whole numbers (b, n), not (5,)": lambda: LanguageModel(9, 4, 4)(TOKENS[0]),
     "not (3, 5) of torch.float32": lambda: LanguageModel(9, 4, 4)(TOKENS.float()),
     "not (1, 0)": lambda: LanguageModel(9, 4, 4)(TOKENS[:1, :0]),
