@@ -478,6 +478,7 @@ REFUSED = {
     "RNN(5, 6, num_layers=2) must be": lambda: ElmanCell(5, 6).load_torch(nn.RNN(5, 6, 2)),
     "bidirectional=True) must be": lambda: ElmanCell(5, 6).load_torch(nn.RNN(5, 6, bidirectional=True)),
     "RNN(5, 6) must be an nn.RNN(5, 6) with one": lambda: ElmanCell(5, 6).load_torch(nn.RNN(5, 6, nonlinearity="relu")),
+    "bias=True) must be an nn.RNN": lambda: ElmanCell(5, 6).load_torch(nn.Linear(5, 6)),
     "GRU(5, 6) must be an nn.RNN": lambda: ElmanCell(5, 6).load_torch(nn.GRU(5, 6)),
     "cell 'lstm' is unknown; there are elman, gru": lambda: LanguageModel(9, 4, 4, "lstm"),
     "context 'last' is unknown; there are first, every": lambda: Decoder(9, 4, 4, context="last"),

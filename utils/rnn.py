@@ -43,9 +43,8 @@ class ElmanCell(nn.Module):
 @torch.no_grad()
 def load_elman(cell: ElmanCell, module: nn.RNN) -> ElmanCell:
     """Copy the weights of a torch `nn.RNN` of one layer, one direction and tanh into our cell, and return it."""
-    plain = isinstance(module, nn.RNN) and module.num_layers == 1 and not module.bidirectional
-    sizes = (module.input_size, module.hidden_size)
-    if not plain or module.nonlinearity != "tanh" or sizes != tuple(cell.W.shape):
+    fits = isinstance(module, nn.RNN) and (module.input_size, module.hidden_size) == tuple(cell.W.shape)
+    if not fits or module.num_layers != 1 or module.bidirectional or module.nonlinearity != "tanh":
         raise ValueError(f"{module} must be an nn.RNN{tuple(cell.W.shape)} with one layer, one direction and tanh")
     cell.W.copy_(module.weight_ih_l0.T)
     cell.U.copy_(module.weight_hh_l0.T)

@@ -182,7 +182,7 @@ def sequence_loss(logits: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
 
 def perplexity(loss: float | Tensor) -> float:
     """exp(mean cross-entropy in nats): as unsure as between that many equally likely words."""
-    return torch.as_tensor(loss, dtype=torch.float64).detach().exp().item()
+    return torch.as_tensor(loss, dtype=torch.float64).exp().item()
 
 
 def token_accuracy(logits: Tensor, targets: Tensor, mask: Tensor) -> float:
