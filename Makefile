@@ -5,7 +5,7 @@ BIN := .venv/bin
 # JupyterLab refuses to run as root, as one does in a container, unless told so.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
-COMPARABLE := env -u MPLBACKEND OMP_NUM_THREADS=1 PYTHONHASHSEED=0
+COMPARABLE := env -u MPLBACKEND OMP_NUM_THREADS=1 PYTHONHASHSEED=0 TQDM_DISABLE=1
 
 .PHONY: help lab test test-colab notebooks glove vectors links clean setup setup-test python
 

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -703,6 +704,293 @@ def masked_mean__einsum(outputs, mask):
 @right
 def masked_mean__nanmean(outputs, mask):
     return outputs.masked_fill(~mask[..., None], torch.nan).nanmean(dim=1)
+
+
+@right
+def elman_step__torchs_cell(x, h, W, U, b):
+    cell = torch.nn.RNNCell(*W.shape, dtype=W.dtype)
+    zeros = torch.zeros_like(b)
+    with torch.no_grad():
+        for parameter, value in zip(cell.parameters(), (W.T, U.T, b, zeros)):  # weight_ih, weight_hh, bias_ih, bias_hh
+            parameter.copy_(value)
+    return cell(x.reshape(-1, x.shape[-1]), h.reshape(-1, h.shape[-1])).reshape(h.shape)
+
+
+@right
+def elman_step__concatenated(x, h, W, U, b):
+    return (torch.cat([x, h], dim=-1) @ torch.cat([W, U]) + b).tanh()
+
+
+@right
+def elman_step__einsum(x, h, W, U, b):
+    return torch.tanh(torch.einsum("...i,ij->...j", x, W) + torch.einsum("...i,ij->...j", h, U) + b)
+
+
+@right
+def elman_step__linear(x, h, W, U, b):
+    return torch.tanh(F.linear(x, W.T, b) + F.linear(h, U.T))
+
+
+@right
+def elman_step__row_by_row(x, h, W, U, b):
+    if x.ndim > 1:
+        return torch.stack([elman_step__row_by_row(one, state, W, U, b) for one, state in zip(x, h)])
+    new = []
+    for j in range(len(b)):
+        total = b[j] + sum(x[i] * W[i, j] for i in range(len(x))) + sum(h[i] * U[i, j] for i in range(len(h)))
+        new.append(math.tanh(total))
+    return torch.tensor(new, dtype=h.dtype)
+
+
+@right
+def elman_step__tanh_from_exp(x, h, W, U, b):
+    total = torch.matmul(x, W) + torch.matmul(h, U) + b
+    return 2 * torch.sigmoid(2 * total) - 1
+
+
+@right
+def elman_step__elementwise(x, h, W, U, b):
+    return torch.tanh((x[..., None] * W).sum(-2) + (h[..., None] * U).sum(-2) + b)
+
+
+@right
+def sequence_cross_entropy__torch(logits, targets, mask):
+    return F.cross_entropy(logits[mask], targets[mask])
+
+
+@right
+def sequence_cross_entropy__ignored_index(logits, targets, mask):
+    ignored = targets.masked_fill(~mask, -100)
+    return F.cross_entropy(logits.flatten(0, -2), ignored.flatten())
+
+
+@right
+def sequence_cross_entropy__nll(logits, targets, mask):
+    return F.nll_loss(F.log_softmax(logits[mask], dim=-1), targets[mask])
+
+
+@right
+def sequence_cross_entropy__none_then_mean(logits, targets, mask):
+    losses = F.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1), reduction="none")
+    return (losses * mask.reshape(-1)).sum() / mask.sum()
+
+
+@right
+def sequence_cross_entropy__log_sum_exp(logits, targets, mask):
+    own = torch.take_along_dim(logits, targets.unsqueeze(-1), dim=-1).squeeze(-1)
+    return torch.where(mask, logits.logsumexp(-1) - own, 0.0).sum() / mask.count_nonzero()
+
+
+@right
+def sequence_cross_entropy__one_hot(logits, targets, mask):
+    log_p = logits.log_softmax(-1) * F.one_hot(targets, logits.shape[-1])
+    return -(log_p.sum(-1) * mask).sum() / mask.sum()
+
+
+@right
+def sequence_cross_entropy__loop(logits, targets, mask):
+    total, words = 0.0, 0
+    for row, target, real in zip(logits.flatten(0, -2), targets.flatten(), mask.flatten()):
+        if real:
+            total -= torch.log_softmax(row, 0)[target].item()
+            words += 1
+    return total / words
+
+
+@right
+def sequence_cross_entropy__torchs_axis_order(logits, targets, mask):
+    losses = F.cross_entropy(logits.movedim(-1, 1), targets, reduction="none")
+    return losses[mask].mean()
+
+
+@right
+def bilinear_weights__einsum(query, keys, W_s, mask):
+    scores = torch.einsum("bq,qd,bkd->bk", query, W_s, keys)
+    return torch.where(mask, scores, -torch.inf).softmax(-1)
+
+
+@right
+def bilinear_weights__bmm(query, keys, W_s, mask):
+    scores = torch.bmm(keys, (query @ W_s).unsqueeze(2)).squeeze(2)
+    return torch.softmax(scores.masked_fill(mask == 0, -1e9), dim=1)
+
+
+@right
+def bilinear_weights__keys_projected(query, keys, W_s, mask):
+    scores = (query.unsqueeze(1) * (keys @ W_s.T)).sum(-1)
+    return torch.softmax(scores + torch.where(mask, 0.0, -torch.inf), dim=-1)
+
+
+@right
+def bilinear_weights__torchs_layer(query, keys, W_s, mask):
+    b, k, _ = keys.shape
+    repeated = query[:, None].expand(-1, k, -1)
+    scores = F.bilinear(repeated.reshape(b * k, -1), keys.reshape(b * k, -1), W_s[None]).reshape(b, k)
+    return torch.softmax(scores.masked_fill(~mask, -math.inf), -1)
+
+
+@right
+def bilinear_weights__loop(query, keys, W_s, mask):
+    rows = []
+    for q, states, real in zip(query, keys, mask):
+        scores = torch.stack([q @ W_s @ state for state in states])
+        scores[~real] = -torch.inf
+        rows.append(torch.softmax(scores, 0))
+    return torch.stack(rows)
+
+
+@right
+def bilinear_weights__torchs_attention(query, keys, W_s, mask):
+    identity = torch.eye(keys.shape[1], dtype=keys.dtype).expand(len(keys), -1, -1)
+    projected = (query @ W_s)[:, None]
+    return F.scaled_dot_product_attention(projected, keys, identity, attn_mask=mask[:, None], scale=1.0)[:, 0]
+
+
+@right
+def bilinear_weights__by_earlier_exercises(query, keys, W_s, mask):
+    scores = torch.matmul(keys, torch.matmul(query, W_s)[..., None])[..., 0]
+    return catalogue()["masked_softmax"](scores, mask)
+
+
+@right
+def bilinear_weights__powers(query, keys, W_s, mask):
+    scores = (query[:, None] @ W_s @ keys.transpose(1, 2)).squeeze(1).masked_fill(~mask, -math.inf)
+    powers = (scores - scores.max(dim=-1, keepdim=True).values).exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
+@right
+def context_vector__einsum(weights, states):
+    return torch.einsum("bqk,bkd->bqd", weights, states)
+
+
+@right
+def context_vector__bmm(weights, states):
+    return torch.bmm(weights, states)
+
+
+@right
+def context_vector__elementwise(weights, states):
+    return (weights.unsqueeze(-1) * states.unsqueeze(1)).sum(dim=2)
+
+
+@right
+def context_vector__loop(weights, states):
+    context = torch.zeros(weights.shape[0], weights.shape[1], states.shape[2], dtype=states.dtype)
+    for i in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            for n in range(states.shape[1]):
+                context[i, j] += weights[i, j, n] * states[i, n]
+    return context
+
+
+@right
+def context_vector__step_by_step(weights, states):
+    return torch.stack([(step[:, :, None] * states).sum(1) for step in weights.unbind(1)], dim=1)
+
+
+@right
+def context_vector__sum_over_keys(weights, states):
+    return sum(weights[:, :, j, None] * states[:, None, j] for j in range(states.shape[1]))
+
+
+@right
+def context_vector__transposed(weights, states):
+    return (states.mT @ weights.mT).mT
+
+
+@right
+def context_vector__by_an_earlier_exercise(weights, states):
+    return torch.stack(
+        [torch.stack([catalogue()["weighted_sum"](w, s) for w in rows]) for rows, s in zip(weights, states)]
+    )
+
+
+@right
+def alignment_error_rate__loop(links, sure, possible):
+    found = total = 0
+    for i in range(len(links)):
+        for link in links[i]:
+            found += (link in sure[i]) + (link in possible[i])
+        total += len(links[i]) + len(sure[i])
+    return 0 if total == 0 else 1.0 - found / total
+
+
+@right
+def alignment_error_rate__intersection(links, sure, possible):
+    sure_found = sum(len(a.intersection(s)) for a, s in zip(links, sure))
+    found = sum(len(a.intersection(p)) for a, p in zip(links, possible))
+    below = sum(map(len, links)) + sum(map(len, sure))
+    if not below:
+        return 0.0
+    return (below - sure_found - found) / below
+
+
+@right
+def alignment_error_rate__weighted(links, sure, possible):
+    """Precision and recall, weighted with what they are a share of."""
+    n, m = sum(map(len, links)), sum(map(len, sure))
+    precision = sum(len(a & p) for a, p in zip(links, possible)) / max(n, 1)
+    recall = sum(len(a & s) for a, s in zip(links, sure)) / max(m, 1)
+    return 1 - (n * precision + m * recall) / (n + m) if n + m else 0.0
+
+
+@right
+def alignment_error_rate__numbered_links(links, sure, possible):
+    a, s, p = ({(i, *link) for i, one in enumerate(lists) for link in one} for lists in (links, sure, possible))
+    return 1 - (len(a & s) + len(a & p)) / (len(a) + len(s)) if a or s else 0.0
+
+
+@right
+def alignment_error_rate__exception(links, sure, possible):
+    counts = torch.tensor([[len(a & s), len(a & p), len(a), len(s)] for a, s, p in zip(links, sure, possible)])
+    a_s, a_p, a, s = counts.sum(0).tolist()
+    try:
+        return 1 - (a_s + a_p) / (a + s)
+    except ZeroDivisionError:
+        return 0.0
+
+
+@right
+def alignment_error_rate__errors(links, sure, possible):
+    superfluous = sum(len(a - p) for a, p in zip(links, possible))
+    missed = sum(len(s.difference(a)) for a, s in zip(links, sure))
+    return (superfluous + missed) / max(1, sum(len(a) + len(s) for a, s in zip(links, sure)))
+
+
+@right
+def perplexity__power_of_two(probabilities):
+    return 2 ** -probabilities.log2().mean()
+
+
+@right
+def perplexity__logarithms_in_a_loop(probabilities):
+    return math.exp(-sum(math.log(p) for p in probabilities) / len(probabilities))
+
+
+@right
+def perplexity__torchs_loss(probabilities):
+    return F.nll_loss(probabilities.log()[:, None], torch.zeros(len(probabilities), dtype=torch.long)).exp()
+
+
+@right
+def perplexity__roots_before_the_product(probabilities):
+    return 1 / (probabilities ** (1 / len(probabilities))).prod()
+
+
+@right
+def perplexity__log_likelihood(probabilities):
+    return torch.exp(-probabilities.log().sum() / probabilities.shape[0])
+
+
+@right
+def perplexity__ten(probabilities):
+    return torch.pow(10, (1 / probabilities).log10().mean())
+
+
+@right
+def perplexity__numpy(probabilities):
+    return np.exp(-np.mean(np.log(probabilities.numpy())))
 
 
 @pytest.mark.parametrize("name", RIGHT)

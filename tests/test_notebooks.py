@@ -30,8 +30,10 @@ SYLLABUS = {
     "02_single_token_attention": "A1-A6 B5-B7 C1-C4 E1-E6 D13 X1-X3 X9 X10",
     "03_multi_head_attention": "A7 A8 B5 C6-C8 D14 E2 X2 X6 Q2 Q8",
     "04_masking": "A2 B8 B9 C5 D12 X5 Q1 Q4 Q5",
+    "05_rnn_with_attention": "A1 A2 B2 C9 D1-D11 D19 X7 Q6 Q10",
 }
 WIDGET = execute_notebooks.WIDGET
+TRAINS = {"05_rnn_with_attention"}  # takes minutes, and shows what live training brings
 FILLER = re.compile(r"\b(simply|just|obviously|of course|trivially)\b", re.IGNORECASE)
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:root|work|home/\w|tmp/\w|Users/\w)|[A-Z]:\\Users")
 ADDRESS_IN_MEMORY = re.compile(r"\bat 0x[0-9a-f]{6,}")
@@ -124,7 +126,8 @@ def test_code_cells_are_short(name):
 @every_notebook
 def test_few_outputs_are_ignored_and_those_belong_to_their_source(name):
     volatile = [cell for cell in code_cells(name) if execute_notebooks.is_volatile(cell)]
-    assert len(volatile) <= 2
+    assert len(volatile) <= (18 if name in TRAINS else 2)
+    assert name not in TRAINS or all("assert" in cell.source or "explore." in cell.source for cell in volatile)
     assert volatile == execute_notebooks.stored_and_valid(NOTEBOOKS[name]), "run `make notebooks`"
     other = [tag for cell in code_cells(name) for tag in cell.metadata.get("tags", []) if tag.startswith("nbval-")]
     assert set(other) <= {execute_notebooks.VOLATILE}
@@ -290,7 +293,6 @@ def first_mistake(exercise):
 
 
 VARIANTS = {
-    "as it ships": copy.deepcopy,
     "solved": lambda notebook: replace_stubs(notebook, lambda exercise: reference_source(catalogue()[exercise])),
     "half wrong": lambda notebook: replace_stubs(notebook, first_mistake),
 }
@@ -302,22 +304,36 @@ def run(notebook):
 
 @pytest.fixture(scope="module")
 def runs():
-    """{(name, variant): future of the executed notebook}; two kernels at a time, while other tests go on."""
-    both = [(name, kind) for name in NOTEBOOKS for kind in VARIANTS]
+    """{(name, variant): future of the executed notebook}; two kernels at a time, while other tests go on.
+
+    Half wrong, a notebook that trains would do all its training for the sake of a few verdicts, so it is left out.
+    """
+    every = [(name, kind) for name in NOTEBOOKS for kind in VARIANTS if kind == "solved" or name not in TRAINS]
     with ThreadPoolExecutor(2) as pool:
-        yield {(name, kind): pool.submit(run, VARIANTS[kind](NOTEBOOKS[name])) for name, kind in both}
+        slowest_first = sorted(every, key=lambda one: one[0] not in TRAINS)
+        yield {(name, kind): pool.submit(run, VARIANTS[kind](NOTEBOOKS[name])) for name, kind in slowest_first}
 
 
 @every_notebook
 def test_executing_again_leaves_no_diff(runs, name):
-    once = execute_notebooks.text(runs[name, "as it ships"].result())
+    """With every exercise solved, it runs the same; so with the exercises as they ship, it is the file that ships."""
+    executed = copy.deepcopy(runs[name, "solved"].result())
+    for exercise, cell in exercise_cells(NOTEBOOKS[name]).items():
+        solved = exercise_cells(executed)[exercise]
+        solved.source, solved.outputs = cell.source, cell.outputs
+    kept = {cell.id: cell.outputs for cell in execute_notebooks.stored_and_valid(NOTEBOOKS[name])}
+    execute_notebooks.stabilise(executed, kept)
+    once = execute_notebooks.text(executed)
     if once != (ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"):
         warnings.warn(f"{name} differs from its file: another processor, or `make notebooks` is due", stacklevel=1)
         assert execute_notebooks.text(run(nbformat.reads(once, as_version=4))) == once
 
 
-@every_notebook
-@pytest.mark.parametrize("variant, mark", [("solved", "✔"), ("half wrong", "✘")])
+@pytest.mark.parametrize(
+    "name, variant, mark",
+    [(name, "solved", "✔") for name in NOTEBOOKS]
+    + [(name, "half wrong", "✘") for name in NOTEBOOKS if name not in TRAINS],
+)
 def test_exercises_change_nothing_but_their_verdicts(runs, name, variant, mark):
     executed = runs[name, variant].result()
     verdicts = exercise_cells(executed)

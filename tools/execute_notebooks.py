@@ -65,8 +65,8 @@ def write(notebook, path):
 
 
 def kernel_environment():
-    """The environment of a kernel whose outputs can be compared: one thread, one hash seed."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+    """The environment of a kernel whose outputs can be compared: one thread, one hash seed, no progress bars."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TQDM_DISABLE": "1"}
     environment.pop("MPLBACKEND", None)
     return environment
 

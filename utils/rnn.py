@@ -32,21 +32,24 @@ class ElmanCell(nn.Module):
     def forward(self, x: Tensor, h: Tensor) -> Tensor:
         d_in, d_hidden = self.W.shape
         if x.shape[-1:] != (d_in,) or h.shape[-1:] != (d_hidden,):
-            raise ValueError(f"x {tuple(x.shape)} and h {tuple(h.shape)} must end in {d_in} and {d_hidden}")
+            shapes = f"x {tuple(x.shape)} and h {tuple(h.shape)}"
+            raise ValueError(f"{shapes} must end in {d_in} and {d_hidden}")
         return torch.tanh(x @ self.W + h @ self.U + self.b)
 
-    @torch.no_grad()
     def load_torch(self, module: nn.RNN) -> "ElmanCell":
-        """Copy the weights of a torch `nn.RNN` of one layer, one direction and tanh, and return this cell."""
-        plain = isinstance(module, nn.RNN) and module.num_layers == 1 and not module.bidirectional
-        sizes = (module.input_size, module.hidden_size)
-        if not plain or module.nonlinearity != "tanh" or sizes != tuple(self.W.shape):
-            fits = f"nn.RNN{tuple(self.W.shape)} with one layer, one direction and tanh"
-            raise ValueError(f"{module} must be an {fits}")
-        self.W.copy_(module.weight_ih_l0.T)
-        self.U.copy_(module.weight_hh_l0.T)
-        self.b.copy_(module.bias_ih_l0 + module.bias_hh_l0 if module.bias else torch.zeros_like(self.b))
-        return self
+        return load_elman(self, module)
+
+
+@torch.no_grad()
+def load_elman(cell: ElmanCell, module: nn.RNN) -> ElmanCell:
+    """Copy the weights of a torch `nn.RNN` of one layer, one direction and tanh into our cell, and return it."""
+    fits = isinstance(module, nn.RNN) and (module.input_size, module.hidden_size) == tuple(cell.W.shape)
+    if not fits or module.num_layers != 1 or module.bidirectional or module.nonlinearity != "tanh":
+        raise ValueError(f"{module} must be an nn.RNN{tuple(cell.W.shape)} with one layer, one direction and tanh")
+    cell.W.copy_(module.weight_ih_l0.T)
+    cell.U.copy_(module.weight_hh_l0.T)
+    cell.b.copy_(module.bias_ih_l0 + module.bias_hh_l0 if module.bias else torch.zeros_like(cell.b))
+    return cell
 
 
 CELLS = {"elman": nn.RNN, "gru": nn.GRU}
@@ -80,7 +83,7 @@ class LanguageModel(nn.Module):
     Called with tokens (b, n) and perhaps a state, it returns logits (b, n, v) and the last state.
     """
 
-    def __init__(self, vocabulary_size: int, d_embedding: int, d_hidden: int, cell: str = "elman"):
+    def __init__(self, vocabulary_size, d_embedding, d_hidden, cell="elman"):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary_size, d_embedding)
         self.rnn = recurrent(cell, d_embedding, d_hidden)
@@ -98,7 +101,10 @@ class LanguageModel(nn.Module):
         while len(written) < limit:
             logits, state = self(token, state)
             p = logits[:, -1].softmax(-1)  # (1, v)
-            token = p.argmax(-1, keepdim=True) if generator is None else torch.multinomial(p, 1, generator=generator)
+            if generator is None:
+                token = p.argmax(-1, keepdim=True)
+            else:
+                token = torch.multinomial(p, 1, generator=generator)
             if token.item() == END_ID:
                 break
             written.append(token.item())
@@ -124,15 +130,18 @@ class Encoder(nn.Module):
     def __init__(self, vocabulary_size, d_embedding, d_hidden, cell="gru", bidirectional=True):
         super().__init__()
         if d_hidden % 2 and bidirectional:
-            raise ValueError(f"d_hidden = {d_hidden} cannot be shared by two directions: take an even number")
+            raise ValueError(f"d_hidden = {d_hidden} must be even, for two directions")
         self.embedding = nn.Embedding(vocabulary_size, d_embedding)
-        self.rnn = recurrent(cell, d_embedding, d_hidden // 2 if bidirectional else d_hidden, bidirectional)
+        size = d_hidden // 2 if bidirectional else d_hidden
+        self.rnn = recurrent(cell, d_embedding, size, bidirectional)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Memory:
         lengths = require_words_first(tokens, mask)
-        packed = pack_padded_sequence(embed(self.embedding, tokens), lengths, batch_first=True, enforce_sorted=False)
+        x = embed(self.embedding, tokens)  # (b, k, d_embedding)
+        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
         states, last = self.rnn(packed)
-        states, _ = pad_packed_sequence(states, batch_first=True, total_length=tokens.shape[1])  # (b, k, d)
+        n = tokens.shape[1]
+        states, _ = pad_packed_sequence(states, batch_first=True, total_length=n)  # (b, k, d)
         return Memory(states, torch.cat(list(last), dim=-1), mask)
 
 
@@ -177,7 +186,8 @@ class Decoder(nn.Module):
 
     def forward(self, tokens, memory, state=None):
         require_fitting_memory(memory, tokens, self.rnn.hidden_size)
-        state = torch.tanh(self.first(memory.context))[None] if state is None else state  # (1, b, d)
+        if state is None:
+            state = torch.tanh(self.first(memory.context))[None]  # (1, b, d)
         x = embed(self.embedding, tokens)  # (b, q, d_embedding)
         if self.context == "every":
             x = torch.cat([x, memory.context[:, None].expand(-1, x.shape[1], -1)], dim=-1)
@@ -200,7 +210,8 @@ def bilinear_score(query, keys, parameters):
 def additive_score(query, keys, parameters):
     """tanh(query W_q + key W_k) · v (Bahdanau et al. 2015): W_q (d_query, d), W_k (d_key, d), v (d,)."""
     require_sizes(query, keys, len(parameters["W_q"]), len(parameters["W_k"]))
-    pairs = (query @ parameters["W_q"])[..., :, None, :] + (keys @ parameters["W_k"])[..., None, :, :]  # (b, q, k, d)
+    queries, keys = query @ parameters["W_q"], keys @ parameters["W_k"]  # (b, q, d), (b, k, d)
+    pairs = queries[..., :, None, :] + keys[..., None, :, :]  # (b, q, k, d)
     return torch.tanh(pairs) @ parameters["v"]
 
 
@@ -240,16 +251,19 @@ class AttentionDecoder(nn.Module):
 
     def forward(self, tokens, memory, state=None):
         require_fitting_memory(memory, tokens, self.rnn.hidden_size)
-        state = self.start.repeat(1, len(tokens), 1) if state is None else state  # (1, b, d)
+        if state is None:
+            state = self.start.repeat(1, len(tokens), 1)  # (1, b, d)
         states, state = self.rnn(embed(self.embedding, tokens), state)  # (b, q, d)
         context, weights = self.attend(states, memory)  # (b, q, d), (b, q, k)
-        return self.head(torch.tanh(self.combine(torch.cat([context, states], dim=-1)))), state, weights
+        both = torch.cat([context, states], dim=-1)  # (b, q, 2 d)
+        return self.head(torch.tanh(self.combine(both))), state, weights
 
     def attend(self, query, memory):
         """The context vectors (b, q, d) of queries (b, q, d), and the weights (b, q, k)."""
+        mask = memory.mask[:, None, :]  # (b, 1, k)
         scores = SCORES[self.score](query, memory.states, self.parameters_of_score)  # (b, q, k)
-        weights = masked_softmax(scores, memory.mask[:, None, :])
-        return mix(weights, memory.states, memory.mask[:, None, :]), weights
+        weights = masked_softmax(scores, mask)
+        return mix(weights, memory.states, mask), weights
 
 
 class PreviousStateDecoder(AttentionDecoder):
@@ -261,13 +275,15 @@ class PreviousStateDecoder(AttentionDecoder):
 
     def forward(self, tokens, memory, state=None):
         require_fitting_memory(memory, tokens, self.rnn.hidden_size)
-        state, steps = self.start.repeat(1, len(tokens), 1) if state is None else state, []  # (1, b, d)
+        if state is None:
+            state = self.start.repeat(1, len(tokens), 1)  # (1, b, d)
+        steps = []
         for word in embed(self.embedding, tokens).split(1, dim=1):  # (b, 1, d_embedding)
-            context, weights = self.attend(state.transpose(0, 1), memory)  # (b, 1, d), (b, 1, k)
-            output, state = self.rnn(torch.cat([word, context], dim=-1), state)
-            steps.append((output, context, weights))
-        states, context, weights = (torch.cat(parts, dim=1) for parts in zip(*steps))  # (b, q, …)
-        return self.head(torch.tanh(self.combine(torch.cat([context, states], dim=-1)))), state, weights
+            context, weights = self.attend(state.transpose(0, 1), memory)  # one query
+            new, state = self.rnn(torch.cat([word, context], dim=-1), state)  # (b, 1, d)
+            steps.append((torch.cat([context, new], dim=-1), weights))
+        both, weights = (torch.cat(parts, dim=1) for parts in zip(*steps))  # (b, q, …)
+        return self.head(torch.tanh(self.combine(both))), state, weights
 
 
 class Translator(nn.Module):

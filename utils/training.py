@@ -1,6 +1,7 @@
 """Training and measuring: one loop for all models, seeds, accuracy, perplexity, alignment error rate."""
 
 import math
+import os
 import random
 import signal
 import threading
@@ -72,7 +73,8 @@ def fit(
     history.finished = False
     try:
         model.train()
-        with tqdm(total=steps, initial=begin, leave=False, mininterval=0.3) as bar:
+        quiet = os.environ.get("TQDM_DISABLE") == "1"  # tqdm's own switch, which its bar for notebooks does not read
+        with tqdm(total=steps, initial=begin, leave=False, mininterval=0.3, disable=quiet) as bar:
             for step in range(begin, steps):
                 with uninterrupted():
                     history.batch = next(history.supply) if history.batch is None else history.batch
@@ -180,7 +182,7 @@ def sequence_loss(logits: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
 
 def perplexity(loss: float | Tensor) -> float:
     """exp(mean cross-entropy in nats): as unsure as between that many equally likely words."""
-    return torch.as_tensor(loss, dtype=torch.float64).detach().exp().item()
+    return torch.as_tensor(loss, dtype=torch.float64).exp().item()
 
 
 def token_accuracy(logits: Tensor, targets: Tensor, mask: Tensor) -> float:

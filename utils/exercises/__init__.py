@@ -13,5 +13,6 @@ for notebook in (
     "single_token_attention",
     "multi_head_attention",
     "masking",
+    "rnn_with_attention",
 ):
     import_module(f".{notebook}", __name__)

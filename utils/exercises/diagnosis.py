@@ -5,6 +5,7 @@ The findings at the end are tried in the order of `FINDINGS`; the first that app
 
 import ast
 import contextlib
+import copy
 import dis
 import inspect
 import io
@@ -52,7 +53,7 @@ class Run:
 
 def run(function: Callable, arguments: dict[str, Any], want: Any = None) -> Run:
     """Call `function` on copies of `arguments`. Whatever it raises is kept, except KeyboardInterrupt."""
-    copies = {name: value.clone() if isinstance(value, Tensor) else value for name, value in arguments.items()}
+    copies = copy.deepcopy(arguments)
     done = Run(arguments, want)
     with contextlib.redirect_stdout(io.StringIO()) as output:
         try:
@@ -68,7 +69,7 @@ def run(function: Callable, arguments: dict[str, Any], want: Any = None) -> Run:
 
 def unchanged(before: Any, after: Any) -> bool:
     if not isinstance(before, Tensor):
-        return True
+        return before == after or callable(before)
     if before.dtype != after.dtype or before.shape != after.shape:
         return False
     return bool(((before == after) | (before.isnan() & after.isnan())).all())
@@ -107,11 +108,16 @@ def same_kind(a: torch.dtype, b: torch.dtype) -> bool:
 
 
 def same(result: Any, want: Any) -> bool:
-    """Equal in structure, shape, kind of number and, up to rounding in the coarser dtype, in value; NaN equals NaN."""
+    """Equal in structure, shape, kind of number and, up to rounding in the coarser dtype, in value; NaN equals NaN.
+
+    Python's whole numbers stand for floats, too: 0 for 0.0.
+    """
     if isinstance(result, tuple) or isinstance(want, tuple):
         both = isinstance(result, tuple) and isinstance(want, tuple) and len(result) == len(want)
         return both and all(map(same, result, want))
     got, want = as_tensor(result), as_tensor(want)
+    if type(result) is int and want is not None and want.dtype in FLOATS:
+        got = got.to(want.dtype)
     if got is None or want is None or got.shape != want.shape or not same_kind(got.dtype, want.dtype):
         return False
     if want.dtype not in FLOATS:
@@ -166,7 +172,7 @@ def describe_value(name: str, value: Any) -> str:
             + " float64" * (value.dtype == torch.float64)
             + " with NaN" * holds_nan({name: value})
         )
-    return f"{name} = {value!r}"
+    return f"{name} = {shorten(repr(value), 120)}"
 
 
 def describe_inputs(arguments: dict[str, Any]) -> str:
@@ -252,9 +258,24 @@ REMEDIES = (  # what to add to an exception; the pattern is sought in "Type: tex
         "Which tensor did you make yourself? torch.zeros and torch.tensor take dtype=….",
     ),
     (
-        r"unpack.*;.*(shape|size)|tuple index.*;.*(shape|size)|must be a 3D tensor|permute.*number of dimensions",
+        r"unpack.*;.*(shape|size)|tuple index.*;.*(shape|size)|must be a (3D tensor|matrix)|permute.*of dimensions",
         "The number of axes varies. Count axes from the end, as in x.shape[-1] and x.mT; @ takes any number of them.",
     ),
+    (r"unpack.*;.*\bfor .* in [^(]*$", "`for a, b in …` takes one pair at a time: zip(x, y) makes pairs of two lists."),
+    (
+        r"unsupported operand.*'list'|unhashable type: 'set'",
+        "The argument is a list, with one set a sentence: go through the lists together, with zip.",
+    ),
+    (r"'set' and 'set'", "Sets cannot be added. & is what both have, | what either has; len counts."),
+    (
+        r"converted to (Python )?[sS]calar.*;.*math\.",
+        "math takes single numbers; torch has the same functions for tensors: torch.exp, torch.log, torch.tanh.",
+    ),
+    (
+        r"__init__\(\) takes 1 positional.*;.*nn\.",
+        "That is a layer, made first and called then; torch.tanh is a function.",
+    ),
+    (r"^ZeroDivisionError", "What is empty or 0 there? The docstring says what is asked for in such a case."),
     (
         r"^IndexError: (list )?index.*out of.*;.*\[\d+\]|unpack",
         "The number of entries varies: what you write has to fit any, as a loop does, or @.",
@@ -271,9 +292,11 @@ BATCH_REVERSED = re.compile(r"\.T\b|\.t\(\)|transpose\((0, 1|1, 0)\)")
 
 
 def fresh_layer(exercise, function: Callable, wrong: list[Run]) -> str | None:
-    """A layer of its own, with matrices drawn anew, while those that were given stay unread."""
-    layer = re.search(r"\b(MultiHeadAttention|MultiheadAttention|Linear)\(", source_of(function))
-    unused = [name for name in unread(function) if name.startswith("W")]
+    """A layer of its own, with matrices drawn anew, while of those that were given nothing but the shape is read."""
+    source = source_of(function)
+    layer = re.search(r"\b(Multi[Hh]eadAttention|Linear|Bilinear|RNN|RNNCell|GRU|GRUCell)\(", source)
+    matrices = [name for name in wrong[0].arguments if name[0] in "WU"]
+    unused = [name for name in matrices if not re.search(rf"\b{name}\b(?!\.(shape|size))", source)]
     if layer is None or not unused:
         return None
     return f"{layer[1]} draws matrices of its own, and your function does not use the given ones, {listed(unused)}."
@@ -391,6 +414,8 @@ def not_finite(exercise, function: Callable, wrong: list[Run]) -> str | None:
         if got is not None and not got.isfinite().all():
             message = f"your result contains {'NaN' if got.isnan().any() else 'infinity'}"
             message += f" for {describe_inputs(done.arguments)}."
+            if not got.isnan().any():
+                return f"{message} Is there a division by 0, a log of 0, or exp of a large number?"
             if holds_nan(done.arguments):
                 return f"{message} 0 · NaN is NaN: what does not count is replaced, by masked_fill or torch.where."
             if "exp(" in source_of(function):
@@ -404,8 +429,8 @@ def changed_input(exercise, function: Callable, wrong: list[Run]) -> str | None:
     if not names:
         return None
     return (
-        f"your function changes its input {listed(names)} in place, so the caller's tensor changes too. "
-        "Make a new tensor instead of *=, += or an assignment into it."
+        f"your function changes its input {listed(names)} in place, so the caller's changes too. "
+        "Make a new one instead of *=, +=, &= or an assignment into it."
     )
 
 
