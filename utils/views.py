@@ -449,18 +449,18 @@ def position_waves(table, position, shift):
     columns as hands of a clock, at both positions; below it the dot product of one position with all others."""
     table = as_numbers(table, 2)
     (n, d), other = table.shape, position + shift
-    canvas, width, height = Canvas(960, 500), 440 / table.shape[1], 320 / len(table)
+    canvas, width, height = Canvas(960, 512), 440 / table.shape[1], 320 / len(table)
     canvas.text(60, 20, f"{n} positions (down), {d} columns (across)", 14, "start", font_weight="bold")
     for (row, column), value in np.ndenumerate(table):
         colour = to_hex(SIGNED((value + 1) / 2))
         canvas.rect(60 + width * column, 30 + height * row, width + 0.3, height + 0.3, colour)
-    for row, colour, name in ((position, INK, "p"), (other, RED, "p + s")):
+    for row, colour, name, x, side in ((other, RED, "p + s", 508, "start"), (position, INK, "p", 52, "end")):
         canvas.rect(59, 29 + height * row, 442, height + 2, "none", stroke=colour, stroke_width=2)
-        canvas.text(52, 30 + height * (row + 0.5) + 5, name if shift else "p", 13, "end", colour, font_weight="bold")
+        canvas.text(x, 30 + height * (row + 0.5) + 5, name, 13, side, colour, font_weight="bold")
     pairs = sorted({round(i * (d // 2 - 1) / 3) for i in range(4)})
     turned = []
     for number, pair in enumerate(pairs):
-        x, y = 620 + 200 * (number % 2), 90 + 175 * (number // 2)
+        x, y = 650 + 190 * (number % 2), 84 + 170 * (number // 2)
         canvas.add("circle", cx=x, cy=y, r=54, fill="none", stroke=PALE, stroke_width=2)
         for row, colour in ((position, INK), (other, RED)):
             sine, cosine = table[row, 2 * pair : 2 * pair + 2]
@@ -470,14 +470,14 @@ def position_waves(table, position, shift):
         canvas.text(x, y + 76, f"columns {2 * pair}, {2 * pair + 1}", 13)
         canvas.text(x, y + 94, f"turned by {angle:.1f}°", 13, fill=RED)
     dots = table @ table[position]
-    canvas.text(60, 376, "dot product of position p with each position", 14, "start", font_weight="bold")
-    canvas.line(60, 476, 900, 476, GREY)
+    canvas.text(60, 386, "dot product of position p with each position", 14, "start", font_weight="bold")
+    canvas.line(60, 488, 900, 488, GREY)
     for row, value in enumerate(dots):
         tall, colour = 88 * float(value) / dots.max(), INK if row == position else RED if row == other else BLUE
-        canvas.rect(60 + 840 / n * row + 1, 476 - max(tall, 0), 840 / n - 2, abs(tall), colour)
+        canvas.rect(60 + 840 / n * row + 1, 488 - max(tall, 0), 840 / n - 2, abs(tall), colour)
         if row % 4 == 0:
-            canvas.text(60 + 840 / n * (row + 0.5), 494, row, 12)
-    canvas.text(900, 376, f"p · (p + s) = {dots[other]:.2f}, p · p = {dots[position]:.2f}", 14, "end", RED)
+            canvas.text(60 + 840 / n * (row + 0.5), 505, row, 12)
+    canvas.text(900, 386, f"p · (p + s) = {dots[other]:.2f}, p · p = {dots[position]:.2f}", 14, "end", RED)
     return canvas.view(
         f"Positions p = {position} and p + s = {other} of {n}, {d} columns: dot product {dots[other]:.2f}, "
         f"with itself {dots[position]:.2f}. From one to the other the hands turn: {'; '.join(turned)}."
