@@ -140,14 +140,16 @@ def kernels(lab):
 
 
 def run_all(page, lab):
-    """Run every cell from the menu and wait until the kernel has been idle for two seconds."""
+    """Run every cell from the menu and wait until no cell waits and the kernel has been idle for two seconds."""
     page.click(".lm-MenuBar-itemLabel:text-is('Run')")
     page.click(".lm-Menu-itemLabel:text-is('Run All Cells')")
     deadline, quiet = time.monotonic() + SECONDS, 0
     while quiet < 8:
         assert time.monotonic() < deadline, f"the notebook still runs after {SECONDS} s"
         time.sleep(0.25)
-        quiet = quiet + 1 if all(kernel["execution_state"] == "idle" for kernel in kernels(lab)) else 0
+        waiting = page.locator(".jp-InputPrompt:text-is('[*]:')").count()  # a long cell may be reported as idle
+        idle = all(kernel["execution_state"] == "idle" for kernel in kernels(lab))
+        quiet = quiet + 1 if idle and not waiting else 0
 
 
 def drawn_after(page, action):

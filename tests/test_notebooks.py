@@ -31,9 +31,10 @@ SYLLABUS = {
     "03_multi_head_attention": "A7 A8 B5 C6-C8 D14 E2 X2 X6 Q2 Q8",
     "04_masking": "A2 B8 B9 C5 D12 X5 Q1 Q4 Q5",
     "05_rnn_with_attention": "A1 A2 B2 C9 D1-D11 D19 X7 Q6 Q10",
+    "06_transformer_encoder": "A1 B9-B13 D12 D15 D16 X8 Q3 Q7",
 }
 WIDGET = execute_notebooks.WIDGET
-TRAINS = {"05_rnn_with_attention"}  # takes minutes, and shows what live training brings
+TRAINS = {"05_rnn_with_attention", "06_transformer_encoder"}  # takes minutes, and shows what live training brings
 FILLER = re.compile(r"\b(simply|just|obviously|of course|trivially)\b", re.IGNORECASE)
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:root|work|home/\w|tmp/\w|Users/\w)|[A-Z]:\\Users")
 ADDRESS_IN_MEMORY = re.compile(r"\bat 0x[0-9a-f]{6,}")
