@@ -304,12 +304,12 @@ def run(notebook):
 
 @pytest.fixture(scope="module")
 def runs():
-    """{(name, variant): future of the executed notebook}; two kernels at a time, while other tests go on.
+    """{(name, variant): future of the executed notebook}; one kernel at a time, while other tests go on.
 
     Half wrong, a notebook that trains would do all its training for the sake of a few verdicts, so it is left out.
     """
     every = [(name, kind) for name in NOTEBOOKS for kind in VARIANTS if kind == "solved" or name not in TRAINS]
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(1) as pool:
         slowest_first = sorted(every, key=lambda one: one[0] not in TRAINS)
         yield {(name, kind): pool.submit(run, VARIANTS[kind](NOTEBOOKS[name])) for name, kind in slowest_first}
 
