@@ -599,6 +599,318 @@ def loss_by_torch_of_one_sentence(logits, targets, mask):
     return masked(torch.nn.functional.cross_entropy(logits, targets, reduction="none"), mask)
 
 
+# ---- perplexity
+
+
+def draw_probabilities(generator):
+    """Two words to count by hand; equal ones; a sure one; random ones; a single word; 400 of 1e-3; float64."""
+    yield (torch.tensor([0.5, 0.125]),)
+    yield (torch.full((5,), 0.2),)
+    yield (torch.tensor([1.0, 0.1, 0.3]),)
+    yield (torch.rand(7, generator=generator) * 0.9 + 0.05,)
+    yield (torch.tensor([0.3]),)
+    yield (torch.full((400,), 1e-3),)
+    yield (torch.rand(6, generator=generator, dtype=torch.float64) * 0.9 + 0.05,)
+
+
+@exercise(
+    draws=draw_probabilities,
+    hints=[
+        "A model that chooses among 5 equally likely words has the perplexity 5. What does your formula give for five "
+        "probabilities of 1/5?",
+        "The loss of a word is the negative natural logarithm of its probability. The loss of a text is their mean.",
+        "Three steps: logarithms, their mean with a minus, and what undoes a natural logarithm.",
+    ],
+    names={
+        "one number a word: are they still to be averaged?": lambda probabilities: probabilities,
+    },
+)
+def perplexity(probabilities):
+    """Perplexity of n words that a model gave these probabilities (n,): returns one number."""
+    return torch.exp(-torch.log(probabilities).mean())
+
+
+@perplexity.mistake(
+    "right for a few words. The product of many is too small for a float and becomes 0, and the result infinite. Add "
+    "logarithms instead of multiplying."
+)
+def perplexity_through_product(probabilities):
+    return probabilities.prod() ** (-1 / len(probabilities))
+
+
+@perplexity.mistake(
+    "right for a few words. The product of many is too small for a float and becomes 0, and that has no inverse. Add "
+    "logarithms instead of multiplying."
+)
+def perplexity_through_product_of_floats(probabilities):
+    return math.prod(probabilities.tolist()) ** (-1 / len(probabilities))
+
+
+@perplexity.mistake(
+    "that is the likelihood of the text, the product. What is it for one word on average, and inverted?"
+)
+def perplexity_as_likelihood(probabilities):
+    return probabilities.prod()
+
+
+@perplexity.mistake(
+    "the sum of the losses instead of their mean, or the product inverted without its n-th root: a long text looks "
+    "worse than a short one."
+)
+def perplexity_of_sum(probabilities):
+    return torch.exp(-torch.log(probabilities).sum())
+
+
+@perplexity.mistake("that is the geometric mean of the probabilities: the minus is missing. Perplexity is at least 1.")
+def perplexity_without_minus(probabilities):
+    return torch.exp(torch.log(probabilities).mean())
+
+
+@perplexity.mistake(
+    "the minus stands in front of exp. It belongs to the mean of the logarithms: a perplexity is at least 1."
+)
+def perplexity_with_minus_in_front(probabilities):
+    return -torch.exp(torch.log(probabilities).mean())
+
+
+@perplexity.mistake(
+    "that is the geometric mean of the probabilities, by way of their product, which becomes 0 for many words. "
+    "Perplexity is its inverse, by way of logarithms."
+)
+def perplexity_as_root_of_product(probabilities):
+    return probabilities.prod() ** (1 / len(probabilities))
+
+
+@perplexity.mistake(
+    "that is 1 / mean(p), or the logarithm is taken after the mean. First the logarithm of each, then the mean."
+)
+def perplexity_as_inverse_of_mean(probabilities):
+    return 1 / probabilities.mean()
+
+
+@perplexity.mistake("that is the mean of 1 / p. The mean is taken of -log p, and exp comes last.")
+def perplexity_as_mean_of_inverses(probabilities):
+    return (1 / probabilities).mean()
+
+
+@perplexity.mistake("that is the mean loss, -log p. Perplexity is exp of it.")
+def perplexity_as_loss(probabilities):
+    return -torch.log(probabilities).mean()
+
+
+@perplexity.mistake("that is the loss in bits, the mean of -log2 p. Perplexity is 2 to the power of it.")
+def perplexity_in_bits(probabilities):
+    return -torch.log2(probabilities).mean()
+
+
+@perplexity.mistake("two bases are mixed: 2 to the power of a natural logarithm. To torch.log belongs torch.exp.")
+def perplexity_of_two_bases(probabilities):
+    return 2 ** -torch.log(probabilities).mean()
+
+
+@perplexity.mistake(
+    "two bases are mixed: e to the power of a log2. To torch.log2 belongs 2 ** …, to torch.log torch.exp."
+)
+def perplexity_of_bits_by_exp(probabilities):
+    return torch.exp(-torch.log2(probabilities).mean())
+
+
+@perplexity.mistake("two bases are mixed: e to the power of a log10. To torch.exp belongs torch.log.")
+def perplexity_of_log10_by_exp(probabilities):
+    return torch.exp(-torch.log10(probabilities).mean())
+
+
+@perplexity.mistake("the logarithm is missing: exp of the negative mean of p. The mean is taken of -log p.")
+def perplexity_without_logarithm(probabilities):
+    return torch.exp(-probabilities.mean())
+
+
+@perplexity.mistake(
+    "you weight each -log p by p, which makes an entropy. These are the probabilities of the words that came: each "
+    "counts once."
+)
+def perplexity_of_entropy(probabilities):
+    return torch.exp(-(probabilities * torch.log(probabilities)).sum())
+
+
+@perplexity.mistake("`**` binds tighter than `/`: p ** -1 / n divides by n. And use logarithms: the product becomes 0.")
+def perplexity_without_brackets(probabilities):
+    return probabilities.prod() ** -1 / len(probabilities)
+
+
+@perplexity.mistake("the power is n where a mean divides by n: 1/n. And the product becomes 0: use logarithms.")
+def perplexity_to_the_power_of_n(probabilities):
+    return 1 / probabilities.prod() ** len(probabilities)
+
+
+# ---- context_vector
+
+
+def draw_weights_and_states(generator):
+    """q ≠ k ≠ d, q = k, k = d, q = d, b = q = k = d; one sentence of one step; padding of weight 0; float64."""
+    for b, q, k, d, dtype in (
+        (2, 3, 4, 5, None),
+        (2, 4, 4, 3, None),
+        (3, 2, 4, 4, None),
+        (2, 3, 5, 3, None),
+        (3, 3, 3, 3, None),
+        (1, 1, 4, 2, None),
+        (2, 3, 3, 4, torch.float64),
+    ):
+        scores = 2 * torch.randn(b, q, k, generator=generator, dtype=dtype)
+        scores[0, :, k - 1] = -math.inf
+        yield torch.softmax(scores, -1), torch.randn(b, k, d, generator=generator, dtype=dtype)
+
+
+@exercise(
+    draws=draw_weights_and_states,
+    hints=[
+        "One decoder step has k weights, one for each encoder state. What does it make of the k states?",
+        "Each state is multiplied by its weight, and the k products are added up. In einsum, weights are bqk and "
+        "states bkd: which letter is missing after the arrow?",
+        "The axis that both share, k, is the last of the weights and the second to last of the states: that is where a "
+        "matrix product sums, with the batch in front.",
+    ],
+    names={
+        "the products, (b, q, k, d), before k is summed": (
+            lambda weights, states: torch.zeros(*weights.shape, states.shape[-1])
+        ),
+        "the weights: are the states still to be added up with them?": lambda weights, states: weights,
+        "the states: is there one vector for each decoder step?": lambda weights, states: states,
+        "(b, d), one vector a sentence: each decoder step has one of its own": lambda weights, states: states[:, 0],
+        "(b, d, q): the last two axes are exchanged": lambda weights, states: torch.zeros(
+            len(states), states.shape[-1], weights.shape[1]
+        ),
+        "(b, b, q, d): every sentence's weights meet every sentence's states": lambda weights, states: torch.zeros(
+            len(states), len(states), weights.shape[1], states.shape[-1]
+        ),
+        "(q·b, d): torch.cat puts the steps one below the other, torch.stack gives them an axis": (
+            lambda weights, states: torch.zeros(weights.shape[:2].numel(), states.shape[-1])
+        ),
+        "(b, q·d): torch.cat puts the steps side by side, torch.stack gives them an axis": lambda weights, states: (
+            torch.zeros(len(states), weights.shape[1] * states.shape[-1])
+        ),
+        "(q, d): does each sentence keep its own?": lambda weights, states: torch.zeros(
+            weights.shape[1], states.shape[-1]
+        ),
+    },
+    question={
+        "einsum": "weights has the axes bqk and states bkd: does each string before the arrow name as many, and does a "
+        "letter stand for the same length in both?",
+        r"\.T\b|\.mT|transpose|permute": "The axis k is the last of weights (b, q, k) and the second to last of states "
+        "(b, k, d): they meet as they are, without a transpose.",
+        "": "weights is (b, q, k), states (b, k, d): k is what they share. Which axes meet in this line?",
+    },
+)
+def context_vector(weights, states):
+    """Encoder states (b, k, d), summed by each step's weights (b, q, k): returns (b, q, d)."""
+    return weights @ states
+
+
+@context_vector.mistake(
+    "the weights are transposed, which crashes unless q = k. Rows belong to decoder steps: they meet the states as "
+    "they are."
+)
+def context_of_transposed_weights(weights, states):
+    return weights.mT @ states
+
+
+@context_vector.mistake(
+    "the states are transposed: their numbers, not their places, are weighted. It crashes unless k = d."
+)
+def context_of_transposed_states(weights, states):
+    return weights @ states.mT
+
+
+@context_vector.mistake(
+    "the states stand on the left, which crashes unless d = q: numbers of a state meet decoder steps. What is weighted "
+    "stands on the right."
+)
+def context_states_first(weights, states):
+    return states @ weights
+
+
+@context_vector.mistake("you average all states alike. Each has a weight of its own, another at every decoder step.")
+def context_as_mean(weights, states):
+    return states.mean(1, keepdim=True).expand(-1, weights.shape[1], -1)
+
+
+@context_vector.mistake(
+    "you divide by k. The weights sum to 1 already, so that the weighted sum is a mean: a sum over k, not a mean over "
+    "it."
+)
+def context_divided_by_k(weights, states):
+    return weights @ states / states.shape[1]
+
+
+@context_vector.mistake(
+    "you divide by √d. What is scaled in notebook 02 are scores, before the softmax; these weights sum to 1 already."
+)
+def context_divided_by_root_d(weights, states):
+    return weights @ states / math.sqrt(states.shape[-1])
+
+
+@context_vector.mistake(
+    "softmax once more: the weights have been through it, and a second one makes them nearly equal."
+)
+def context_of_softmax_of_weights(weights, states):
+    return torch.softmax(weights, -1) @ states
+
+
+@context_vector.mistake("you take the state with the largest weight. All of them enter, each by its weight.")
+def context_of_hardest(weights, states):
+    return torch.stack([rows[one.argmax(-1)] for one, rows in zip(weights, states)])
+
+
+@context_vector.mistake("you sum over the decoder steps, q. The sum runs over the encoder states, k.")
+def context_summed_over_steps(weights, states):
+    return (weights[..., None] * states[:, None]).sum(1)
+
+
+@context_vector.mistake("you sum over the numbers of a state, d. The sum runs over the encoder states, k.")
+def context_summed_over_d(weights, states):
+    return (weights[..., None] * states[:, None]).sum(-1)
+
+
+@context_vector.mistake(
+    "only the last encoder state is left: does a loop overwrite the sum instead of adding to it? Use +, from 0 on."
+)
+def context_of_last_product(weights, states):
+    return weights[:, :, -1:] * states[:, -1:]
+
+
+@context_vector.mistake(
+    "you return the last decoder step's context only. In a loop, collect the steps: torch.stack, dim=1."
+)
+def context_of_last_step(weights, states):
+    return (weights[:, -1:] @ states)[:, 0]
+
+
+@context_vector.mistake("the contexts of all decoder steps are added up. Each step keeps its own: q stays.")
+def context_of_all_steps_added(weights, states):
+    return (weights @ states).sum(1)
+
+
+@context_vector.mistake("the steps stand in front, (q, b, d): torch.stack puts its axis first. dim=1 puts it behind b.")
+def context_with_steps_in_front(weights, states):
+    return (weights @ states).transpose(0, 1)
+
+
+@context_vector.mistake("all sentences take the weights of the first. Each has weights of its own.")
+def context_of_first_weights(weights, states):
+    return weights[0] @ states
+
+
+@context_vector.mistake("all sentences take the states of the first. Each has states of its own.")
+def context_of_first_sentence(weights, states):
+    return weights @ states[0]
+
+
+@context_vector.mistake("you return the weighted sum and the weights. Return the sum only.")
+def context_and_weights(weights, states):
+    return weights @ states, weights
+
+
 # ---- bilinear_weights
 
 
@@ -847,174 +1159,6 @@ def bilinear_small_number(query, keys, W_s, mask):
 )
 def bilinear_number_not_low_enough(query, keys, W_s, mask):
     return torch.softmax(bilinear_scores(query, keys, W_s).masked_fill(~mask, -100.0), -1)
-
-
-# ---- context_vector
-
-
-def draw_weights_and_states(generator):
-    """q ≠ k ≠ d, q = k, k = d, q = d, b = q = k = d; one sentence of one step; padding of weight 0; float64."""
-    for b, q, k, d, dtype in (
-        (2, 3, 4, 5, None),
-        (2, 4, 4, 3, None),
-        (3, 2, 4, 4, None),
-        (2, 3, 5, 3, None),
-        (3, 3, 3, 3, None),
-        (1, 1, 4, 2, None),
-        (2, 3, 3, 4, torch.float64),
-    ):
-        scores = 2 * torch.randn(b, q, k, generator=generator, dtype=dtype)
-        scores[0, :, k - 1] = -math.inf
-        yield torch.softmax(scores, -1), torch.randn(b, k, d, generator=generator, dtype=dtype)
-
-
-@exercise(
-    draws=draw_weights_and_states,
-    hints=[
-        "One decoder step has k weights, one for each encoder state. What does it make of the k states?",
-        "Each state is multiplied by its weight, and the k products are added up. In einsum, weights are bqk and "
-        "states bkd: which letter is missing after the arrow?",
-        "The axis that both share, k, is the last of the weights and the second to last of the states: that is where a "
-        "matrix product sums, with the batch in front.",
-    ],
-    names={
-        "the products, (b, q, k, d), before k is summed": (
-            lambda weights, states: torch.zeros(*weights.shape, states.shape[-1])
-        ),
-        "the weights: are the states still to be added up with them?": lambda weights, states: weights,
-        "the states: is there one vector for each decoder step?": lambda weights, states: states,
-        "(b, d), one vector a sentence: each decoder step has one of its own": lambda weights, states: states[:, 0],
-        "(b, d, q): the last two axes are exchanged": lambda weights, states: torch.zeros(
-            len(states), states.shape[-1], weights.shape[1]
-        ),
-        "(b, b, q, d): every sentence's weights meet every sentence's states": lambda weights, states: torch.zeros(
-            len(states), len(states), weights.shape[1], states.shape[-1]
-        ),
-        "(q·b, d): torch.cat puts the steps one below the other, torch.stack gives them an axis": (
-            lambda weights, states: torch.zeros(weights.shape[:2].numel(), states.shape[-1])
-        ),
-        "(b, q·d): torch.cat puts the steps side by side, torch.stack gives them an axis": lambda weights, states: (
-            torch.zeros(len(states), weights.shape[1] * states.shape[-1])
-        ),
-        "(q, d): does each sentence keep its own?": lambda weights, states: torch.zeros(
-            weights.shape[1], states.shape[-1]
-        ),
-    },
-    question={
-        "einsum": "weights has the axes bqk and states bkd: does each string before the arrow name as many, and does a "
-        "letter stand for the same length in both?",
-        r"\.T\b|\.mT|transpose|permute": "The axis k is the last of weights (b, q, k) and the second to last of states "
-        "(b, k, d): they meet as they are, without a transpose.",
-        "": "weights is (b, q, k), states (b, k, d): k is what they share. Which axes meet in this line?",
-    },
-)
-def context_vector(weights, states):
-    """Encoder states (b, k, d), summed by each step's weights (b, q, k): returns (b, q, d)."""
-    return weights @ states
-
-
-@context_vector.mistake(
-    "the weights are transposed, which crashes unless q = k. Rows belong to decoder steps: they meet the states as "
-    "they are."
-)
-def context_of_transposed_weights(weights, states):
-    return weights.mT @ states
-
-
-@context_vector.mistake(
-    "the states are transposed: their numbers, not their places, are weighted. It crashes unless k = d."
-)
-def context_of_transposed_states(weights, states):
-    return weights @ states.mT
-
-
-@context_vector.mistake(
-    "the states stand on the left, which crashes unless d = q: numbers of a state meet decoder steps. What is weighted "
-    "stands on the right."
-)
-def context_states_first(weights, states):
-    return states @ weights
-
-
-@context_vector.mistake("you average all states alike. Each has a weight of its own, another at every decoder step.")
-def context_as_mean(weights, states):
-    return states.mean(1, keepdim=True).expand(-1, weights.shape[1], -1)
-
-
-@context_vector.mistake(
-    "you divide by k. The weights sum to 1 already, so that the weighted sum is a mean: a sum over k, not a mean over "
-    "it."
-)
-def context_divided_by_k(weights, states):
-    return weights @ states / states.shape[1]
-
-
-@context_vector.mistake(
-    "you divide by √d. What is scaled in notebook 02 are scores, before the softmax; these weights sum to 1 already."
-)
-def context_divided_by_root_d(weights, states):
-    return weights @ states / math.sqrt(states.shape[-1])
-
-
-@context_vector.mistake(
-    "softmax once more: the weights have been through it, and a second one makes them nearly equal."
-)
-def context_of_softmax_of_weights(weights, states):
-    return torch.softmax(weights, -1) @ states
-
-
-@context_vector.mistake("you take the state with the largest weight. All of them enter, each by its weight.")
-def context_of_hardest(weights, states):
-    return torch.stack([rows[one.argmax(-1)] for one, rows in zip(weights, states)])
-
-
-@context_vector.mistake("you sum over the decoder steps, q. The sum runs over the encoder states, k.")
-def context_summed_over_steps(weights, states):
-    return (weights[..., None] * states[:, None]).sum(1)
-
-
-@context_vector.mistake("you sum over the numbers of a state, d. The sum runs over the encoder states, k.")
-def context_summed_over_d(weights, states):
-    return (weights[..., None] * states[:, None]).sum(-1)
-
-
-@context_vector.mistake(
-    "only the last encoder state is left: does a loop overwrite the sum instead of adding to it? Use +, from 0 on."
-)
-def context_of_last_product(weights, states):
-    return weights[:, :, -1:] * states[:, -1:]
-
-
-@context_vector.mistake(
-    "you return the last decoder step's context only. In a loop, collect the steps: torch.stack, dim=1."
-)
-def context_of_last_step(weights, states):
-    return (weights[:, -1:] @ states)[:, 0]
-
-
-@context_vector.mistake("the contexts of all decoder steps are added up. Each step keeps its own: q stays.")
-def context_of_all_steps_added(weights, states):
-    return (weights @ states).sum(1)
-
-
-@context_vector.mistake("the steps stand in front, (q, b, d): torch.stack puts its axis first. dim=1 puts it behind b.")
-def context_with_steps_in_front(weights, states):
-    return (weights @ states).transpose(0, 1)
-
-
-@context_vector.mistake("all sentences take the weights of the first. Each has weights of its own.")
-def context_of_first_weights(weights, states):
-    return weights[0] @ states
-
-
-@context_vector.mistake("all sentences take the states of the first. Each has states of its own.")
-def context_of_first_sentence(weights, states):
-    return weights @ states[0]
-
-
-@context_vector.mistake("you return the weighted sum and the weights. Return the sum only.")
-def context_and_weights(weights, states):
-    return weights @ states, weights
 
 
 # ---- alignment_error_rate
@@ -1288,147 +1432,3 @@ def rate_of_last_sentence(links, sure, possible):
 def rate_of_all_pairs_of_sentences(links, sure, possible):
     found = sum(len(a & s) for a in links for s in sure) + sum(len(a & p) for a in links for p in possible)
     return 1 - found / (number(links) + number(sure))
-
-
-# ---- perplexity
-
-
-def draw_probabilities(generator):
-    """Two words to count by hand; equal ones; a sure one; random ones; a single word; 400 of 1e-3; float64."""
-    yield (torch.tensor([0.5, 0.125]),)
-    yield (torch.full((5,), 0.2),)
-    yield (torch.tensor([1.0, 0.1, 0.3]),)
-    yield (torch.rand(7, generator=generator) * 0.9 + 0.05,)
-    yield (torch.tensor([0.3]),)
-    yield (torch.full((400,), 1e-3),)
-    yield (torch.rand(6, generator=generator, dtype=torch.float64) * 0.9 + 0.05,)
-
-
-@exercise(
-    draws=draw_probabilities,
-    hints=[
-        "A model that chooses among 5 equally likely words has the perplexity 5. What does your formula give for five "
-        "probabilities of 1/5?",
-        "The loss of a word is the negative natural logarithm of its probability. The loss of a text is their mean.",
-        "Three steps: logarithms, their mean with a minus, and what undoes a natural logarithm.",
-    ],
-    names={
-        "one number a word: are they still to be averaged?": lambda probabilities: probabilities,
-    },
-)
-def perplexity(probabilities):
-    """Perplexity of n words that a model gave these probabilities (n,): returns one number."""
-    return torch.exp(-torch.log(probabilities).mean())
-
-
-@perplexity.mistake(
-    "right for a few words. The product of many is too small for a float and becomes 0, and the result infinite. Add "
-    "logarithms instead of multiplying."
-)
-def perplexity_through_product(probabilities):
-    return probabilities.prod() ** (-1 / len(probabilities))
-
-
-@perplexity.mistake(
-    "right for a few words. The product of many is too small for a float and becomes 0, and that has no inverse. Add "
-    "logarithms instead of multiplying."
-)
-def perplexity_through_product_of_floats(probabilities):
-    return math.prod(probabilities.tolist()) ** (-1 / len(probabilities))
-
-
-@perplexity.mistake(
-    "that is the likelihood of the text, the product. What is it for one word on average, and inverted?"
-)
-def perplexity_as_likelihood(probabilities):
-    return probabilities.prod()
-
-
-@perplexity.mistake(
-    "the sum of the losses instead of their mean, or the product inverted without its n-th root: a long text looks "
-    "worse than a short one."
-)
-def perplexity_of_sum(probabilities):
-    return torch.exp(-torch.log(probabilities).sum())
-
-
-@perplexity.mistake("that is the geometric mean of the probabilities: the minus is missing. Perplexity is at least 1.")
-def perplexity_without_minus(probabilities):
-    return torch.exp(torch.log(probabilities).mean())
-
-
-@perplexity.mistake(
-    "the minus stands in front of exp. It belongs to the mean of the logarithms: a perplexity is at least 1."
-)
-def perplexity_with_minus_in_front(probabilities):
-    return -torch.exp(torch.log(probabilities).mean())
-
-
-@perplexity.mistake(
-    "that is the geometric mean of the probabilities, by way of their product, which becomes 0 for many words. "
-    "Perplexity is its inverse, by way of logarithms."
-)
-def perplexity_as_root_of_product(probabilities):
-    return probabilities.prod() ** (1 / len(probabilities))
-
-
-@perplexity.mistake(
-    "that is 1 / mean(p), or the logarithm is taken after the mean. First the logarithm of each, then the mean."
-)
-def perplexity_as_inverse_of_mean(probabilities):
-    return 1 / probabilities.mean()
-
-
-@perplexity.mistake("that is the mean of 1 / p. The mean is taken of -log p, and exp comes last.")
-def perplexity_as_mean_of_inverses(probabilities):
-    return (1 / probabilities).mean()
-
-
-@perplexity.mistake("that is the mean loss, -log p. Perplexity is exp of it.")
-def perplexity_as_loss(probabilities):
-    return -torch.log(probabilities).mean()
-
-
-@perplexity.mistake("that is the loss in bits, the mean of -log2 p. Perplexity is 2 to the power of it.")
-def perplexity_in_bits(probabilities):
-    return -torch.log2(probabilities).mean()
-
-
-@perplexity.mistake("two bases are mixed: 2 to the power of a natural logarithm. To torch.log belongs torch.exp.")
-def perplexity_of_two_bases(probabilities):
-    return 2 ** -torch.log(probabilities).mean()
-
-
-@perplexity.mistake(
-    "two bases are mixed: e to the power of a log2. To torch.log2 belongs 2 ** …, to torch.log torch.exp."
-)
-def perplexity_of_bits_by_exp(probabilities):
-    return torch.exp(-torch.log2(probabilities).mean())
-
-
-@perplexity.mistake("two bases are mixed: e to the power of a log10. To torch.exp belongs torch.log.")
-def perplexity_of_log10_by_exp(probabilities):
-    return torch.exp(-torch.log10(probabilities).mean())
-
-
-@perplexity.mistake("the logarithm is missing: exp of the negative mean of p. The mean is taken of -log p.")
-def perplexity_without_logarithm(probabilities):
-    return torch.exp(-probabilities.mean())
-
-
-@perplexity.mistake(
-    "you weight each -log p by p, which makes an entropy. These are the probabilities of the words that came: each "
-    "counts once."
-)
-def perplexity_of_entropy(probabilities):
-    return torch.exp(-(probabilities * torch.log(probabilities)).sum())
-
-
-@perplexity.mistake("`**` binds tighter than `/`: p ** -1 / n divides by n. And use logarithms: the product becomes 0.")
-def perplexity_without_brackets(probabilities):
-    return probabilities.prod() ** -1 / len(probabilities)
-
-
-@perplexity.mistake("the power is n where a mean divides by n: 1/n. And the product becomes 0: use logarithms.")
-def perplexity_to_the_power_of_n(probabilities):
-    return 1 / probabilities.prod() ** len(probabilities)
