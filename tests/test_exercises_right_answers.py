@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -703,6 +704,589 @@ def masked_mean__einsum(outputs, mask):
 @right
 def masked_mean__nanmean(outputs, mask):
     return outputs.masked_fill(~mask[..., None], torch.nan).nanmean(dim=1)
+
+
+@right
+def elman_step__torchs_cell(x, h, W, U, b):
+    cell = torch.nn.RNNCell(*W.shape, dtype=W.dtype)
+    zeros = torch.zeros_like(b)
+    with torch.no_grad():
+        for parameter, value in zip(cell.parameters(), (W.T, U.T, b, zeros)):  # weight_ih, weight_hh, bias_ih, bias_hh
+            parameter.copy_(value)
+    return cell(x.reshape(-1, x.shape[-1]), h.reshape(-1, h.shape[-1])).reshape(h.shape)
+
+
+@right
+def elman_step__concatenated(x, h, W, U, b):
+    return (torch.cat([x, h], dim=-1) @ torch.cat([W, U]) + b).tanh()
+
+
+@right
+def elman_step__einsum(x, h, W, U, b):
+    return torch.tanh(torch.einsum("...i,ij->...j", x, W) + torch.einsum("...i,ij->...j", h, U) + b)
+
+
+@right
+def elman_step__linear(x, h, W, U, b):
+    return torch.tanh(F.linear(x, W.T, b) + F.linear(h, U.T))
+
+
+@right
+def elman_step__row_by_row(x, h, W, U, b):
+    if x.ndim > 1:
+        return torch.stack([elman_step__row_by_row(one, state, W, U, b) for one, state in zip(x, h)])
+    new = []
+    for j in range(len(b)):
+        total = b[j] + sum(x[i] * W[i, j] for i in range(len(x))) + sum(h[i] * U[i, j] for i in range(len(h)))
+        new.append(math.tanh(total))
+    return torch.tensor(new, dtype=h.dtype)
+
+
+@right
+def elman_step__tanh_from_exp(x, h, W, U, b):
+    total = torch.matmul(x, W) + torch.matmul(h, U) + b
+    return 2 * torch.sigmoid(2 * total) - 1
+
+
+@right
+def elman_step__elementwise(x, h, W, U, b):
+    return torch.tanh((x[..., None] * W).sum(-2) + (h[..., None] * U).sum(-2) + b)
+
+
+@right
+def sequence_cross_entropy__torch(logits, targets, mask):
+    return F.cross_entropy(logits[mask], targets[mask])
+
+
+@right
+def sequence_cross_entropy__ignored_index(logits, targets, mask):
+    ignored = targets.masked_fill(~mask, -100)
+    return F.cross_entropy(logits.flatten(0, -2), ignored.flatten())
+
+
+@right
+def sequence_cross_entropy__nll(logits, targets, mask):
+    return F.nll_loss(F.log_softmax(logits[mask], dim=-1), targets[mask])
+
+
+@right
+def sequence_cross_entropy__none_then_mean(logits, targets, mask):
+    losses = F.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1), reduction="none")
+    return (losses * mask.reshape(-1)).sum() / mask.sum()
+
+
+@right
+def sequence_cross_entropy__log_sum_exp(logits, targets, mask):
+    own = torch.take_along_dim(logits, targets.unsqueeze(-1), dim=-1).squeeze(-1)
+    return torch.where(mask, logits.logsumexp(-1) - own, 0.0).sum() / mask.count_nonzero()
+
+
+@right
+def sequence_cross_entropy__one_hot(logits, targets, mask):
+    log_p = logits.log_softmax(-1) * F.one_hot(targets, logits.shape[-1])
+    return -(log_p.sum(-1) * mask).sum() / mask.sum()
+
+
+@right
+def sequence_cross_entropy__loop(logits, targets, mask):
+    total, words = 0.0, 0
+    for row, target, real in zip(logits.flatten(0, -2), targets.flatten(), mask.flatten()):
+        if real:
+            total -= torch.log_softmax(row, 0)[target].item()
+            words += 1
+    return total / words
+
+
+@right
+def sequence_cross_entropy__torchs_axis_order(logits, targets, mask):
+    losses = F.cross_entropy(logits.movedim(-1, 1), targets, reduction="none")
+    return losses[mask].mean()
+
+
+@right
+def bilinear_weights__einsum(query, keys, W_s, mask):
+    scores = torch.einsum("bq,qd,bkd->bk", query, W_s, keys)
+    return torch.where(mask, scores, -torch.inf).softmax(-1)
+
+
+@right
+def bilinear_weights__bmm(query, keys, W_s, mask):
+    scores = torch.bmm(keys, (query @ W_s).unsqueeze(2)).squeeze(2)
+    return torch.softmax(scores.masked_fill(mask == 0, -1e9), dim=1)
+
+
+@right
+def bilinear_weights__keys_projected(query, keys, W_s, mask):
+    scores = (query.unsqueeze(1) * (keys @ W_s.T)).sum(-1)
+    return torch.softmax(scores + torch.where(mask, 0.0, -torch.inf), dim=-1)
+
+
+@right
+def bilinear_weights__torchs_layer(query, keys, W_s, mask):
+    b, k, _ = keys.shape
+    repeated = query[:, None].expand(-1, k, -1)
+    scores = F.bilinear(repeated.reshape(b * k, -1), keys.reshape(b * k, -1), W_s[None]).reshape(b, k)
+    return torch.softmax(scores.masked_fill(~mask, -math.inf), -1)
+
+
+@right
+def bilinear_weights__loop(query, keys, W_s, mask):
+    rows = []
+    for q, states, real in zip(query, keys, mask):
+        scores = torch.stack([q @ W_s @ state for state in states])
+        scores[~real] = -torch.inf
+        rows.append(torch.softmax(scores, 0))
+    return torch.stack(rows)
+
+
+@right
+def bilinear_weights__torchs_attention(query, keys, W_s, mask):
+    identity = torch.eye(keys.shape[1], dtype=keys.dtype).expand(len(keys), -1, -1)
+    projected = (query @ W_s)[:, None]
+    return F.scaled_dot_product_attention(projected, keys, identity, attn_mask=mask[:, None], scale=1.0)[:, 0]
+
+
+@right
+def bilinear_weights__by_earlier_exercises(query, keys, W_s, mask):
+    scores = torch.matmul(keys, torch.matmul(query, W_s)[..., None])[..., 0]
+    return catalogue()["masked_softmax"](scores, mask)
+
+
+@right
+def bilinear_weights__powers(query, keys, W_s, mask):
+    scores = (query[:, None] @ W_s @ keys.transpose(1, 2)).squeeze(1).masked_fill(~mask, -math.inf)
+    powers = (scores - scores.max(dim=-1, keepdim=True).values).exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
+@right
+def context_vector__einsum(weights, states):
+    return torch.einsum("bqk,bkd->bqd", weights, states)
+
+
+@right
+def context_vector__bmm(weights, states):
+    return torch.bmm(weights, states)
+
+
+@right
+def context_vector__elementwise(weights, states):
+    return (weights.unsqueeze(-1) * states.unsqueeze(1)).sum(dim=2)
+
+
+@right
+def context_vector__loop(weights, states):
+    context = torch.zeros(weights.shape[0], weights.shape[1], states.shape[2], dtype=states.dtype)
+    for i in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            for n in range(states.shape[1]):
+                context[i, j] += weights[i, j, n] * states[i, n]
+    return context
+
+
+@right
+def context_vector__step_by_step(weights, states):
+    return torch.stack([(step[:, :, None] * states).sum(1) for step in weights.unbind(1)], dim=1)
+
+
+@right
+def context_vector__sum_over_keys(weights, states):
+    return sum(weights[:, :, j, None] * states[:, None, j] for j in range(states.shape[1]))
+
+
+@right
+def context_vector__transposed(weights, states):
+    return (states.mT @ weights.mT).mT
+
+
+@right
+def context_vector__by_an_earlier_exercise(weights, states):
+    return torch.stack(
+        [torch.stack([catalogue()["weighted_sum"](w, s) for w in rows]) for rows, s in zip(weights, states)]
+    )
+
+
+@right
+def alignment_error_rate__loop(links, sure, possible):
+    found = total = 0
+    for i in range(len(links)):
+        for link in links[i]:
+            found += (link in sure[i]) + (link in possible[i])
+        total += len(links[i]) + len(sure[i])
+    return 0 if total == 0 else 1.0 - found / total
+
+
+@right
+def alignment_error_rate__intersection(links, sure, possible):
+    sure_found = sum(len(a.intersection(s)) for a, s in zip(links, sure))
+    found = sum(len(a.intersection(p)) for a, p in zip(links, possible))
+    below = sum(map(len, links)) + sum(map(len, sure))
+    if not below:
+        return 0.0
+    return (below - sure_found - found) / below
+
+
+@right
+def alignment_error_rate__weighted(links, sure, possible):
+    """Precision and recall, weighted with what they are a share of."""
+    n, m = sum(map(len, links)), sum(map(len, sure))
+    precision = sum(len(a & p) for a, p in zip(links, possible)) / max(n, 1)
+    recall = sum(len(a & s) for a, s in zip(links, sure)) / max(m, 1)
+    return 1 - (n * precision + m * recall) / (n + m) if n + m else 0.0
+
+
+@right
+def alignment_error_rate__numbered_links(links, sure, possible):
+    a, s, p = ({(i, *link) for i, one in enumerate(lists) for link in one} for lists in (links, sure, possible))
+    return 1 - (len(a & s) + len(a & p)) / (len(a) + len(s)) if a or s else 0.0
+
+
+@right
+def alignment_error_rate__exception(links, sure, possible):
+    counts = torch.tensor([[len(a & s), len(a & p), len(a), len(s)] for a, s, p in zip(links, sure, possible)])
+    a_s, a_p, a, s = counts.sum(0).tolist()
+    try:
+        return 1 - (a_s + a_p) / (a + s)
+    except ZeroDivisionError:
+        return 0.0
+
+
+@right
+def alignment_error_rate__errors(links, sure, possible):
+    superfluous = sum(len(a - p) for a, p in zip(links, possible))
+    missed = sum(len(s.difference(a)) for a, s in zip(links, sure))
+    return (superfluous + missed) / max(1, sum(len(a) + len(s) for a, s in zip(links, sure)))
+
+
+@right
+def perplexity__power_of_two(probabilities):
+    return 2 ** -probabilities.log2().mean()
+
+
+@right
+def perplexity__logarithms_in_a_loop(probabilities):
+    return math.exp(-sum(math.log(p) for p in probabilities) / len(probabilities))
+
+
+@right
+def perplexity__torchs_loss(probabilities):
+    return F.nll_loss(probabilities.log()[:, None], torch.zeros(len(probabilities), dtype=torch.long)).exp()
+
+
+@right
+def perplexity__roots_before_the_product(probabilities):
+    return 1 / (probabilities ** (1 / len(probabilities))).prod()
+
+
+@right
+def perplexity__log_likelihood(probabilities):
+    return torch.exp(-probabilities.log().sum() / probabilities.shape[0])
+
+
+@right
+def perplexity__ten(probabilities):
+    return torch.pow(10, (1 / probabilities).log10().mean())
+
+
+@right
+def perplexity__numpy(probabilities):
+    return np.exp(-np.mean(np.log(probabilities.numpy())))
+
+
+@right
+def sinusoidal_positions__columns_filled(n, d_model):
+    waves = torch.zeros(n, d_model)
+    angles = torch.arange(n).unsqueeze(1) / 10000 ** (torch.arange(0, d_model, 2) / d_model)
+    waves[:, 0::2] = torch.sin(angles)
+    waves[:, 1::2] = torch.cos(angles[:, : d_model // 2])
+    return waves
+
+
+@right
+def sinusoidal_positions__loop(n, d_model):
+    waves = torch.zeros(n, d_model)
+    for p in range(n):
+        for i in range(d_model):
+            angle = p / 10000 ** (2 * (i // 2) / d_model)
+            waves[p, i] = math.cos(angle) if i % 2 else math.sin(angle)
+    return waves
+
+
+@right
+def sinusoidal_positions__exponential(n, d_model):
+    frequencies = torch.exp(torch.arange(0, d_model, 2).float() * (-math.log(10000.0) / d_model))
+    angles = torch.outer(torch.arange(n).float(), frequencies)
+    return torch.stack((angles.sin(), angles.cos()), dim=2).reshape(n, -1)[:, :d_model]
+
+
+@right
+def sinusoidal_positions__shifted_sine(n, d_model):
+    columns = torch.arange(d_model)
+    angles = torch.arange(n)[:, None] / 10000 ** ((columns - columns % 2) / d_model)
+    return torch.sin(angles + columns % 2 * math.pi / 2)
+
+
+@right
+def sinusoidal_positions__chosen(n, d_model):
+    columns = torch.arange(d_model)
+    angles = torch.einsum("n,d->nd", torch.arange(n).float(), torch.pow(10000.0, -2 * (columns // 2) / d_model))
+    return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
+
+
+@right
+def sinusoidal_positions__float64(n, d_model):
+    positions, pairs = torch.arange(n, dtype=torch.float64), torch.arange(0, d_model, 2, dtype=torch.float64)
+    angles = positions[:, None] * 10000 ** (-pairs / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model]
+
+
+@right
+def sinusoidal_positions__complex(n, d_model):
+    angles = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
+    return torch.view_as_real(torch.polar(torch.ones_like(angles), angles)).flip(-1).flatten(1)[:, :d_model]
+
+
+@right
+def sinusoidal_positions__list(n, d_model):
+    def entry(p, i):
+        return (math.sin, math.cos)[i % 2](p * 10000 ** (-(i - i % 2) / d_model))
+
+    return torch.tensor([[entry(p, i) for i in range(d_model)] for p in range(n)])
+
+
+@right
+def layer_norm__torch(x, gamma, beta, eps):
+    return F.layer_norm(x, (x.shape[-1],), gamma, beta, eps)
+
+
+@right
+def layer_norm__torchs_layer(x, gamma, beta, eps):
+    layer = torch.nn.LayerNorm(x.shape[-1], eps=eps, dtype=x.dtype)
+    layer.load_state_dict({"weight": gamma, "bias": beta})
+    return layer(x)
+
+
+@right
+def layer_norm__var(x, gamma, beta, eps):
+    return (x - x.mean(-1, True)) / torch.sqrt(x.var(-1, unbiased=False, keepdim=True) + eps) * gamma + beta
+
+
+@right
+def layer_norm__var_mean(x, gamma, beta, eps):
+    variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
+    return torch.rsqrt(variance + eps) * (x - mean) * gamma + beta
+
+
+@right
+def layer_norm__deviation_squared(x, gamma, beta, eps):
+    deviation = x.std(-1, keepdim=True, unbiased=False)
+    return gamma * (x - x.mean(-1, keepdim=True)) / (deviation**2 + eps) ** 0.5 + beta
+
+
+@right
+def layer_norm__squares_minus_square(x, gamma, beta, eps):
+    mean = x.mean(-1, keepdim=True)
+    variance = (x**2).mean(-1, keepdim=True) - mean**2
+    return gamma * ((x - mean) / (variance + eps).sqrt()) + beta
+
+
+@right
+def layer_norm__loop(x, gamma, beta, eps):
+    rows = []
+    for row in x.reshape(-1, x.shape[-1]):
+        distance = row - row.sum() / len(row)
+        rows.append(gamma * distance / math.sqrt(distance @ distance / len(row) + eps) + beta)
+    return torch.stack(rows).reshape(x.shape)
+
+
+@right
+def layer_norm__einsum(x, gamma, beta, eps):
+    centred = x - torch.einsum("...d->...", x)[..., None] / x.shape[-1]
+    variance = torch.einsum("...d,...d->...", centred, centred) / x.shape[-1]
+    return torch.einsum("...d,...,d->...d", centred, (variance + eps).rsqrt(), gamma) + beta
+
+
+@right
+def residual_step__one_expression(x, sublayer, norm, pre):
+    return x + sublayer(norm(x)) if pre else norm(x + sublayer(x))
+
+
+@right
+def residual_step__named(x, sublayer, norm, pre):
+    if not pre:
+        added = sublayer(x) + x
+        return norm(added)
+    normalised = norm(x)
+    return sublayer(normalised) + x
+
+
+@right
+def residual_step__in_turn(x, sublayer, norm, pre):
+    y = norm(x) if pre else x
+    y = x + sublayer(y)
+    return y if pre else norm(y)
+
+
+@right
+def residual_step__own_copy(x, sublayer, norm, pre):
+    total = x.clone()
+    total += sublayer(norm(x) if pre else x)
+    return total if pre else norm(total)
+
+
+@right
+def residual_step__identity(x, sublayer, norm, pre):
+    before, after = (norm, lambda y: y) if pre else (lambda y: y, norm)
+    return after(torch.add(x, sublayer(before(x))))
+
+
+@right
+def residual_step__stacked(x, sublayer, norm, pre):
+    if pre:
+        return torch.stack([x, sublayer(norm(x))]).sum(0)
+    return norm(torch.stack([x, sublayer(x)]).sum(dim=0))
+
+
+@right
+def feed_forward__functional(x, W_1, b_1, W_2, b_2):
+    return F.linear(F.relu(F.linear(x, W_1.T, b_1)), W_2.T, b_2)
+
+
+@right
+def feed_forward__clamped(x, W_1, b_1, W_2, b_2):
+    return torch.clamp(torch.matmul(x, W_1) + b_1, min=0) @ W_2 + b_2
+
+
+@right
+def feed_forward__maximum(x, W_1, b_1, W_2, b_2):
+    hidden = x @ W_1 + b_1
+    return b_2 + torch.maximum(hidden, torch.zeros_like(hidden)) @ W_2
+
+
+@right
+def feed_forward__einsum(x, W_1, b_1, W_2, b_2):
+    hidden = torch.einsum("...d,df->...f", x, W_1) + b_1
+    return torch.einsum("...f,fd->...d", hidden * (hidden > 0), W_2) + b_2
+
+
+@right
+def feed_forward__token_by_token(x, W_1, b_1, W_2, b_2):
+    rows = [(row @ W_1 + b_1).relu() @ W_2 + b_2 for row in x.reshape(-1, x.shape[-1])]
+    return torch.stack(rows).reshape(x.shape)
+
+
+@right
+def feed_forward__sequential(x, W_1, b_1, W_2, b_2):
+    layers = torch.nn.Sequential(torch.nn.Linear(*W_1.shape), torch.nn.ReLU(), torch.nn.Linear(*W_2.shape)).to(x.dtype)
+    layers.load_state_dict({"0.weight": W_1.T, "0.bias": b_1, "2.weight": W_2.T, "2.bias": b_2})
+    return layers(x)
+
+
+@right
+def feed_forward__sum_over_hidden(x, W_1, b_1, W_2, b_2):
+    total = b_2
+    for i in range(len(b_1)):
+        total = total + torch.relu(x @ W_1[:, i] + b_1[i])[..., None] * W_2[i]
+    return total
+
+
+@right
+def encoder_block__in_place_of_x(x, attention, feed_forward, norm_1, norm_2, mask, pre):
+    if pre:
+        x = x + attention(norm_1(x), mask)
+        x = x + feed_forward(norm_2(x))
+    else:
+        x = norm_1(x + attention(x, mask))
+        x = norm_2(x + feed_forward(x))
+    return x
+
+
+@right
+def encoder_block__by_the_earlier_exercise(x, attention, feed_forward, norm_1, norm_2, mask, pre):
+    step = catalogue()["residual_step"]
+    first = step(x, lambda y: attention(y, mask), norm_1, pre)
+    return step(first, feed_forward, norm_2, pre)
+
+
+@right
+def encoder_block__loop(x, attention, feed_forward, norm_1, norm_2, mask, pre):
+    for sublayer, norm in ((lambda y: attention(y, mask), norm_1), (feed_forward, norm_2)):
+        x = x + sublayer(norm(x)) if pre else norm(x + sublayer(x))
+    return x
+
+
+@right
+def encoder_block__case_by_case(x, attention, feed_forward, norm_1, norm_2, mask, pre):
+    heads = attention(norm_1(x) if pre else x, mask)
+    first = x + heads if pre else norm_1(x + heads)
+    hidden = feed_forward(norm_2(first) if pre else first)
+    return first + hidden if pre else norm_2(first + hidden)
+
+
+@right
+def encoder_block__own_copy(x, attention, feed_forward, norm_1, norm_2, mask, pre):
+    y = x.clone()
+    y += attention(norm_1(y), mask=mask) if pre else attention(y, mask=mask)
+    y = y if pre else norm_1(y)
+    y = y + (feed_forward(norm_2(y)) if pre else feed_forward(y))
+    return y if pre else norm_2(y)
+
+
+@right
+def encoder_block__one_expression_each(x, attention, feed_forward, norm_1, norm_2, mask, pre):
+    if not pre:
+        return norm_2((y := norm_1(attention(x, mask) + x)) + feed_forward(y))
+    return (y := x + attention(norm_1(x), mask)) + feed_forward(norm_2(y))
+
+
+@right
+def count_encoder_parameters__torch(num_layers, d_model, num_heads, d_ff):
+    layer = torch.nn.TransformerEncoderLayer(d_model, num_heads, d_ff, device="meta")
+    return num_layers * sum(parameter.numel() for parameter in layer.parameters())
+
+
+@right
+def count_encoder_parameters__torchs_stack(num_layers, d_model, num_heads, d_ff):
+    layer = torch.nn.TransformerEncoderLayer(d_model, num_heads, d_ff, batch_first=True, device="meta")
+    stack = torch.nn.TransformerEncoder(layer, num_layers, enable_nested_tensor=False)
+    return sum(parameter.numel() for parameter in stack.parameters())
+
+
+@right
+def count_encoder_parameters__collected(num_layers, d_model, num_heads, d_ff):
+    return num_layers * (4 * d_model**2 + 2 * d_model * d_ff + 9 * d_model + d_ff)
+
+
+@right
+def count_encoder_parameters__loop(num_layers, d_model, num_heads, d_ff):
+    total = 0
+    for _ in range(num_layers):
+        for rows, columns in [(d_model, d_model)] * 4 + [(d_model, d_ff), (d_ff, d_model)]:
+            total += rows * columns + columns
+        for _ in ("norm_1", "norm_2"):
+            total += 2 * d_model
+    return total
+
+
+@right
+def count_encoder_parameters__per_head(num_layers, d_model, num_heads, d_ff):
+    d_head = d_model // num_heads
+    per_head = 3 * (d_model * d_head + d_head)
+    attention = num_heads * per_head + d_model * (d_head * num_heads) + d_model
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    return (attention + feed_forward + 4 * d_model) * num_layers
+
+
+@right
+def count_encoder_parameters__by_the_earlier_exercise(num_layers, d_model, num_heads, d_ff):
+    attention = catalogue()["count_parameters"](d_model, num_heads, True)
+    return num_layers * (attention + (d_model + 1) * d_ff + (d_ff + 1) * d_model + 2 * 2 * d_model)
+
+
+@right
+def count_encoder_parameters__tensors(num_layers, d_model, num_heads, d_ff):
+    shapes = [(d_model, d_model), (d_model,)] * 4 + [(d_model, d_ff), (d_ff,), (d_ff, d_model)] + [(d_model,)] * 5
+    return torch.tensor(num_layers * sum(math.prod(shape) for shape in shapes))
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -13,5 +13,7 @@ for notebook in (
     "single_token_attention",
     "multi_head_attention",
     "masking",
+    "rnn_with_attention",
+    "transformer_encoder",
 ):
     import_module(f".{notebook}", __name__)

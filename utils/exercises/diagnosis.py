@@ -5,6 +5,7 @@ The findings at the end are tried in the order of `FINDINGS`; the first that app
 
 import ast
 import contextlib
+import copy
 import dis
 import inspect
 import io
@@ -52,7 +53,7 @@ class Run:
 
 def run(function: Callable, arguments: dict[str, Any], want: Any = None) -> Run:
     """Call `function` on copies of `arguments`. Whatever it raises is kept, except KeyboardInterrupt."""
-    copies = {name: value.clone() if isinstance(value, Tensor) else value for name, value in arguments.items()}
+    copies = copy.deepcopy(arguments)
     done = Run(arguments, want)
     with contextlib.redirect_stdout(io.StringIO()) as output:
         try:
@@ -68,7 +69,7 @@ def run(function: Callable, arguments: dict[str, Any], want: Any = None) -> Run:
 
 def unchanged(before: Any, after: Any) -> bool:
     if not isinstance(before, Tensor):
-        return True
+        return before == after or callable(before)
     if before.dtype != after.dtype or before.shape != after.shape:
         return False
     return bool(((before == after) | (before.isnan() & after.isnan())).all())
@@ -107,11 +108,16 @@ def same_kind(a: torch.dtype, b: torch.dtype) -> bool:
 
 
 def same(result: Any, want: Any) -> bool:
-    """Equal in structure, shape, kind of number and, up to rounding in the coarser dtype, in value; NaN equals NaN."""
+    """Equal in structure, shape, kind of number and, up to rounding in the coarser dtype, in value; NaN equals NaN.
+
+    Python's whole numbers stand for floats, too: 0 for 0.0.
+    """
     if isinstance(result, tuple) or isinstance(want, tuple):
         both = isinstance(result, tuple) and isinstance(want, tuple) and len(result) == len(want)
         return both and all(map(same, result, want))
     got, want = as_tensor(result), as_tensor(want)
+    if type(result) is int and want is not None and want.dtype in FLOATS:
+        got = got.to(want.dtype)
     if got is None or want is None or got.shape != want.shape or not same_kind(got.dtype, want.dtype):
         return False
     if want.dtype not in FLOATS:
@@ -166,7 +172,9 @@ def describe_value(name: str, value: Any) -> str:
             + " float64" * (value.dtype == torch.float64)
             + " with NaN" * holds_nan({name: value})
         )
-    return f"{name} = {value!r}"
+    if callable(value):
+        return f"{name} (a function)"
+    return f"{name} = {shorten(repr(value), 120)}"
 
 
 def describe_inputs(arguments: dict[str, Any]) -> str:
@@ -232,6 +240,17 @@ REMEDIES = (  # what to add to an exception; the pattern is sought in "Type: tex
         r"^TypeError.*(\bnp\.|numpy)",
         "NumPy and torch are mixed. The inputs are tensors: use torch.sum, torch.sqrt and the like.",
     ),
+    (
+        r"operand type.*'(ReLU|GELU|Linear|LayerNorm|Softmax)'",
+        "The layer is made in that call, and has to be called on a tensor: nn.ReLU()(x), or torch.relu(x).",
+    ),
+    (r"only one element tensors.*;.*\bmath\.", "math's functions take one number; torch.sin, torch.sqrt, … a tensor."),
+    (
+        r"Boolean value of Tensor.*;.*(?<![.\w])(max|min)\(",
+        "Python's max and min compare whole tensors. Entry by entry: torch.maximum, or clamp(min=…).",
+    ),
+    (r"mixed dtype.*;.*nn\.", "The layer has parameters of its own, in float32: does it use those that are given?"),
+    (r"unpack.*;.*=.*\)$", "What is called there returns one tensor, not one for each name on the left."),
     (r"ints, ?but got float|'float' object cannot be interpreted", "`/` always gives a float. A size is whole: `//`."),
     (r"Boolean value of Tensor.*;.*einsum\((?![\"'])", "einsum takes its string first, then the tensors in its order."),
     (
@@ -252,9 +271,20 @@ REMEDIES = (  # what to add to an exception; the pattern is sought in "Type: tex
         "Which tensor did you make yourself? torch.zeros and torch.tensor take dtype=….",
     ),
     (
-        r"unpack.*;.*(shape|size)|tuple index.*;.*(shape|size)|must be a 3D tensor|permute.*number of dimensions",
+        r"unpack.*;.*(shape|size)|tuple index.*;.*(shape|size)|must be a (3D tensor|matrix)|permute.*of dimensions",
         "The number of axes varies. Count axes from the end, as in x.shape[-1] and x.mT; @ takes any number of them.",
     ),
+    (r"unpack.*;.*\bfor .* in [^(]*$", "`for a, b in …` takes one pair at a time: zip(x, y) makes pairs of two lists."),
+    (
+        r"unsupported operand.*'list'|unhashable type: 'set'",
+        "The argument is a list, with one set a sentence: go through the lists together, with zip.",
+    ),
+    (r"'set' and 'set'", "Sets cannot be added. & is what both have, | what either has; len counts."),
+    (
+        r"__init__\(\) takes 1 positional.*;.*nn\.",
+        "That is a layer, made first and called then; torch.tanh is a function.",
+    ),
+    (r"^ZeroDivisionError", "What is empty or 0 there? The docstring says what is asked for in such a case."),
     (
         r"^IndexError: (list )?index.*out of.*;.*\[\d+\]|unpack",
         "The number of entries varies: what you write has to fit any, as a loop does, or @.",
@@ -271,12 +301,15 @@ BATCH_REVERSED = re.compile(r"\.T\b|\.t\(\)|transpose\((0, 1|1, 0)\)")
 
 
 def fresh_layer(exercise, function: Callable, wrong: list[Run]) -> str | None:
-    """A layer of its own, with matrices drawn anew, while those that were given stay unread."""
-    layer = re.search(r"\b(MultiHeadAttention|MultiheadAttention|Linear)\(", source_of(function))
-    unused = [name for name in unread(function) if name.startswith("W")]
+    """A layer of its own, with parameters made anew, while of those that were given nothing but the shape is read."""
+    source = source_of(function)
+    layer = re.search(r"\b(Multi[Hh]eadAttention|Linear|Bilinear|LayerNorm|RNN|RNNCell|GRU|GRUCell)\(", source)
+    given = [name for name in wrong[0].arguments if name.startswith(("W", "U", "b_", "gamma", "beta"))]
+    unused = [name for name in given if not re.search(rf"\b{name}\b(?!\.(shape|size))", source)]
     if layer is None or not unused:
         return None
-    return f"{layer[1]} draws matrices of its own, and your function does not use the given ones, {listed(unused)}."
+    what = "draws matrices" if unused[0].startswith("W") else "has parameters"
+    return f"{layer[1]} {what} of its own, and your function does not use the given ones, {listed(unused)}."
 
 
 def crash(exercise, function: Callable, wrong: list[Run]) -> str | None:
@@ -391,6 +424,8 @@ def not_finite(exercise, function: Callable, wrong: list[Run]) -> str | None:
         if got is not None and not got.isfinite().all():
             message = f"your result contains {'NaN' if got.isnan().any() else 'infinity'}"
             message += f" for {describe_inputs(done.arguments)}."
+            if not got.isnan().any():
+                return f"{message} Is there a division by 0, a log of 0, or exp of a large number?"
             if holds_nan(done.arguments):
                 return f"{message} 0 · NaN is NaN: what does not count is replaced, by masked_fill or torch.where."
             if "exp(" in source_of(function):
@@ -404,8 +439,18 @@ def changed_input(exercise, function: Callable, wrong: list[Run]) -> str | None:
     if not names:
         return None
     return (
-        f"your function changes its input {listed(names)} in place, so the caller's tensor changes too. "
-        "Make a new tensor instead of *=, += or an assignment into it."
+        f"your function changes its input {listed(names)} in place, so the caller's changes too. "
+        "Make a new one instead of *=, +=, &= or an assignment into it."
+    )
+
+
+def another_each_time(exercise, function: Callable, wrong: list[Run]) -> str | None:
+    """Random numbers, such as dropout's: the same input does not give the same result again."""
+    first, again = wrong[0].result, run(function, wrong[0].arguments).result
+    if not isinstance(first, Tensor) or not isinstance(again, Tensor) or unchanged(first, again):
+        return None
+    return (
+        "your function gives another result each time for the same input: does it draw random numbers, as dropout does?"
     )
 
 
@@ -419,7 +464,7 @@ def constant(exercise, function: Callable, wrong: list[Run]) -> str | None:
 
 def small_number_added(exercise, function: Callable, wrong: list[Run]) -> str | None:
     added = re.search(r"\+ (1e-\d+|\w*eps\w*)", source_of(function))
-    if added is None or isinstance(wrong[0].want, tuple):
+    if added is None or isinstance(wrong[0].want, tuple) or "eps" in wrong[0].arguments:
         return None
     pairs = [(as_tensor(done.result).double(), as_tensor(done.want).double()) for done in wrong]
     if not all(torch.allclose(got, want, 0.01) for got, want in pairs):
@@ -479,6 +524,7 @@ FINDINGS = (
     wrong_type,
     not_finite,
     changed_input,
+    another_each_time,
     constant,
     small_number_added,
     unused_argument,
