@@ -624,12 +624,12 @@ def bias_added_as_a_number(d_model, num_heads, bias):
     return 4 * d_model**2 + bias
 
 
-@count_parameters.mistake("right without biases. If bias is True, each of the matrices has one, of d numbers.")
+@count_parameters.mistake("the biases are missing. If bias is True, each of the matrices has one, of d numbers.")
 def without_biases(d_model, num_heads, bias):
     return 4 * d_model**2
 
 
-@count_parameters.mistake("right with biases. Count them only if bias is True.")
+@count_parameters.mistake("you count biases whatever bias says. Count them only if it is True.")
 def biases_always(d_model, num_heads, bias):
     return 4 * (d_model**2 + d_model)
 
