@@ -60,6 +60,19 @@ def pytest_collection_modifyitems(items):
             raise pytest.UsageError(f"{item.nodeid} was never run, so nothing would be compared: run `make notebooks`")
 
 
+def pytest_sessionfinish(session):
+    """A worker process hands its lines to the process that prints them."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["notebook_runs"] = notebook_runs
+        session.config.workeroutput["browser_lines"] = browser_lines
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    notebook_runs.extend(getattr(node, "workeroutput", {}).get("notebook_runs", []))
+    browser_lines.extend(getattr(node, "workeroutput", {}).get("browser_lines", []))
+
+
 @pytest.fixture(scope="session")
 def browser_report():
     """A list; its lines are printed after the tests."""
@@ -69,10 +82,10 @@ def browser_report():
 def pytest_terminal_summary(terminalreporter):
     if notebook_runs:
         terminalreporter.section("notebooks")
-        for name, seconds, memory in notebook_runs:
+        for name, seconds, memory in sorted(notebook_runs):
             used = f"{memory:5d} MB at most" if memory else ""
             terminalreporter.write_line(f"{name:<40} {seconds:6.1f} s  {used}")
     if browser_lines:
         terminalreporter.section("widgets in the browser")
-        for line in browser_lines:
+        for line in sorted(browser_lines):
             terminalreporter.write_line(line)

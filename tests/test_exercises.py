@@ -354,7 +354,12 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ("head_scores", "return Q @ K.transpose(1, 2) / math.sqrt(Q.shape[-1])", ["right for one sentence", "-2"], []),
     ("head_scores", "return Q @ K.T", ["Exchange the last two only: K.transpose(-2, -1)"], []),
     ("count_parameters", "return 4 * 512 * 512", ["same constants", "(sizes, not tensors)"], []),
-    ("count_parameters", "return 4 * d_model * num_heads * (d_model / num_heads)", ["expected int64"], []),
+    (
+        "count_parameters",
+        "return 4 * d_model * num_heads * (d_model / num_heads)",
+        ["with bias=False: the number is right", "//"],
+        [],
+    ),
     (
         "multi_head_attention",
         SPLIT + "heads = torch.softmax(Q @ K.mT / math.sqrt(Q.shape[-1]), -1) @ V\nreturn heads.mean(-3) @ W_o",
@@ -393,7 +398,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ),
     ("project_per_head", "return W @ X.T", ["which axes meet in this line?"], ["K.transpose"]),
     ("project_per_head", 'return torch.einsum(X, W, "nd,hde->hne")', ["its string first"], ["Join"]),
-    ("count_parameters", "return 3 * d_model**2 + bias", ["768, expected 1024"], ["num_heads`"]),
+    ("count_parameters", "return 3 * d_model**2 + bias", ["with bias=False: you count three"], ["num_heads`"]),
     ("count_parameters", "return MultiHeadAttention(d_model, num_heads, bias=bias)", ["returns a layer"], ["the ()?"]),
     ("multi_head_attention", SPLIT + "return Q @ K.T", ["`.T` exchanges all the axes, the heads among them"], []),
     (
@@ -459,7 +464,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         ["Which tensor"],
     ),
     ("masked_mean", "return (outputs * mask).sum(1) / mask.sum(1)", ["mask[:, :, None]", "(b, 1)"], []),
-    ("elman_step", "return math.tanh(x @ W + h @ U + b)", ["math takes single numbers", "torch.tanh"], []),
+    ("elman_step", "return math.tanh(x @ W + h @ U + b)", ["math's functions take one number"], []),
     ("elman_step", "return torch.nn.Tanh(x @ W + h @ U + b)", ["That is a layer", "torch.tanh"], []),
     ("elman_step", "cell = torch.nn.RNNCell(*W.shape)\nreturn cell(x, h)", ["matrices of its own", "W and U"], ["3D"]),
     ("elman_step", "return torch.tanh(torch.cat([x, h], -1) @ torch.cat([W, U], -1) + b)", ["one below the other"], []),
@@ -524,6 +529,50 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         ["maximum"],
     ),
     ("perplexity", "return math.prod(probabilities.tolist()) ** (-1 / len(probabilities))", ["becomes 0"], ["Error"]),
+    (
+        "sinusoidal_positions",
+        "waves = torch.zeros(n, d_model)\nfor i in range(0, d_model, 2):\n"
+        "    waves[0, i + 1] = math.cos(1 / 10000 ** (2 * (i + 1) / d_model))\nreturn waves",
+        ["pairs of columns", "sine alone"],
+        ["which shapes meet"],
+    ),
+    ("sinusoidal_positions", "return math.sin(torch.arange(n))", ["torch.sin"], []),
+    ("layer_norm", "return torch.nn.LayerNorm(x.shape[-1], eps=eps)(x)", ["given ones, gamma and beta"], ["dtype"]),
+    ("layer_norm", "return gamma * (x + eps) / 1000 + beta", ["expected"], ["not needed"]),
+    ("residual_step", "return x + sublayer", ["sublayer (a function)", "add ()"], ["0x"]),
+    (
+        "residual_step",
+        "if pre:\n    return x + sublayer(x)\nreturn norm(sublayer(x))",
+        ["with pre=True the norm is missing"],
+        ["entry"],
+    ),
+    (
+        "residual_step",
+        "x += sublayer(norm(x)) if pre else sublayer(x)\nreturn x if pre else norm(x)",
+        ["in place"],
+        ["with pre"],
+    ),
+    ("feed_forward", "return max(0, x @ W_1 + b_1) @ W_2 + b_2", ["clamp(min=…)"], ["with &"]),
+    ("feed_forward", "return torch.nn.ReLU(x @ W_1 + b_1) @ W_2 + b_2", ["nn.ReLU()(x)"], []),
+    ("feed_forward", "return W_1 @ x + b_1", ["on which side is x?"], []),
+    (
+        "feed_forward",
+        "return torch.dropout(torch.relu(x @ W_1 + b_1), 0.5, True) @ W_2 + b_2",
+        ["another result each time"],
+        [],
+    ),
+    (
+        "encoder_block",
+        "y, weights = attention(norm_1(x), mask)\nreturn y",
+        ["returns one tensor, not one for each name"],
+        ["loop"],
+    ),
+    (
+        "encoder_block",
+        "y = x + attention(norm_1(x), mask)\nif pre:\n    return y + feed_forward(norm_1(y))\nreturn norm_2(y)",
+        ["with pre=True: norm_1 stands in both places"],
+        ["entry"],
+    ),
 ]
 NOTEBOOK = {"X": torch.ones(5, 16), "S": torch.ones(5), "five": 5}
 NOTEBOOK |= {"MultiHeadAttention": MultiHeadAttention, "merge": catalogue()["merge_heads"]}

@@ -993,6 +993,302 @@ def perplexity__numpy(probabilities):
     return np.exp(-np.mean(np.log(probabilities.numpy())))
 
 
+@right
+def sinusoidal_positions__columns_filled(n, d_model):
+    waves = torch.zeros(n, d_model)
+    angles = torch.arange(n).unsqueeze(1) / 10000 ** (torch.arange(0, d_model, 2) / d_model)
+    waves[:, 0::2] = torch.sin(angles)
+    waves[:, 1::2] = torch.cos(angles[:, : d_model // 2])
+    return waves
+
+
+@right
+def sinusoidal_positions__loop(n, d_model):
+    waves = torch.zeros(n, d_model)
+    for p in range(n):
+        for i in range(d_model):
+            angle = p / 10000 ** (2 * (i // 2) / d_model)
+            waves[p, i] = math.cos(angle) if i % 2 else math.sin(angle)
+    return waves
+
+
+@right
+def sinusoidal_positions__exponential(n, d_model):
+    frequencies = torch.exp(torch.arange(0, d_model, 2).float() * (-math.log(10000.0) / d_model))
+    angles = torch.outer(torch.arange(n).float(), frequencies)
+    return torch.stack((angles.sin(), angles.cos()), dim=2).reshape(n, -1)[:, :d_model]
+
+
+@right
+def sinusoidal_positions__shifted_sine(n, d_model):
+    columns = torch.arange(d_model)
+    angles = torch.arange(n)[:, None] / 10000 ** ((columns - columns % 2) / d_model)
+    return torch.sin(angles + columns % 2 * math.pi / 2)
+
+
+@right
+def sinusoidal_positions__chosen(n, d_model):
+    columns = torch.arange(d_model)
+    angles = torch.einsum("n,d->nd", torch.arange(n).float(), torch.pow(10000.0, -2 * (columns // 2) / d_model))
+    return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
+
+
+@right
+def sinusoidal_positions__float64(n, d_model):
+    positions, pairs = torch.arange(n, dtype=torch.float64), torch.arange(0, d_model, 2, dtype=torch.float64)
+    angles = positions[:, None] * 10000 ** (-pairs / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model]
+
+
+@right
+def sinusoidal_positions__complex(n, d_model):
+    angles = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
+    return torch.view_as_real(torch.polar(torch.ones_like(angles), angles)).flip(-1).flatten(1)[:, :d_model]
+
+
+@right
+def sinusoidal_positions__list(n, d_model):
+    def entry(p, i):
+        return (math.sin, math.cos)[i % 2](p * 10000 ** (-(i - i % 2) / d_model))
+
+    return torch.tensor([[entry(p, i) for i in range(d_model)] for p in range(n)])
+
+
+@right
+def layer_norm__torch(x, gamma, beta, eps):
+    return F.layer_norm(x, (x.shape[-1],), gamma, beta, eps)
+
+
+@right
+def layer_norm__torchs_layer(x, gamma, beta, eps):
+    layer = torch.nn.LayerNorm(x.shape[-1], eps=eps, dtype=x.dtype)
+    layer.load_state_dict({"weight": gamma, "bias": beta})
+    return layer(x)
+
+
+@right
+def layer_norm__var(x, gamma, beta, eps):
+    return (x - x.mean(-1, True)) / torch.sqrt(x.var(-1, unbiased=False, keepdim=True) + eps) * gamma + beta
+
+
+@right
+def layer_norm__var_mean(x, gamma, beta, eps):
+    variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
+    return torch.rsqrt(variance + eps) * (x - mean) * gamma + beta
+
+
+@right
+def layer_norm__deviation_squared(x, gamma, beta, eps):
+    deviation = x.std(-1, keepdim=True, unbiased=False)
+    return gamma * (x - x.mean(-1, keepdim=True)) / (deviation**2 + eps) ** 0.5 + beta
+
+
+@right
+def layer_norm__squares_minus_square(x, gamma, beta, eps):
+    mean = x.mean(-1, keepdim=True)
+    variance = (x**2).mean(-1, keepdim=True) - mean**2
+    return gamma * ((x - mean) / (variance + eps).sqrt()) + beta
+
+
+@right
+def layer_norm__loop(x, gamma, beta, eps):
+    rows = []
+    for row in x.reshape(-1, x.shape[-1]):
+        distance = row - row.sum() / len(row)
+        rows.append(gamma * distance / math.sqrt(distance @ distance / len(row) + eps) + beta)
+    return torch.stack(rows).reshape(x.shape)
+
+
+@right
+def layer_norm__einsum(x, gamma, beta, eps):
+    centred = x - torch.einsum("...d->...", x)[..., None] / x.shape[-1]
+    variance = torch.einsum("...d,...d->...", centred, centred) / x.shape[-1]
+    return torch.einsum("...d,...,d->...d", centred, (variance + eps).rsqrt(), gamma) + beta
+
+
+@right
+def residual_step__one_expression(x, sublayer, norm, pre):
+    return x + sublayer(norm(x)) if pre else norm(x + sublayer(x))
+
+
+@right
+def residual_step__named(x, sublayer, norm, pre):
+    if not pre:
+        added = sublayer(x) + x
+        return norm(added)
+    normalised = norm(x)
+    return sublayer(normalised) + x
+
+
+@right
+def residual_step__in_turn(x, sublayer, norm, pre):
+    y = norm(x) if pre else x
+    y = x + sublayer(y)
+    return y if pre else norm(y)
+
+
+@right
+def residual_step__own_copy(x, sublayer, norm, pre):
+    total = x.clone()
+    total += sublayer(norm(x) if pre else x)
+    return total if pre else norm(total)
+
+
+@right
+def residual_step__identity(x, sublayer, norm, pre):
+    before, after = (norm, lambda y: y) if pre else (lambda y: y, norm)
+    return after(torch.add(x, sublayer(before(x))))
+
+
+@right
+def residual_step__stacked(x, sublayer, norm, pre):
+    if pre:
+        return torch.stack([x, sublayer(norm(x))]).sum(0)
+    return norm(torch.stack([x, sublayer(x)]).sum(dim=0))
+
+
+@right
+def feed_forward__functional(x, W_1, b_1, W_2, b_2):
+    return F.linear(F.relu(F.linear(x, W_1.T, b_1)), W_2.T, b_2)
+
+
+@right
+def feed_forward__clamped(x, W_1, b_1, W_2, b_2):
+    return torch.clamp(torch.matmul(x, W_1) + b_1, min=0) @ W_2 + b_2
+
+
+@right
+def feed_forward__maximum(x, W_1, b_1, W_2, b_2):
+    hidden = x @ W_1 + b_1
+    return b_2 + torch.maximum(hidden, torch.zeros_like(hidden)) @ W_2
+
+
+@right
+def feed_forward__einsum(x, W_1, b_1, W_2, b_2):
+    hidden = torch.einsum("...d,df->...f", x, W_1) + b_1
+    return torch.einsum("...f,fd->...d", hidden * (hidden > 0), W_2) + b_2
+
+
+@right
+def feed_forward__token_by_token(x, W_1, b_1, W_2, b_2):
+    rows = [(row @ W_1 + b_1).relu() @ W_2 + b_2 for row in x.reshape(-1, x.shape[-1])]
+    return torch.stack(rows).reshape(x.shape)
+
+
+@right
+def feed_forward__sequential(x, W_1, b_1, W_2, b_2):
+    layers = torch.nn.Sequential(torch.nn.Linear(*W_1.shape), torch.nn.ReLU(), torch.nn.Linear(*W_2.shape)).to(x.dtype)
+    layers.load_state_dict({"0.weight": W_1.T, "0.bias": b_1, "2.weight": W_2.T, "2.bias": b_2})
+    return layers(x)
+
+
+@right
+def feed_forward__sum_over_hidden(x, W_1, b_1, W_2, b_2):
+    total = b_2
+    for i in range(len(b_1)):
+        total = total + torch.relu(x @ W_1[:, i] + b_1[i])[..., None] * W_2[i]
+    return total
+
+
+@right
+def encoder_block__in_place_of_x(x, attention, feed_forward, norm_1, norm_2, mask, pre):
+    if pre:
+        x = x + attention(norm_1(x), mask)
+        x = x + feed_forward(norm_2(x))
+    else:
+        x = norm_1(x + attention(x, mask))
+        x = norm_2(x + feed_forward(x))
+    return x
+
+
+@right
+def encoder_block__by_the_earlier_exercise(x, attention, feed_forward, norm_1, norm_2, mask, pre):
+    step = catalogue()["residual_step"]
+    first = step(x, lambda y: attention(y, mask), norm_1, pre)
+    return step(first, feed_forward, norm_2, pre)
+
+
+@right
+def encoder_block__loop(x, attention, feed_forward, norm_1, norm_2, mask, pre):
+    for sublayer, norm in ((lambda y: attention(y, mask), norm_1), (feed_forward, norm_2)):
+        x = x + sublayer(norm(x)) if pre else norm(x + sublayer(x))
+    return x
+
+
+@right
+def encoder_block__case_by_case(x, attention, feed_forward, norm_1, norm_2, mask, pre):
+    heads = attention(norm_1(x) if pre else x, mask)
+    first = x + heads if pre else norm_1(x + heads)
+    hidden = feed_forward(norm_2(first) if pre else first)
+    return first + hidden if pre else norm_2(first + hidden)
+
+
+@right
+def encoder_block__own_copy(x, attention, feed_forward, norm_1, norm_2, mask, pre):
+    y = x.clone()
+    y += attention(norm_1(y), mask=mask) if pre else attention(y, mask=mask)
+    y = y if pre else norm_1(y)
+    y = y + (feed_forward(norm_2(y)) if pre else feed_forward(y))
+    return y if pre else norm_2(y)
+
+
+@right
+def encoder_block__one_expression_each(x, attention, feed_forward, norm_1, norm_2, mask, pre):
+    if not pre:
+        return norm_2((y := norm_1(attention(x, mask) + x)) + feed_forward(y))
+    return (y := x + attention(norm_1(x), mask)) + feed_forward(norm_2(y))
+
+
+@right
+def count_encoder_parameters__torch(num_layers, d_model, num_heads, d_ff):
+    layer = torch.nn.TransformerEncoderLayer(d_model, num_heads, d_ff, device="meta")
+    return num_layers * sum(parameter.numel() for parameter in layer.parameters())
+
+
+@right
+def count_encoder_parameters__torchs_stack(num_layers, d_model, num_heads, d_ff):
+    layer = torch.nn.TransformerEncoderLayer(d_model, num_heads, d_ff, batch_first=True, device="meta")
+    stack = torch.nn.TransformerEncoder(layer, num_layers, enable_nested_tensor=False)
+    return sum(parameter.numel() for parameter in stack.parameters())
+
+
+@right
+def count_encoder_parameters__collected(num_layers, d_model, num_heads, d_ff):
+    return num_layers * (4 * d_model**2 + 2 * d_model * d_ff + 9 * d_model + d_ff)
+
+
+@right
+def count_encoder_parameters__loop(num_layers, d_model, num_heads, d_ff):
+    total = 0
+    for _ in range(num_layers):
+        for rows, columns in [(d_model, d_model)] * 4 + [(d_model, d_ff), (d_ff, d_model)]:
+            total += rows * columns + columns
+        for _ in ("norm_1", "norm_2"):
+            total += 2 * d_model
+    return total
+
+
+@right
+def count_encoder_parameters__per_head(num_layers, d_model, num_heads, d_ff):
+    d_head = d_model // num_heads
+    per_head = 3 * (d_model * d_head + d_head)
+    attention = num_heads * per_head + d_model * (d_head * num_heads) + d_model
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    return (attention + feed_forward + 4 * d_model) * num_layers
+
+
+@right
+def count_encoder_parameters__by_the_earlier_exercise(num_layers, d_model, num_heads, d_ff):
+    attention = catalogue()["count_parameters"](d_model, num_heads, True)
+    return num_layers * (attention + (d_model + 1) * d_ff + (d_ff + 1) * d_model + 2 * 2 * d_model)
+
+
+@right
+def count_encoder_parameters__tensors(num_layers, d_model, num_heads, d_ff):
+    shapes = [(d_model, d_model), (d_model,)] * 4 + [(d_model, d_ff), (d_ff,), (d_ff, d_model)] + [(d_model,)] * 5
+    return torch.tensor(num_layers * sum(math.prod(shape) for shape in shapes))
+
+
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_answer_passes(name):
     verdict = catalogue()[name.split("__")[0]].verdict(RIGHT[name])

@@ -439,7 +439,7 @@ def test_writing_is_all_or_nothing(notebook, monkeypatch):
 
 def strict_nbval(path):
     options = ["-p", "conftest", "-p", "no:cacheprovider", f"--rootdir={ROOT}", "-c", str(ROOT / "pyproject.toml")]
-    command = [sys.executable, "-m", "pytest", *options, str(path)]
+    command = [sys.executable, "-m", "pytest", "-n0", *options, str(path)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 

@@ -407,7 +407,7 @@ def bottleneck(examples, shares):
     def draw(length):
         return views.translations_by_length(length, *examples[length], shares[length])
 
-    return explorer(draw, length=slider("words in the source", lengths[0], lengths[0], lengths[-1]))
+    return explorer(draw, length=slider("words in the source", lengths[-4], lengths[0], lengths[-1]))
 
 
 def decoding(examples):

@@ -396,7 +396,7 @@ def decoding_step(source, target, weights, step, gold=()):
 def translation_weights(source, target, weights, gold, facts=()):
     """Weights (q, k) of a translation as a table, a row for each target word; gold links framed; `facts` below."""
     weights = as_numbers(weights, 2)
-    canvas = Canvas(960, 96 + 28 * max(14, len(target)) + 24 * len(facts))
+    canvas = Canvas(960, 96 + 28 * max(11, len(target)) + 24 * len(facts))
     width, top = min(70, 800 / len(source)), 88 + 24 * len(facts)
     for j, word in enumerate(source):
         x = 140 + width * (j + 0.5)

@@ -14,5 +14,6 @@ for notebook in (
     "multi_head_attention",
     "masking",
     "rnn_with_attention",
+    "transformer_encoder",
 ):
     import_module(f".{notebook}", __name__)

@@ -172,6 +172,8 @@ def describe_value(name: str, value: Any) -> str:
             + " float64" * (value.dtype == torch.float64)
             + " with NaN" * holds_nan({name: value})
         )
+    if callable(value):
+        return f"{name} (a function)"
     return f"{name} = {shorten(repr(value), 120)}"
 
 
@@ -238,6 +240,17 @@ REMEDIES = (  # what to add to an exception; the pattern is sought in "Type: tex
         r"^TypeError.*(\bnp\.|numpy)",
         "NumPy and torch are mixed. The inputs are tensors: use torch.sum, torch.sqrt and the like.",
     ),
+    (
+        r"operand type.*'(ReLU|GELU|Linear|LayerNorm|Softmax)'",
+        "The layer is made in that call, and has to be called on a tensor: nn.ReLU()(x), or torch.relu(x).",
+    ),
+    (r"only one element tensors.*;.*\bmath\.", "math's functions take one number; torch.sin, torch.sqrt, … a tensor."),
+    (
+        r"Boolean value of Tensor.*;.*(?<![.\w])(max|min)\(",
+        "Python's max and min compare whole tensors. Entry by entry: torch.maximum, or clamp(min=…).",
+    ),
+    (r"mixed dtype.*;.*nn\.", "The layer has parameters of its own, in float32: does it use those that are given?"),
+    (r"unpack.*;.*=.*\)$", "What is called there returns one tensor, not one for each name on the left."),
     (r"ints, ?but got float|'float' object cannot be interpreted", "`/` always gives a float. A size is whole: `//`."),
     (r"Boolean value of Tensor.*;.*einsum\((?![\"'])", "einsum takes its string first, then the tensors in its order."),
     (
@@ -268,10 +281,6 @@ REMEDIES = (  # what to add to an exception; the pattern is sought in "Type: tex
     ),
     (r"'set' and 'set'", "Sets cannot be added. & is what both have, | what either has; len counts."),
     (
-        r"converted to (Python )?[sS]calar.*;.*math\.",
-        "math takes single numbers; torch has the same functions for tensors: torch.exp, torch.log, torch.tanh.",
-    ),
-    (
         r"__init__\(\) takes 1 positional.*;.*nn\.",
         "That is a layer, made first and called then; torch.tanh is a function.",
     ),
@@ -292,14 +301,15 @@ BATCH_REVERSED = re.compile(r"\.T\b|\.t\(\)|transpose\((0, 1|1, 0)\)")
 
 
 def fresh_layer(exercise, function: Callable, wrong: list[Run]) -> str | None:
-    """A layer of its own, with matrices drawn anew, while of those that were given nothing but the shape is read."""
+    """A layer of its own, with parameters made anew, while of those that were given nothing but the shape is read."""
     source = source_of(function)
-    layer = re.search(r"\b(Multi[Hh]eadAttention|Linear|Bilinear|RNN|RNNCell|GRU|GRUCell)\(", source)
-    matrices = [name for name in wrong[0].arguments if name[0] in "WU"]
-    unused = [name for name in matrices if not re.search(rf"\b{name}\b(?!\.(shape|size))", source)]
+    layer = re.search(r"\b(Multi[Hh]eadAttention|Linear|Bilinear|LayerNorm|RNN|RNNCell|GRU|GRUCell)\(", source)
+    given = [name for name in wrong[0].arguments if name.startswith(("W", "U", "b_", "gamma", "beta"))]
+    unused = [name for name in given if not re.search(rf"\b{name}\b(?!\.(shape|size))", source)]
     if layer is None or not unused:
         return None
-    return f"{layer[1]} draws matrices of its own, and your function does not use the given ones, {listed(unused)}."
+    what = "draws matrices" if unused[0].startswith("W") else "has parameters"
+    return f"{layer[1]} {what} of its own, and your function does not use the given ones, {listed(unused)}."
 
 
 def crash(exercise, function: Callable, wrong: list[Run]) -> str | None:
@@ -434,6 +444,16 @@ def changed_input(exercise, function: Callable, wrong: list[Run]) -> str | None:
     )
 
 
+def another_each_time(exercise, function: Callable, wrong: list[Run]) -> str | None:
+    """Random numbers, such as dropout's: the same input does not give the same result again."""
+    first, again = wrong[0].result, run(function, wrong[0].arguments).result
+    if not isinstance(first, Tensor) or not isinstance(again, Tensor) or unchanged(first, again):
+        return None
+    return (
+        "your function gives another result each time for the same input: does it draw random numbers, as dropout does?"
+    )
+
+
 def constant(exercise, function: Callable, wrong: list[Run]) -> str | None:
     """The same result for different inputs."""
     first, *others = wrong
@@ -444,7 +464,7 @@ def constant(exercise, function: Callable, wrong: list[Run]) -> str | None:
 
 def small_number_added(exercise, function: Callable, wrong: list[Run]) -> str | None:
     added = re.search(r"\+ (1e-\d+|\w*eps\w*)", source_of(function))
-    if added is None or isinstance(wrong[0].want, tuple):
+    if added is None or isinstance(wrong[0].want, tuple) or "eps" in wrong[0].arguments:
         return None
     pairs = [(as_tensor(done.result).double(), as_tensor(done.want).double()) for done in wrong]
     if not all(torch.allclose(got, want, 0.01) for got, want in pairs):
@@ -504,6 +524,7 @@ FINDINGS = (
     wrong_type,
     not_finite,
     changed_input,
+    another_each_time,
     constant,
     small_number_added,
     unused_argument,

@@ -106,12 +106,31 @@ class Exercise:
         for finding in READ_FIRST:
             if message := finding(self, function, wrong):
                 return "wrong", message
-        for mistake in self.mistakes:
-            if all(behaves_like(mistake.function, done) for done in runs):
-                return "wrong", mistake.message
+        if message := self._known(runs):
+            return "wrong", message
+        for case, its_runs in _cases(runs):
+            if message := self._known(its_runs):
+                return "wrong", message if case in message else f"with {case}: {message}"
         number_right = len(runs) - len(wrong)
         score = f" ({number_right} of {len(runs)} inputs come out right.)" if number_right else ""
         return "wrong", next(filter(None, (finding(self, function, wrong) for finding in FINDINGS))) + score
+
+    def _known(self, runs: list[Run]) -> str | None:
+        """The message of the first known mistake that behaves like all these runs."""
+        for mistake in self.mistakes:
+            if all(behaves_like(mistake.function, done) for done in runs):
+                return mistake.message
+        return None
+
+
+def _cases(runs: list[Run]) -> Iterator[tuple[str, list[Run]]]:
+    """Where an argument is a switch, True or False, the runs of either: each branch may be wrong in its own way."""
+    switches = [name for name, value in runs[0].arguments.items() if isinstance(value, bool)]
+    for name in switches:
+        for value in (True, False):
+            its_runs = [done for done in runs if done.arguments[name] is value]
+            if len(its_runs) > 1 and not all(done.right for done in its_runs):
+                yield f"{name}={value}", its_runs
 
 
 def _precision_note(runs: list[Run]) -> str:

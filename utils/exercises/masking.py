@@ -247,6 +247,24 @@ def maximum_of_masked_scores_clamped(scores, mask):
 
 
 @masked_softmax.mistake(
+    "the small number below the line saves rows that may attend to nothing, but makes weights a little wrong, and all "
+    "of them 0 where a masked score is far above the others. Mask the scores, before the softmax."
+)
+def masked_and_normalised_with_small_number(scores, mask):
+    weights = torch.softmax(scores, -1) * mask
+    return weights / (weights.sum(-1, keepdim=True) + 1e-9)
+
+
+@masked_softmax.mistake(
+    "the small number below the line saves rows that may attend to nothing, but powers of a masked score far above the "
+    "others leave the row 0: mask first, then subtract the maximum."
+)
+def powers_with_small_number(scores, mask):
+    powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+    return powers / (powers.sum(-1, keepdim=True) + 1e-9)
+
+
+@masked_softmax.mistake(
     "right, unless mask has fewer axes than the scores, as a causal (q, k) for all sentences has: a loop over both "
     "pairs sentences with rows of the mask. Let torch broadcast, which pairs axes from the end."
 )

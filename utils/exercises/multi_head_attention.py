@@ -315,6 +315,11 @@ def split_by_view_joining_batch_and_tokens(X, num_heads):
     return X.reshape(num_heads, -1, X.shape[-1] // num_heads)
 
 
+@split_heads.mistake(MIXED + "And -1 in front always makes four axes: a batch of sentences, and no other.")
+def split_by_view_of_a_batch(X, num_heads):
+    return X.reshape(-1, num_heads, X.shape[-2], X.shape[-1] // num_heads)
+
+
 @split_heads.mistake(MIXED + "And with a batch it crashes: the axes in front have to stay.")
 def split_by_view_of_one_sentence(X, num_heads):
     return X.reshape(num_heads, X.shape[-2], X.shape[-1] // num_heads)
@@ -344,6 +349,14 @@ def split_with_last_axes_exchanged(X, num_heads):
 )
 def split_exchanging_axes_1_and_2(X, num_heads):
     return X.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+
+
+@split_heads.mistake(
+    "right for a batch of sentences. But -1 in front makes four axes of whatever comes: keep those in front, "
+    "*X.shape[:-1], and exchange -3 and -2."
+)
+def split_into_four_axes(X, num_heads):
+    return X.reshape(-1, X.shape[-2], num_heads, X.shape[-1] // num_heads).transpose(1, 2)
 
 
 @split_heads.mistake(
@@ -598,18 +611,25 @@ def without_w_o_and_biases(d_model, num_heads, bias):
 
 
 @count_parameters.mistake(
+    "you count three matrices, and a bias as one number. W_o is the fourth; a bias has d numbers."
+)
+def without_w_o_biases_of_one_number(d_model, num_heads, bias):
+    return 3 * d_model**2 + 3 * bias
+
+
+@count_parameters.mistake(
     "you add bias itself, and True counts as 1. Each of the four matrices has a bias, of d numbers."
 )
 def bias_added_as_a_number(d_model, num_heads, bias):
     return 4 * d_model**2 + bias
 
 
-@count_parameters.mistake("right without biases. If bias is True, each of the matrices has one, of d numbers.")
+@count_parameters.mistake("the biases are missing. If bias is True, each of the matrices has one, of d numbers.")
 def without_biases(d_model, num_heads, bias):
     return 4 * d_model**2
 
 
-@count_parameters.mistake("right with biases. Count them only if bias is True.")
+@count_parameters.mistake("you count biases whatever bias says. Count them only if it is True.")
 def biases_always(d_model, num_heads, bias):
     return 4 * (d_model**2 + d_model)
 

@@ -52,9 +52,10 @@ def draw_inputs_and_states(generator):
     },
 )
 def elman_step(x, h, W, U, b):
-    """One step of an Elman RNN, from input x (…, d_in) and old state h (…, d_hidden): returns the new state like h.
+    """One step of an Elman RNN: returns the new state (…, d_hidden).
 
-    W is (d_in, d_hidden), U (d_hidden, d_hidden), the bias b (d_hidden,).
+    Input x (…, d_in), old state h (…, d_hidden); W (d_in, d_hidden), U (d_hidden, d_hidden),
+    bias b (d_hidden,).
     """
     return torch.tanh(x @ W + h @ U + b)
 
@@ -74,26 +75,9 @@ def step_with_relu(x, h, W, U, b):
     return torch.relu(x @ W + h @ U + b)
 
 
-@elman_step.mistake(
-    "you take the softmax: a state is no distribution. Each of its numbers goes through tanh by itself."
-)
-def step_with_softmax(x, h, W, U, b):
-    return torch.softmax(x @ W + h @ U + b, -1)
-
-
 @elman_step.mistake("you take the tangent, tan. The hyperbolic one, tanh, stays between -1 and 1.")
 def step_with_tan(x, h, W, U, b):
     return torch.tan(x @ W + h @ U + b)
-
-
-@elman_step.mistake("you cut the sum off at -1 and 1, as hardtanh does. tanh bends it, everywhere.")
-def step_clamped(x, h, W, U, b):
-    return (x @ W + h @ U + b).clamp(-1, 1)
-
-
-@elman_step.mistake("you take the sigmoid, and the bias is forgotten. Add b, then take the tanh.")
-def step_with_sigmoid_without_bias(x, h, W, U, b):
-    return torch.sigmoid(x @ W + h @ U)
 
 
 @elman_step.mistake(
@@ -155,11 +139,6 @@ def step_without_bias(x, h, W, U, b):
     return torch.tanh(x @ W + h @ U)
 
 
-@elman_step.mistake("the bias is forgotten, and so is the tanh. Add b, then take the tanh of the whole sum.")
-def step_without_bias_and_tanh(x, h, W, U, b):
-    return x @ W + h @ U
-
-
 @elman_step.mistake(
     "the bias counts twice. nn.RNN has two of them, one for the input and one for the state; here b is the only one."
 )
@@ -167,29 +146,9 @@ def step_with_bias_twice(x, h, W, U, b):
     return torch.tanh((x @ W + b) + (h @ U + b))
 
 
-@elman_step.mistake("you subtract the bias. It is added, before the tanh.")
-def step_with_bias_subtracted(x, h, W, U, b):
-    return torch.tanh(x @ W + h @ U - b)
-
-
 @elman_step.mistake("the bias stands outside the tanh: the state may leave the range from -1 to 1. Add it before.")
 def step_with_bias_outside(x, h, W, U, b):
     return torch.tanh(x @ W + h @ U) + b
-
-
-@elman_step.mistake("you multiply by the bias. It is added, before the tanh.")
-def step_with_bias_as_factor(x, h, W, U, b):
-    return torch.tanh(x @ W + h @ U) * b
-
-
-@elman_step.mistake("you multiply the two products. They are added: both the input and the old state have their say.")
-def step_with_product(x, h, W, U, b):
-    return torch.tanh((x @ W) * (h @ U) + b)
-
-
-@elman_step.mistake("you subtract the state's part. Both parts are added.")
-def step_with_difference(x, h, W, U, b):
-    return torch.tanh(x @ W - h @ U + b)
 
 
 @elman_step.mistake("tanh is taken of both parts, and the bias added outside. Add up all three, then one tanh.")
@@ -207,11 +166,6 @@ def step_with_tanh_apart_bias_at_input(x, h, W, U, b):
     return torch.tanh(x @ W + b) + torch.tanh(h @ U)
 
 
-@elman_step.mistake("tanh is taken of all three terms apart. Add them up first, then one tanh.")
-def step_with_three_tanh(x, h, W, U, b):
-    return torch.tanh(x @ W) + torch.tanh(h @ U) + torch.tanh(b)
-
-
 @elman_step.mistake("the tanh holds the input's part only. A bracket closes too early: it goes around the whole sum.")
 def step_with_tanh_of_input(x, h, W, U, b):
     return torch.tanh(x @ W) + h @ U + b
@@ -227,11 +181,6 @@ def step_with_tanh_of_state_and_bias(x, h, W, U, b):
     return x @ W + torch.tanh(h @ U + b)
 
 
-@elman_step.mistake("you return the old state as it came in. The new one is made of x and h.")
-def step_not_taken(x, h, W, U, b):
-    return h
-
-
 @elman_step.mistake("you add the old state once more, outside the tanh. h enters through U only.")
 def step_with_residual(x, h, W, U, b):
     return h + torch.tanh(x @ W + h @ U + b)
@@ -242,40 +191,9 @@ def step_without_u(x, h, W, U, b):
     return torch.tanh(x @ W + h + b)
 
 
-@elman_step.mistake("the input is added as it is, which crashes unless d_in = d_hidden. It goes through W first.")
-def step_without_w(x, h, W, U, b):
-    return torch.tanh(x + h @ U + b)
-
-
 @elman_step.mistake("input and state go through the same matrix, W. The old state has its own, U.")
 def step_with_w_twice(x, h, W, U, b):
     return torch.tanh(x @ W + h @ W + b)
-
-
-@elman_step.mistake("input and state go through the same matrix, U. The input has its own, W.")
-def step_with_u_twice(x, h, W, U, b):
-    return torch.tanh(x @ U + h @ U + b)
-
-
-@elman_step.mistake("U multiplies the input's part, too: a bracket too many. Only the old state goes through U.")
-def step_with_input_through_both(x, h, W, U, b):
-    return torch.tanh((x @ W + h) @ U + b)
-
-
-@elman_step.mistake(
-    "you average the old state with the new. An Elman RNN has no such gate: h enters through U only, inside the tanh."
-)
-def step_averaged(x, h, W, U, b):
-    return 0.5 * h + 0.5 * torch.tanh(x @ W + h @ U + b)
-
-
-@elman_step.mistake(
-    "a gate mixes old and new, (1 - z) h + z · new, as in a GRU. An Elman RNN has none: the new state is the tanh "
-    "alone."
-)
-def step_with_gate(x, h, W, U, b):
-    total = x @ W + h @ U + b
-    return (1 - torch.sigmoid(total)) * h + torch.sigmoid(total) * torch.tanh(total)
 
 
 @elman_step.mistake(
@@ -286,33 +204,11 @@ def step_concatenated_in_two_orders(x, h, W, U, b):
 
 
 @elman_step.mistake(
-    "concatenated in two orders: x meets rows of U, and h rows of W. Take the matrices in the order of the vectors."
-)
-def step_with_matrices_concatenated_in_two_orders(x, h, W, U, b):
-    return torch.tanh(torch.cat([x, h], -1) @ torch.cat([U, W]) + b)
-
-
-@elman_step.mistake(
     "right for a single vector. In a batch, torch.cat without dim puts the rows of h below those of x; dim=-1 puts "
     "them side by side."
 )
 def step_concatenated_along_batch(x, h, W, U, b):
     return torch.tanh(torch.cat([x, h]) @ torch.cat([W, U]) + b)
-
-
-@elman_step.mistake("those are two steps: the new state goes in once more, with the same input. One step is asked for.")
-def step_taken_twice(x, h, W, U, b):
-    return torch.tanh(x @ W + torch.tanh(x @ W + h @ U + b) @ U + b)
-
-
-@elman_step.mistake("the tanh is taken twice. Once, around the sum.")
-def step_with_tanh_twice(x, h, W, U, b):
-    return torch.tanh(torch.tanh(x @ W + h @ U + b))
-
-
-@elman_step.mistake("the old state goes through a tanh before it meets U. It has been through one already.")
-def step_with_tanh_of_old_state(x, h, W, U, b):
-    return torch.tanh(x @ W + torch.tanh(h) @ U + b)
 
 
 @elman_step.mistake("you return a pair, as nn.RNN does. Output and new state are one here: return it once.")
@@ -376,10 +272,10 @@ def draw_logits_and_targets(generator):
     },
 )
 def sequence_cross_entropy(logits, targets, mask):
-    """Mean over the words of -log of the probability that softmax gives each target: returns a single number.
+    """Mean of -log of the probability that softmax gives each target: returns one number.
 
-    logits is (…, n, v), targets (…, n) holds token ids, mask (…, n) is True for words and False for padding. There is
-    at least one word. The mean runs over all words of the batch alike.
+    logits (…, n, v); targets (…, n), token ids; mask (…, n), True for words, False for padding.
+    The mean runs over all words of the batch alike; there is at least one. Logits may be large.
     """
     log_probabilities = torch.log_softmax(logits, dim=-1)  # (…, n, v)
     losses = -log_probabilities.gather(-1, targets[..., None])[..., 0]  # (…, n)
@@ -399,68 +295,88 @@ def masked(losses, mask):
     return losses[mask].mean()
 
 
-@sequence_cross_entropy.mistake("you add up the losses of the words. Divide by their number, or long texts look worse.")
-def loss_summed(logits, targets, mask):
-    return word_losses(logits, targets)[mask].sum()
+UNDERFLOWS = " And a softmax may underflow to 0, whose log is -∞: torch.log_softmax."
 
 
-@sequence_cross_entropy.mistake("the mask is not used: padding counts as if it were words to be predicted.")
-def loss_with_padding(logits, targets, mask):
-    return word_losses(logits, targets).mean()
+def mistaken_loss(message):
+    """Adds two mistakes to the catalogue: with torch.log_softmax, and with the logarithm of a softmax."""
+
+    def add(loss):
+        def at_once(logits, targets, mask):
+            return loss(torch.log_softmax(logits, -1), targets, mask)
+
+        def in_two_steps(logits, targets, mask):
+            return loss(torch.softmax(logits, -1).log(), targets, mask)
+
+        at_once.__name__, in_two_steps.__name__ = loss.__name__, f"{loss.__name__}_in_two_steps"
+        sequence_cross_entropy.mistake(message)(at_once)
+        sequence_cross_entropy.mistake(message + UNDERFLOWS)(in_two_steps)
+        return loss
+
+    return add
 
 
-@sequence_cross_entropy.mistake(
+def mistaken_mean(message):
+    """The same for a slip behind the losses of the words."""
+
+    def add(mean):
+        def loss(log_probabilities, targets, mask):
+            return mean(-log_probabilities.gather(-1, targets[..., None])[..., 0], mask)
+
+        loss.__name__ = mean.__name__
+        mistaken_loss(message)(loss)
+        return mean
+
+    return add
+
+
+@mistaken_mean("you add up the losses of the words. Divide by their number, or long texts look worse.")
+def loss_summed(losses, mask):
+    return losses[mask].sum()
+
+
+@mistaken_mean("the mask is not used: padding counts as if it were words to be predicted.")
+def loss_with_padding(losses, mask):
+    return losses.mean()
+
+
+@mistaken_mean(
     "the losses of padding are 0, but you divide by the number of all positions. Divide by the number of words."
 )
-def loss_divided_by_positions(logits, targets, mask):
-    return (word_losses(logits, targets) * mask).mean()
+def loss_divided_by_positions(losses, mask):
+    return (losses * mask).mean()
 
 
-@sequence_cross_entropy.mistake("you divide by n, the length with padding. Divide by the number of words.")
-def loss_divided_by_n(logits, targets, mask):
-    return word_losses(logits, targets)[mask].sum() / logits.shape[-2]
+@mistaken_mean("you divide by n, the length with padding. Divide by the number of words.")
+def loss_divided_by_n(losses, mask):
+    return losses[mask].sum() / mask.shape[-1]
 
 
-@sequence_cross_entropy.mistake("you divide by v, the size of the vocabulary. Divide by the number of words.")
-def loss_divided_by_v(logits, targets, mask):
-    return word_losses(logits, targets)[mask].sum() / logits.shape[-1]
-
-
-@sequence_cross_entropy.mistake(
+@mistaken_mean(
     "you divide by the length of the first axis: positions in one sentence, sentences in a batch. Divide by the "
     "number of words."
 )
-def loss_divided_by_sentences(logits, targets, mask):
-    return word_losses(logits, targets)[mask].sum() / len(logits)
+def loss_divided_by_sentences(losses, mask):
+    return losses[mask].sum() / len(mask)
 
 
-@sequence_cross_entropy.mistake(
+@mistaken_mean(
     "you add up each sentence and average the sums: long sentences look worse. Divide by the number of words instead."
 )
-def loss_as_mean_of_sums(logits, targets, mask):
-    return (word_losses(logits, targets) * mask).sum(-1).mean()
+def loss_as_mean_of_sums(losses, mask):
+    return (losses * mask).sum(-1).mean()
 
 
-@sequence_cross_entropy.mistake(
-    "you average over the vocabulary as well, where all but the target's entries are 0. Sum over v, then average the "
-    "words."
-)
-def loss_divided_by_words_and_v(logits, targets, mask):
-    return word_losses(logits, targets)[mask].mean() / logits.shape[-1]
+@mistaken_mean("you divide by the number of words, but add up padding, too. Its losses have to be 0, or left out.")
+def loss_with_padding_divided_by_words(losses, mask):
+    return losses.sum() / mask.sum()
 
 
-@sequence_cross_entropy.mistake(
-    "you divide by the number of words, but add up padding, too. Its losses have to be 0, or left out."
-)
-def loss_with_padding_divided_by_words(logits, targets, mask):
-    return word_losses(logits, targets).sum() / mask.sum()
-
-
-@sequence_cross_entropy.mistake(
+@mistaken_mean(
     "you average each sentence, then the averages: a word of a short sentence counts for more. All words count alike."
 )
-def loss_as_mean_of_means(logits, targets, mask):
-    return ((word_losses(logits, targets) * mask).sum(-1) / mask.sum(-1)).mean()
+def loss_as_mean_of_means(losses, mask):
+    return ((losses * mask).sum(-1) / mask.sum(-1)).mean()
 
 
 @sequence_cross_entropy.mistake("the sense is inverted: that is the loss of padding, NaN where there is none.")
@@ -484,11 +400,9 @@ def loss_without_softmax(logits, targets, mask):
     return masked(-logits.gather(-1, targets[..., None])[..., 0], mask)
 
 
-@sequence_cross_entropy.mistake(
-    "the softmax is missing: that is the mean of the targets' logits. They become logarithms of probabilities first."
-)
-def loss_as_mean_logit(logits, targets, mask):
-    return masked(logits.gather(-1, targets[..., None])[..., 0], mask)
+@mistaken_mean("that is the log-likelihood of all words. The loss is its negative, divided by their number.")
+def loss_as_log_likelihood(losses, mask):
+    return -losses[mask].sum()
 
 
 @sequence_cross_entropy.mistake("the softmax comes twice: F.cross_entropy and log_softmax take logits as they are.")
@@ -496,34 +410,9 @@ def loss_with_softmax_twice(logits, targets, mask):
     return masked(word_losses(torch.softmax(logits, -1), targets), mask)
 
 
-@sequence_cross_entropy.mistake("the sign: a logarithm of a probability is negative, a loss positive.")
-def loss_without_minus(logits, targets, mask):
-    return -masked(word_losses(logits, targets), mask)
-
-
-@sequence_cross_entropy.mistake(
-    "that is the log-likelihood of all words. The loss is its negative, divided by the number of words."
-)
-def loss_as_log_likelihood(logits, targets, mask):
-    return -word_losses(logits, targets)[mask].sum()
-
-
-@sequence_cross_entropy.mistake(
-    "you multiply the probabilities first: the product underflows to 0, and its -log is the sum of the losses. "
-    "Logarithms first, of each word; then their mean."
-)
-def loss_of_product(logits, targets, mask):
-    return -word_probabilities(logits, targets)[mask].prod().log()
-
-
-@sequence_cross_entropy.mistake("that is the loss in bits, with log2. The natural logarithm is meant.")
-def loss_in_bits(logits, targets, mask):
-    return masked(word_losses(logits, targets), mask) / math.log(2)
-
-
-@sequence_cross_entropy.mistake("you take the logarithm to the base 10. The natural one, torch.log, is meant.")
-def loss_with_log10(logits, targets, mask):
-    return masked(word_losses(logits, targets), mask) / math.log(10)
+@mistaken_mean("the sign: a logarithm of a probability is negative, a loss positive.")
+def loss_without_minus(losses, mask):
+    return -masked(losses, mask)
 
 
 @sequence_cross_entropy.mistake(
@@ -565,20 +454,15 @@ def capped(text, floor):
     )(loss_capped)
 
 
-for floor in (1e-7, 1e-8, 1e-9, 1e-10, 1e-12):
+for floor in (1e-8, 1e-9, 1e-10, 1e-12):
     capped("log(p + {})", floor)
-for floor in (1e-7, 1e-8, 1e-9, 1e-10):
+for floor in (1e-8, 1e-9, 1e-10):
     capped("a clamp at {}", floor)
 
 
 @sequence_cross_entropy.mistake("that is the mean probability of the targets. The loss is the mean of -log of it.")
 def loss_as_mean_probability(logits, targets, mask):
     return masked(word_probabilities(logits, targets), mask)
-
-
-@sequence_cross_entropy.mistake("1 minus the mean probability is no cross-entropy. It is the mean of -log p.")
-def loss_as_one_minus_probability(logits, targets, mask):
-    return 1 - masked(word_probabilities(logits, targets), mask)
 
 
 @sequence_cross_entropy.mistake("that is -p: the logarithm is missing. The loss is the mean of -log p.")
@@ -601,16 +485,6 @@ def loss_of_likeliest(logits, targets, mask):
     return masked(-torch.log_softmax(logits, -1).amax(-1), mask)
 
 
-@sequence_cross_entropy.mistake("that is the accuracy: how often the likeliest word is the target. Is there a log p?")
-def loss_as_accuracy(logits, targets, mask):
-    return masked((logits.argmax(-1) == targets).to(logits.dtype), mask)
-
-
-@sequence_cross_entropy.mistake("the softmax runs over the positions. Each row, over the v words, sums to 1: dim=-1.")
-def loss_over_positions(logits, targets, mask):
-    return masked(word_losses(logits, targets, dim=-2), mask)
-
-
 @sequence_cross_entropy.mistake(
     "the softmax runs over the first axis, positions or sentences. Each row, over the v words, sums to 1: dim=-1."
 )
@@ -625,40 +499,12 @@ def loss_over_axis_1(logits, targets, mask):
     return masked(word_losses(logits, targets, dim=1), mask)
 
 
-@sequence_cross_entropy.mistake("the softmax runs over all positions and words at once. Each row sums to 1: dim=-1.")
-def loss_over_everything(logits, targets, mask):
-    log_probabilities = logits.flatten().log_softmax(0).view_as(logits)
-    return masked(-log_probabilities.gather(-1, targets[..., None])[..., 0], mask)
-
-
-@sequence_cross_entropy.mistake(
-    "the softmax runs over the positions, and its logarithm is infinite where it underflows. torch.log_softmax, over "
-    "the v words, dim=-1."
-)
-def loss_over_positions_in_two_steps(logits, targets, mask):
-    return masked(-torch.softmax(logits, -2).log().gather(-1, targets[..., None])[..., 0], mask)
-
-
 @sequence_cross_entropy.mistake(
     "dim=1 is the vocabulary in one sentence only: dim=-1. And log of a softmax is infinite where it underflows: "
     "torch.log_softmax."
 )
 def loss_over_axis_1_in_two_steps(logits, targets, mask):
     return masked(-torch.softmax(logits, 1).log().gather(-1, targets[..., None])[..., 0], mask)
-
-
-@sequence_cross_entropy.mistake(
-    "you take the sigmoid of each logit. The v probabilities of a position share 1 out: softmax."
-)
-def loss_with_sigmoid(logits, targets, mask):
-    return masked(-torch.sigmoid(logits).log().gather(-1, targets[..., None])[..., 0], mask)
-
-
-@sequence_cross_entropy.mistake(
-    "you take the logarithm of a sigmoid of each logit. The v probabilities of a position share 1 out: log_softmax."
-)
-def loss_with_log_sigmoid(logits, targets, mask):
-    return masked(-torch.nn.functional.logsigmoid(logits).gather(-1, targets[..., None])[..., 0], mask)
 
 
 @sequence_cross_entropy.mistake(
@@ -673,28 +519,6 @@ def loss_through_exp_over_everything(logits, targets, mask):
 @sequence_cross_entropy.mistake("that is the perplexity, exp of the loss. Return the loss itself.")
 def loss_as_perplexity(logits, targets, mask):
     return masked(word_losses(logits, targets), mask).exp()
-
-
-@sequence_cross_entropy.mistake("exp(-loss) undoes the logarithm: that is a mean probability. Return the loss itself.")
-def loss_as_geometric_mean(logits, targets, mask):
-    return (-masked(word_losses(logits, targets), mask)).exp()
-
-
-@sequence_cross_entropy.mistake("those are the losses of the positions, 0 for padding. Their mean is still to come.")
-def losses_of_positions(logits, targets, mask):
-    return word_losses(logits, targets) * mask
-
-
-@sequence_cross_entropy.mistake("those are the losses of all positions. Leave padding out, then take the mean.")
-def losses_of_all_positions(logits, targets, mask):
-    return word_losses(logits, targets)
-
-
-@sequence_cross_entropy.mistake(
-    "that is a mean for each sentence. One number is asked for: the sum over all words, divided by their number."
-)
-def losses_of_sentences(logits, targets, mask):
-    return (word_losses(logits, targets) * mask).sum(-1) / mask.sum(-1)
 
 
 @sequence_cross_entropy.mistake(
@@ -722,14 +546,6 @@ def loss_with_logits_hidden(logits, targets, mask):
 
 
 @sequence_cross_entropy.mistake(
-    "you take squared differences from a one-hot row. Cross-entropy is -log of the target's probability."
-)
-def loss_as_squared_error(logits, targets, mask):
-    rows = torch.nn.functional.one_hot(targets, logits.shape[-1])
-    return masked(((torch.softmax(logits, -1) - rows) ** 2).sum(-1), mask)
-
-
-@sequence_cross_entropy.mistake(
     "you shift the targets by one. They are shifted already: the logits at a position belong to the target at the "
     "same one."
 )
@@ -737,18 +553,11 @@ def loss_shifted(logits, targets, mask):
     return masked(word_losses(logits[..., :-1, :], targets[..., 1:]), mask[..., 1:])
 
 
-@sequence_cross_entropy.mistake(
-    "that is the entropy of the model's distributions, the mean of -Σ p log p. The targets have no say in it."
-)
-def loss_as_entropy(logits, targets, mask):
-    return masked(-(torch.softmax(logits, -1) * torch.log_softmax(logits, -1)).sum(-1), mask)
-
-
-@sequence_cross_entropy.mistake(
+@mistaken_loss(
     "that is the mean of -log p over all words of the vocabulary. Only the target's counts: pick it from each row."
 )
-def loss_over_vocabulary(logits, targets, mask):
-    return -torch.log_softmax(logits, -1)[mask].mean()
+def loss_over_vocabulary(log_probabilities, targets, mask):
+    return -log_probabilities[mask].mean()
 
 
 @sequence_cross_entropy.mistake(
@@ -758,12 +567,28 @@ def loss_of_ids_above_0(logits, targets, mask):
     return masked(word_losses(logits, targets), targets != 0)
 
 
-@sequence_cross_entropy.mistake(
+@mistaken_loss(
     "each position is held against every target: indexed like this, torch picks whole columns. One number of each row "
     "is wanted: gather."
 )
-def loss_of_all_pairs(logits, targets, mask):
-    return -torch.log_softmax(logits, -1)[..., targets].mean()
+def loss_of_all_pairs(log_probabilities, targets, mask):
+    return -log_probabilities[..., targets].mean()
+
+
+@mistaken_loss(
+    "indexed like this, torch picks whole columns: each word is held against every target. One number of each row is "
+    "wanted: gather."
+)
+def loss_of_pairs_with_words(log_probabilities, targets, mask):
+    return -log_probabilities[..., targets][mask].mean()
+
+
+@mistaken_loss(
+    "indexed like this, each word is held against every target: one number of each row is wanted, gather. And the "
+    "minus is missing."
+)
+def loss_of_pairs_with_words_without_minus(log_probabilities, targets, mask):
+    return log_probabilities[..., targets][mask].mean()
 
 
 @sequence_cross_entropy.mistake(
@@ -774,373 +599,148 @@ def loss_by_torch_of_one_sentence(logits, targets, mask):
     return masked(torch.nn.functional.cross_entropy(logits, targets, reduction="none"), mask)
 
 
-@sequence_cross_entropy.mistake(
-    "that is the median of the words' losses. Add them up and divide by their number: the mean."
-)
-def loss_as_median(logits, targets, mask):
-    return word_losses(logits, targets)[mask].median()
+# ---- perplexity
 
 
-@sequence_cross_entropy.mistake("that is the largest loss of all words. Their mean is asked for.")
-def loss_as_maximum(logits, targets, mask):
-    return word_losses(logits, targets)[mask].max()
-
-
-# ---- bilinear_weights
-
-
-def draw_states_and_masks(generator):
-    """d_q ≠ d_k, d_q = d_k, b = k, b = k = d; one sentence; loud padding; scores too large for exp in float64."""
-
-    def randn(*shape, dtype=None):
-        return torch.randn(*shape, generator=generator, dtype=dtype)
-
-    for (b, k, d_q, d_k), rows in (
-        ((2, 4, 3, 5), [[1, 1, 1, 0], [1, 1, 1, 1]]),
-        ((3, 4, 2, 2), [[1, 1, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]]),
-        ((3, 3, 3, 3), [[1, 1, 0], [1, 0, 1], [1, 1, 1]]),
-        ((1, 5, 4, 2), [[1, 1, 1, 0, 0]]),
-        ((4, 4, 2, 3), [[1, 1, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1], [1, 0, 0, 0]]),
-    ):
-        yield randn(b, d_q), randn(b, k, d_k), randn(d_q, d_k), torch.tensor(rows).bool()
-    query, keys, W_s = randn(2, 3), randn(2, 4, 3), randn(3, 3)
-    projected = query @ W_s
-    keys[:, 3] = 200 * projected / (projected**2).sum(-1, keepdim=True)  # a score of 200
-    yield query, keys, W_s, torch.tensor([[1, 1, 1, 0], [1, 0, 1, 0]]).bool()
-    query, keys, W_s = (randn(*shape, dtype=torch.float64) for shape in ((2, 3), (2, 4, 2), (3, 2)))
-    projected = query @ W_s
-    keys += (1000 * projected / (projected**2).sum(-1, keepdim=True))[:, None]  # every score 1000 higher
-    yield query, keys, W_s, torch.tensor([[1, 1, 1, 0], [1, 1, 1, 1]]).bool()
+def draw_probabilities(generator):
+    """Two words to count by hand; equal ones; a sure one; random ones; a single word; 400 of 1e-3; float64."""
+    yield (torch.tensor([0.5, 0.125]),)
+    yield (torch.full((5,), 0.2),)
+    yield (torch.tensor([1.0, 0.1, 0.3]),)
+    yield (torch.rand(7, generator=generator) * 0.9 + 0.05,)
+    yield (torch.tensor([0.3]),)
+    yield (torch.full((400,), 1e-3),)
+    yield (torch.rand(6, generator=generator, dtype=torch.float64) * 0.9 + 0.05,)
 
 
 @exercise(
-    draws=draw_states_and_masks,
+    draws=draw_probabilities,
     hints=[
-        "What does W_s make of a decoder state, and what is its length then? With what can that be compared?",
-        "query @ W_s is (b, d_k). For each sentence of its own, its dot product with each of the keys (k, d_k): in "
-        "einsum, which letters stay after the arrow?",
-        "The scores are (b, k). Padding gets the score -∞, where mask is False, and then comes the softmax over the "
-        "keys.",
+        "A model that chooses among 5 equally likely words has the perplexity 5. What does your formula give for five "
+        "probabilities of 1/5?",
+        "The loss of a word is the negative natural logarithm of its probability. The loss of a text is their mean.",
+        "Three steps: logarithms, their mean with a minus, and what undoes a natural logarithm.",
     ],
     names={
-        "(b, b, k): every query meets the keys of every sentence. Does the batch broadcast?": (
-            lambda query, keys, W_s, mask: torch.zeros(len(keys), *mask.shape)
-        ),
-        "the scores (b, 1, k), with the axis of a single query left over": lambda query, keys, W_s, mask: mask[:, None],
-        "the scores (b, k, 1), with the axis of a single query left over": lambda query, keys, W_s, mask: mask[
-            ..., None
-        ],
-        "a sum of the keys: the weights themselves are asked for": lambda query, keys, W_s, mask: keys[:, 0],
-        "the keys: are the products summed over d_k, to one score for each key?": lambda query, keys, W_s, mask: keys,
-        "one number a sentence: is there one for each key?": lambda query, keys, W_s, mask: mask[:, 0],
-        "the words of all sentences in a row: an index by mask loses the axes": lambda query, keys, W_s, mask: mask[
-            mask
-        ],
-        "(k, b): the batch is the first axis": lambda query, keys, W_s, mask: mask.T,
-        "(k,): does each sentence keep its own weights?": lambda query, keys, W_s, mask: mask[0],
-    },
-    question={
-        "einsum": "query has the axes bq, W_s qd, keys bkd: does each string before the arrow name as many, and does a "
-        "letter stand for the same length in both?",
-        r"keys\.T\b|keys\.t\(\)|permute|transpose|\.mT": "keys is (b, k, d_k): exchange its last two axes only, "
-        "keys.mT, and the query needs an axis of length 1 for its place, (b, 1, d_k).",
-        r"W_s\.(T|mT|t\(\))": "W_s is (d_q, d_k): the query, a row, stands on its left as it is.",
-        "mask": "mask is (b, k): have the scores that shape, too?",
-        "": "query is (b, d_q), W_s (d_q, d_k), keys (b, k, d_k): which axes meet in this line?",
+        "one number a word: are they still to be averaged?": lambda probabilities: probabilities,
     },
 )
-def bilinear_weights(query, keys, W_s, mask):
-    """Attention weights of decoder states query (b, d_q) for encoder states keys (b, k, d_k): returns (b, k).
-
-    The score is bilinear, with W_s (d_q, d_k), and not scaled. The weight is 0 where mask (b, k) is False, for padding;
-    each sentence has at least one word.
-    """
-    scores = torch.einsum("bd,bkd->bk", query @ W_s, keys)
-    return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+def perplexity(probabilities):
+    """Perplexity of n words that a model gave these probabilities (n,): returns one number."""
+    return torch.exp(-torch.log(probabilities).mean())
 
 
-def bilinear_scores(query, keys, W_s):
-    return (query[:, None] @ W_s @ keys.mT)[:, 0]  # (b, k)
-
-
-def hidden_softmax(scores, mask, dim=-1):
-    return torch.softmax(scores.masked_fill(~mask, -math.inf), dim)
-
-
-@bilinear_weights.mistake("the mask is not used: padding gets weight, and takes it from the words.")
-def bilinear_without_mask(query, keys, W_s, mask):
-    return torch.softmax(bilinear_scores(query, keys, W_s), -1)
-
-
-@bilinear_weights.mistake(
-    "you mask after the softmax: the weights that are left no longer sum to 1. Mask the scores, before it."
+@perplexity.mistake(
+    "right for a few words. The product of many is too small for a float and becomes 0, and the result infinite. Add "
+    "logarithms instead of multiplying."
 )
-def bilinear_masked_afterwards(query, keys, W_s, mask):
-    return torch.softmax(bilinear_scores(query, keys, W_s), -1) * mask
+def perplexity_through_product(probabilities):
+    return probabilities.prod() ** (-1 / len(probabilities))
 
 
-@bilinear_weights.mistake(
-    "you mask powers or weights, and divide by the sum of the rest. Where padding has a score far above all words, "
-    "that is 0/0 = NaN. Mask the scores, before the maximum and the softmax."
+@perplexity.mistake(
+    "right for a few words. The product of many is too small for a float and becomes 0, and that has no inverse. Add "
+    "logarithms instead of multiplying."
 )
-def bilinear_masked_and_normalised(query, keys, W_s, mask):
-    weights = torch.softmax(bilinear_scores(query, keys, W_s), -1) * mask
-    return weights / weights.sum(-1, keepdim=True)
+def perplexity_through_product_of_floats(probabilities):
+    return math.prod(probabilities.tolist()) ** (-1 / len(probabilities))
 
 
-@bilinear_weights.mistake(
-    "right, unless padding has a score far above all words: it takes all the weight, and what is left is 0 in every "
-    "place. Mask the scores, before the softmax."
+@perplexity.mistake(
+    "that is the likelihood of the text, the product. What is it for one word on average, and inverted?"
 )
-def bilinear_masked_and_normalised_clamped(query, keys, W_s, mask):
-    weights = torch.softmax(bilinear_scores(query, keys, W_s), -1) * mask
-    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
+def perplexity_as_likelihood(probabilities):
+    return probabilities.prod()
 
 
-@bilinear_weights.mistake(
-    "the sense is inverted: you hide the words. True = may attend, so -∞ goes where mask is False."
+@perplexity.mistake(
+    "the sum of the losses instead of their mean, or the product inverted without its n-th root: a long text looks "
+    "worse than a short one."
 )
-def bilinear_mask_inverted(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s), ~mask)
+def perplexity_of_sum(probabilities):
+    return torch.exp(-torch.log(probabilities).sum())
 
 
-@bilinear_weights.mistake(
-    "the sense is inverted, with a large negative number: you hide the words. True = may attend; hidden is ~mask."
+@perplexity.mistake("that is the geometric mean of the probabilities: the minus is missing. Perplexity is at least 1.")
+def perplexity_without_minus(probabilities):
+    return torch.exp(torch.log(probabilities).mean())
+
+
+@perplexity.mistake(
+    "the minus stands in front of exp. It belongs to the mean of the logarithms: a perplexity is at least 1."
 )
-def bilinear_mask_inverted_large_number(query, keys, W_s, mask):
-    return torch.softmax(bilinear_scores(query, keys, W_s).masked_fill(mask, -1e9), -1)
+def perplexity_with_minus_in_front(probabilities):
+    return -torch.exp(torch.log(probabilities).mean())
 
 
-@bilinear_weights.mistake(
-    "you set scores, or states, of padding to 0. exp(0) is 1: it gets a weight all the same. A score of -∞ gets none."
+@perplexity.mistake(
+    "that is the geometric mean of the probabilities, by way of their product, which becomes 0 for many words. "
+    "Perplexity is its inverse, by way of logarithms."
 )
-def bilinear_scores_times_mask(query, keys, W_s, mask):
-    return torch.softmax(bilinear_scores(query, keys, W_s) * mask, -1)
+def perplexity_as_root_of_product(probabilities):
+    return probabilities.prod() ** (1 / len(probabilities))
 
 
-@bilinear_weights.mistake(
-    "you set the scores of padding to 0, and their weights, too. In between, exp(0) = 1 took a share: the rest no "
-    "longer sums to 1. A score of -∞ takes none."
+@perplexity.mistake(
+    "that is 1 / mean(p), or the logarithm is taken after the mean. First the logarithm of each, then the mean."
 )
-def bilinear_scores_and_weights_times_mask(query, keys, W_s, mask):
-    return torch.softmax(bilinear_scores(query, keys, W_s) * mask, -1) * mask
+def perplexity_as_inverse_of_mean(probabilities):
+    return 1 / probabilities.mean()
 
 
-@bilinear_weights.mistake("0 · ∞ is NaN: multiplied by -∞, the mask ruins the words' scores. masked_fill(~mask, …).")
-def bilinear_infinity_multiplied(query, keys, W_s, mask):
-    return torch.softmax(bilinear_scores(query, keys, W_s) + (~mask) * -math.inf, -1)
+@perplexity.mistake("that is the mean of 1 / p. The mean is taken of -log p, and exp comes last.")
+def perplexity_as_mean_of_inverses(probabilities):
+    return (1 / probabilities).mean()
 
 
-@bilinear_weights.mistake(
-    "you put -∞ into the states of padding: times a negative number that is +∞, added up NaN. It is the scores that "
-    "are masked."
+@perplexity.mistake("that is the mean loss, -log p. Perplexity is exp of it.")
+def perplexity_as_loss(probabilities):
+    return -torch.log(probabilities).mean()
+
+
+@perplexity.mistake("that is the loss in bits, the mean of -log2 p. Perplexity is 2 to the power of it.")
+def perplexity_in_bits(probabilities):
+    return -torch.log2(probabilities).mean()
+
+
+@perplexity.mistake("two bases are mixed: 2 to the power of a natural logarithm. To torch.log belongs torch.exp.")
+def perplexity_of_two_bases(probabilities):
+    return 2 ** -torch.log(probabilities).mean()
+
+
+@perplexity.mistake(
+    "two bases are mixed: e to the power of a log2. To torch.log2 belongs 2 ** …, to torch.log torch.exp."
 )
-def bilinear_keys_hidden(query, keys, W_s, mask):
-    return torch.softmax(bilinear_scores(query, keys.masked_fill(~mask[..., None], -math.inf), W_s), -1)
+def perplexity_of_bits_by_exp(probabilities):
+    return torch.exp(-torch.log2(probabilities).mean())
 
 
-@bilinear_weights.mistake(
-    "you mask the powers and divide by their sum. exp(200) is infinite already in float32: mask the scores, and let "
-    "torch.softmax subtract the maximum."
+@perplexity.mistake("two bases are mixed: e to the power of a log10. To torch.exp belongs torch.log.")
+def perplexity_of_log10_by_exp(probabilities):
+    return torch.exp(-torch.log10(probabilities).mean())
+
+
+@perplexity.mistake("the logarithm is missing: exp of the negative mean of p. The mean is taken of -log p.")
+def perplexity_without_logarithm(probabilities):
+    return torch.exp(-probabilities.mean())
+
+
+@perplexity.mistake(
+    "you weight each -log p by p, which makes an entropy. These are the probabilities of the words that came: each "
+    "counts once."
 )
-def bilinear_powers_masked(query, keys, W_s, mask):
-    powers = bilinear_scores(query, keys, W_s).exp() * mask
-    return powers / powers.sum(-1, keepdim=True)
+def perplexity_of_entropy(probabilities):
+    return torch.exp(-(probabilities * torch.log(probabilities)).sum())
 
 
-@bilinear_weights.mistake(
-    "the mask is right, but exp(1000) is infinite, and inf / inf is NaN. torch.softmax subtracts the maximum first."
-)
-def bilinear_powers_of_masked_scores(query, keys, W_s, mask):
-    powers = bilinear_scores(query, keys, W_s).masked_fill(~mask, -math.inf).exp()
-    return powers / powers.sum(-1, keepdim=True)
+@perplexity.mistake("`**` binds tighter than `/`: p ** -1 / n divides by n. And use logarithms: the product becomes 0.")
+def perplexity_without_brackets(probabilities):
+    return probabilities.prod() ** -1 / len(probabilities)
 
 
-@bilinear_weights.mistake(
-    "the softmax runs over the batch. Each sentence has weights of its own: over the keys, dim=-1."
-)
-def bilinear_over_batch(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s), mask, 0)
-
-
-@bilinear_weights.mistake(
-    "the softmax runs over the batch, and a key that is padding in all sentences is mended to 0 or to equal weights. "
-    "Each sentence has weights of its own: dim=-1."
-)
-def bilinear_over_batch_zeroed(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s), mask, 0).nan_to_num(0.0)
-
-
-@bilinear_weights.mistake("the softmax runs over the batch, and the mask is not used. Over the keys: dim=-1.")
-def bilinear_over_batch_without_mask(query, keys, W_s, mask):
-    return torch.softmax(bilinear_scores(query, keys, W_s), 0)
-
-
-@bilinear_weights.mistake("the softmax runs over the whole batch at once. Each sentence's weights sum to 1: dim=-1.")
-def bilinear_over_everything(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s).flatten(), mask.flatten()).view(mask.shape)
-
-
-@bilinear_weights.mistake(
-    "W_s is transposed, which crashes unless d_q = d_k. It is (d_q, d_k): the query meets its rows, the keys its "
-    "columns."
-)
-def bilinear_matrix_transposed(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s.T), mask)
-
-
-@bilinear_weights.mistake(
-    "that is the dot-product score: W_s is not used, and it crashes unless d_q = d_k. W_s stands between query and "
-    "keys."
-)
-def bilinear_without_matrix(query, keys, W_s, mask):
-    return hidden_softmax((query[:, None] @ keys.mT)[:, 0], mask)
-
-
-@bilinear_weights.mistake("you divide by √d_k. The bilinear score is not scaled: W_s learns the scale.")
-def bilinear_divided_by_root_d_k(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s) / math.sqrt(keys.shape[-1]), mask)
-
-
-@bilinear_weights.mistake("you divide by √d_q. The bilinear score is not scaled: W_s learns the scale.")
-def bilinear_divided_by_root_d_q(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s) / math.sqrt(query.shape[-1]), mask)
-
-
-@bilinear_weights.mistake("you divide by d_k, or average the products. The bilinear score is their sum, not scaled.")
-def bilinear_divided_by_d_k(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s) / keys.shape[-1], mask)
-
-
-@bilinear_weights.mistake("you multiply by √d_k. The bilinear score is not scaled: W_s learns the scale.")
-def bilinear_multiplied_by_root_d_k(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s) * math.sqrt(keys.shape[-1]), mask)
-
-
-@bilinear_weights.mistake("you take the cosine. The score is the product as it is: lengths are not divided out.")
-def bilinear_with_cosine(query, keys, W_s, mask):
-    scores = torch.cosine_similarity((query @ W_s)[:, None], keys, dim=-1)
-    return hidden_softmax(scores, mask)
-
-
-@bilinear_weights.mistake("the sign: you weight by -score, and the least fitting key gets most.")
-def bilinear_negative(query, keys, W_s, mask):
-    return hidden_softmax(-bilinear_scores(query, keys, W_s), mask)
-
-
-@bilinear_weights.mistake("you return the scores. The softmax over the keys, with padding hidden, is still to come.")
-def bilinear_scores_returned(query, keys, W_s, mask):
-    return bilinear_scores(query, keys, W_s)
-
-
-@bilinear_weights.mistake("you return the masked scores. The softmax over the keys is still to come.")
-def bilinear_masked_scores_returned(query, keys, W_s, mask):
-    return bilinear_scores(query, keys, W_s).masked_fill(~mask, -math.inf)
-
-
-@bilinear_weights.mistake(
-    "you return scores, 0 for padding. Hide padding with -∞, then take the softmax over the keys."
-)
-def bilinear_zeroed_scores_returned(query, keys, W_s, mask):
-    return bilinear_scores(query, keys, W_s) * mask
-
-
-@bilinear_weights.mistake("you return the logarithms of the weights. Weights lie between 0 and 1: softmax.")
-def bilinear_log_weights(query, keys, W_s, mask):
-    return bilinear_scores(query, keys, W_s).masked_fill(~mask, -math.inf).log_softmax(-1)
-
-
-@bilinear_weights.mistake(
-    "every query meets the keys of every sentence, (b, b, k): (b, d_k) times (b, d_k, k) broadcasts. With an axis for "
-    "its place, query[:, None], each meets its own."
-)
-def bilinear_every_query_with_every_sentence(query, keys, W_s, mask):
-    return hidden_softmax(query @ W_s @ keys.mT, mask)
-
-
-@bilinear_weights.mistake(
-    "the axis of the single query is left over when the mask comes: (b, 1, k) and (b, k) make (b, b, k). Take the axis "
-    "away before, [:, 0]."
-)
-def bilinear_axis_left_over(query, keys, W_s, mask):
-    return torch.softmax((query[:, None] @ W_s @ keys.mT).expand(-1, len(mask), -1).masked_fill(~mask, -math.inf), -1)
-
-
-@bilinear_weights.mistake("the weights are right, but (b, 1, k): take the axis of the single query away, [:, 0].")
-def bilinear_axis_kept(query, keys, W_s, mask):
-    return bilinear_weights(query, keys, W_s, mask)[:, None]
-
-
-@bilinear_weights.mistake("the weights are right, but (b, k, 1): take the last axis away, [..., 0].")
-def bilinear_last_axis_kept(query, keys, W_s, mask):
-    return bilinear_weights(query, keys, W_s, mask)[..., None]
-
-
-@bilinear_weights.mistake(
-    "right, except for a batch of one sentence: squeeze() without a number takes away every axis of length 1, the "
-    "batch too. Say which: squeeze(1) or [:, 0]."
-)
-def bilinear_squeezed(query, keys, W_s, mask):
-    return bilinear_weights(query, keys, W_s, mask).squeeze()
-
-
-@bilinear_weights.mistake("every sentence is asked the query of the first. Each has a decoder state of its own.")
-def bilinear_first_query_for_all(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query[:1].expand_as(query), keys, W_s), mask)
-
-
-@bilinear_weights.mistake("the scores are added up over the batch. Each sentence keeps its own: the letter b stays.")
-def bilinear_added_over_batch(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s).sum(0).expand_as(mask), mask)
-
-
-@bilinear_weights.mistake(
-    "the keys of all sentences are added up: in einsum, b is one letter for query and keys alike."
-)
-def bilinear_keys_added_over_batch(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys.sum(0).expand_as(keys), W_s), mask)
-
-
-@bilinear_weights.mistake("you put a tanh around the score. That belongs to the additive score; here there is none.")
-def bilinear_with_tanh(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s).tanh(), mask)
-
-
-@bilinear_weights.mistake("the projected query goes through a tanh. The score is bilinear: products and sums, no more.")
-def bilinear_with_tanh_of_query(query, keys, W_s, mask):
-    return hidden_softmax(((query @ W_s).tanh()[:, None] @ keys.mT)[:, 0], mask)
-
-
-@bilinear_weights.mistake("you take the sigmoid of each score. Weights share 1 out among the keys: softmax.")
-def bilinear_with_sigmoid(query, keys, W_s, mask):
-    return torch.sigmoid(bilinear_scores(query, keys, W_s)) * mask
-
-
-@bilinear_weights.mistake("you divide the scores by their sum. Scores may be negative: softmax makes weights of them.")
-def bilinear_scores_divided_by_sum(query, keys, W_s, mask):
-    scores = bilinear_scores(query, keys, W_s) * mask
-    return scores / scores.sum(-1, keepdim=True)
-
-
-@bilinear_weights.mistake("all the weight goes to the key with the highest score. softmax shares it out.")
-def bilinear_hardest(query, keys, W_s, mask):
-    scores = bilinear_scores(query, keys, W_s).masked_fill(~mask, -math.inf)
-    return (scores == scores.amax(-1, keepdim=True)).to(scores.dtype)
-
-
-@bilinear_weights.mistake("you return the context vector. Here the weights are asked for; the next exercise uses them.")
-def bilinear_context(query, keys, W_s, mask):
-    return (bilinear_weights(query, keys, W_s, mask)[:, None] @ keys)[:, 0]
-
-
-@bilinear_weights.mistake("you return weights and context. Here return the weights only.")
-def bilinear_weights_and_context(query, keys, W_s, mask):
-    return bilinear_weights(query, keys, W_s, mask), bilinear_context(query, keys, W_s, mask)
-
-
-@bilinear_weights.mistake("the score of padding is -10: its weight is small, not 0. Only -∞ hides for certain.")
-def bilinear_small_number(query, keys, W_s, mask):
-    return torch.softmax(bilinear_scores(query, keys, W_s).masked_fill(~mask, -10.0), -1)
+@perplexity.mistake("the power is n where a mean divides by n: 1/n. And the product becomes 0: use logarithms.")
+def perplexity_to_the_power_of_n(probabilities):
+    return 1 / probabilities.prod() ** len(probabilities)
 
 
 # ---- context_vector
@@ -1203,7 +803,7 @@ def draw_weights_and_states(generator):
     },
 )
 def context_vector(weights, states):
-    """Context of each decoder step: the sum of the encoder states (b, k, d) by weights (b, q, k): returns (b, q, d)."""
+    """Encoder states (b, k, d), summed by each step's weights (b, q, k): returns (b, q, d)."""
     return weights @ states
 
 
@@ -1235,11 +835,6 @@ def context_as_mean(weights, states):
     return states.mean(1, keepdim=True).expand(-1, weights.shape[1], -1)
 
 
-@context_vector.mistake("you add up all states alike. Each is multiplied by its weight first.")
-def context_as_sum(weights, states):
-    return states.sum(1, keepdim=True).expand(-1, weights.shape[1], -1)
-
-
 @context_vector.mistake(
     "you divide by k. The weights sum to 1 already, so that the weighted sum is a mean: a sum over k, not a mean over "
     "it."
@@ -1249,49 +844,22 @@ def context_divided_by_k(weights, states):
 
 
 @context_vector.mistake(
+    "you divide by √d. What is scaled in notebook 02 are scores, before the softmax; these weights sum to 1 already."
+)
+def context_divided_by_root_d(weights, states):
+    return weights @ states / math.sqrt(states.shape[-1])
+
+
+@context_vector.mistake(
     "softmax once more: the weights have been through it, and a second one makes them nearly equal."
 )
 def context_of_softmax_of_weights(weights, states):
     return torch.softmax(weights, -1) @ states
 
 
-@context_vector.mistake(
-    "softmax once more, and over the decoder steps. The weights have been through one: take them as they are."
-)
-def context_of_softmax_over_steps(weights, states):
-    return torch.softmax(weights, 1) @ states
-
-
-@context_vector.mistake("you put the sum through a tanh. The context is the weighted sum itself.")
-def context_through_tanh(weights, states):
-    return torch.tanh(weights @ states)
-
-
-@context_vector.mistake("you put the sum through a softmax. The context is the weighted sum itself, no distribution.")
-def context_through_softmax(weights, states):
-    return torch.softmax(weights @ states, -1)
-
-
-@context_vector.mistake("you divide each column by its sum. The weights of a step, a row, sum to 1 already.")
-def context_normalised_over_steps(weights, states):
-    return weights / weights.sum(1, keepdim=True) @ states
-
-
 @context_vector.mistake("you take the state with the largest weight. All of them enter, each by its weight.")
 def context_of_hardest(weights, states):
     return torch.stack([rows[one.argmax(-1)] for one, rows in zip(weights, states)])
-
-
-@context_vector.mistake(
-    "you take the state with the largest weight, times that weight. The others belong to the sum, too."
-)
-def context_of_weighted_hardest(weights, states):
-    return context_of_hardest(weights, states) * weights.amax(-1, keepdim=True)
-
-
-@context_vector.mistake("those are the products, (b, q, k, d). Add them up over k, the encoder states.")
-def context_products(weights, states):
-    return weights[..., None] * states[:, None]
 
 
 @context_vector.mistake("you sum over the decoder steps, q. The sum runs over the encoder states, k.")
@@ -1304,48 +872,11 @@ def context_summed_over_d(weights, states):
     return (weights[..., None] * states[:, None]).sum(-1)
 
 
-@context_vector.mistake("you take the largest product over k, number by number. Add the products up.")
-def context_as_maximum(weights, states):
-    return (weights[..., None] * states[:, None]).amax(2)
-
-
 @context_vector.mistake(
     "only the last encoder state is left: does a loop overwrite the sum instead of adding to it? Use +, from 0 on."
 )
 def context_of_last_product(weights, states):
     return weights[:, :, -1:] * states[:, -1:]
-
-
-@context_vector.mistake("only the first encoder state counts. The sum runs over all k of them.")
-def context_of_first_product(weights, states):
-    return weights[:, :, :1] * states[:, :1]
-
-
-@context_vector.mistake("the last of the encoder states is left out: a loop or a slice ends one too early.")
-def context_without_last(weights, states):
-    return weights[:, :, :-1] @ states[:, :-1]
-
-
-@context_vector.mistake("the first of the encoder states is left out: a loop or a slice begins one too late.")
-def context_without_first(weights, states):
-    return weights[:, :, 1:] @ states[:, 1:]
-
-
-@context_vector.mistake(
-    "that is the last encoder state for every step: the bottleneck that attention is there to remove. Use the weights."
-)
-def context_as_last_state(weights, states):
-    return states[:, -1:].expand(-1, weights.shape[1], -1)
-
-
-@context_vector.mistake("that is the first decoder step's context only. Every step has one of its own.")
-def context_of_first_step(weights, states):
-    return (weights[:, :1] @ states)[:, 0]
-
-
-@context_vector.mistake("every step gets the first step's context. Each has weights of its own.")
-def context_of_first_step_for_all(weights, states):
-    return (weights[:, :1] @ states).expand(-1, weights.shape[1], -1)
 
 
 @context_vector.mistake(
@@ -1365,19 +896,9 @@ def context_with_steps_in_front(weights, states):
     return (weights @ states).transpose(0, 1)
 
 
-@context_vector.mistake("the last two axes are exchanged, (b, d, q). Each decoder step is a row: (b, q, d).")
-def context_with_steps_as_columns(weights, states):
-    return (weights @ states).mT
-
-
-@context_vector.mistake("the sentences are added up. Each keeps its own: the letter b stays after the arrow.")
-def context_added_over_batch(weights, states):
-    return (weights @ states).sum(0)
-
-
-@context_vector.mistake("every sentence's weights meet every sentence's states. b is one letter, in both.")
-def context_of_every_pair_of_sentences(weights, states):
-    return torch.einsum("bqk,ckd->bcqd", weights, states)
+@context_vector.mistake("all sentences take the weights of the first. Each has weights of its own.")
+def context_of_first_weights(weights, states):
+    return weights[0] @ states
 
 
 @context_vector.mistake("all sentences take the states of the first. Each has states of its own.")
@@ -1385,31 +906,259 @@ def context_of_first_sentence(weights, states):
     return weights @ states[0]
 
 
-@context_vector.mistake("the states of all sentences are added up first. Each sentence has states of its own.")
-def context_of_states_added_over_batch(weights, states):
-    return weights @ states.sum(0)
-
-
-@context_vector.mistake(
-    "states.T exchanges all axes, the batch among them. Here nothing has to be exchanged: k is where the two meet."
-)
-def context_of_states_reversed(weights, states):
-    return weights @ states.permute(2, 1, 0)
-
-
-@context_vector.mistake("you subtract the weights from 1: the least important states count most.")
-def context_of_inverted_weights(weights, states):
-    return (1 - weights) @ states
-
-
-@context_vector.mistake("the weights come in squared. Once each is enough.")
-def context_of_squared_weights(weights, states):
-    return weights**2 @ states
-
-
 @context_vector.mistake("you return the weighted sum and the weights. Return the sum only.")
 def context_and_weights(weights, states):
     return weights @ states, weights
+
+
+# ---- bilinear_weights
+
+
+def draw_states_and_masks(generator):
+    """d_q ≠ d_k, d_q = d_k, b = k, b = k = d; one sentence; a single word in each; loud padding; words' scores far
+    below 0; scores too large for exp in float64.
+    """
+
+    def randn(*shape, dtype=None):
+        return torch.randn(*shape, generator=generator, dtype=dtype)
+
+    for (b, k, d_q, d_k), rows in (
+        ((2, 4, 3, 5), [[1, 1, 1, 0], [1, 1, 1, 1]]),
+        ((3, 4, 2, 2), [[1, 1, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]]),
+        ((3, 3, 3, 3), [[1, 1, 0], [1, 0, 1], [1, 1, 1]]),
+        ((1, 5, 4, 2), [[1, 1, 1, 0, 0]]),
+        ((2, 1, 3, 4), [[1], [1]]),
+        ((4, 4, 2, 3), [[1, 1, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1], [1, 0, 0, 0]]),
+    ):
+        yield randn(b, d_q), randn(b, k, d_k), randn(d_q, d_k), torch.tensor(rows).bool()
+    query, keys, W_s = randn(2, 3), randn(2, 4, 3), randn(3, 3)
+    projected = query @ W_s
+    keys[:, 3] = 200 * projected / (projected**2).sum(-1, keepdim=True)  # a score of 200
+    yield query, keys, W_s, torch.tensor([[1, 1, 1, 0], [1, 0, 1, 0]]).bool()
+    query, keys, W_s = randn(2, 3), randn(2, 4, 5), randn(3, 5)
+    projected = query @ W_s
+    keys -= (300 * projected / (projected**2).sum(-1, keepdim=True))[:, None]  # every score 300 lower
+    yield query, keys, W_s, torch.tensor([[1, 1, 0, 0], [1, 0, 1, 1]]).bool()
+    query, keys, W_s = (randn(*shape, dtype=torch.float64) for shape in ((2, 3), (2, 4, 2), (3, 2)))
+    projected = query @ W_s
+    keys += (1000 * projected / (projected**2).sum(-1, keepdim=True))[:, None]  # every score 1000 higher
+    yield query, keys, W_s, torch.tensor([[1, 1, 1, 0], [1, 1, 1, 1]]).bool()
+
+
+@exercise(
+    draws=draw_states_and_masks,
+    hints=[
+        "What does W_s make of a decoder state, and what is its length then? With what can that be compared?",
+        "query @ W_s is (b, d_k). For each sentence of its own, its dot product with each of the keys (k, d_k): in "
+        "einsum, which letters stay after the arrow?",
+        "The scores are (b, k). Padding gets the score -∞, where mask is False, and then comes the softmax over the "
+        "keys.",
+    ],
+    names={
+        "(b, b, k): every query meets the keys of every sentence. Does the batch broadcast?": (
+            lambda query, keys, W_s, mask: torch.zeros(len(keys), *mask.shape)
+        ),
+        "(b, 1, k): is the axis of a single query left over?": lambda query, keys, W_s, mask: mask[:, None],
+        "(b, k, 1): is the axis of a single query left over?": lambda query, keys, W_s, mask: mask[..., None],
+        "a sum of the keys: the weights themselves are asked for": lambda query, keys, W_s, mask: keys[:, 0],
+        "the keys: are the products summed over d_k, to one score for each key?": lambda query, keys, W_s, mask: keys,
+        "one number a sentence: is there one for each key?": lambda query, keys, W_s, mask: mask[:, 0],
+        "the words of all sentences in a row: an index by mask loses the axes": lambda query, keys, W_s, mask: mask[
+            mask
+        ],
+        "(k, b): the batch is the first axis": lambda query, keys, W_s, mask: mask.T,
+        "(k,): does each sentence keep its own weights?": lambda query, keys, W_s, mask: mask[0],
+    },
+    question={
+        "einsum": "query has the axes bq, W_s qd, keys bkd: does each string before the arrow name as many, and does a "
+        "letter stand for the same length in both?",
+        r"keys\.T\b|keys\.t\(\)|permute|transpose|\.mT": "keys is (b, k, d_k): exchange its last two axes only, "
+        "keys.mT, and the query needs an axis of length 1 for its place, (b, 1, d_k).",
+        r"W_s\.(T|mT|t\(\))": "W_s is (d_q, d_k): the query, a row, stands on its left as it is.",
+        "mask": "mask is (b, k): have the scores that shape, too?",
+        "": "query is (b, d_q), W_s (d_q, d_k), keys (b, k, d_k): which axes meet in this line?",
+    },
+)
+def bilinear_weights(query, keys, W_s, mask):
+    """Weights of query (b, d_q) for the encoder states keys (b, k, d_k): returns (b, k).
+
+    The score is bilinear, with W_s (d_q, d_k), and not scaled. The weight is 0 where mask (b, k)
+    is False, for padding; each sentence has at least one word.
+    """
+    scores = torch.einsum("bd,bkd->bk", query @ W_s, keys)
+    return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+
+
+def bilinear_scores(query, keys, W_s):
+    return (query[:, None] @ W_s @ keys.mT)[:, 0]  # (b, k)
+
+
+def hidden_softmax(scores, mask, dim=-1):
+    return torch.softmax(scores.masked_fill(~mask, -math.inf), dim)
+
+
+@bilinear_weights.mistake("the mask is not used: padding gets weight, and takes it from the words.")
+def bilinear_without_mask(query, keys, W_s, mask):
+    return torch.softmax(bilinear_scores(query, keys, W_s), -1)
+
+
+@bilinear_weights.mistake(
+    "you mask after the softmax: the weights that are left no longer sum to 1. Mask the scores, before it."
+)
+def bilinear_masked_afterwards(query, keys, W_s, mask):
+    return torch.softmax(bilinear_scores(query, keys, W_s), -1) * mask
+
+
+@bilinear_weights.mistake(
+    "you mask powers or weights, and divide by the sum of the rest. Where padding has a score far above all words, "
+    "that is 0/0 = NaN. Mask the scores, before the maximum and the softmax."
+)
+def bilinear_masked_and_normalised(query, keys, W_s, mask):
+    weights = torch.softmax(bilinear_scores(query, keys, W_s), -1) * mask
+    return weights / weights.sum(-1, keepdim=True)
+
+
+@bilinear_weights.mistake(
+    "right, unless padding has a score far above all words: it takes all the weight, and the small number below the "
+    "line leaves 0 in every place. Mask the scores, before the softmax."
+)
+def bilinear_masked_and_normalised_with_small_number(query, keys, W_s, mask):
+    weights = torch.softmax(bilinear_scores(query, keys, W_s), -1) * mask
+    return weights / (weights.sum(-1, keepdim=True) + 1e-9)
+
+
+@bilinear_weights.mistake(
+    "the sense is inverted: you hide the words. True = may attend, so -∞ goes where mask is False."
+)
+def bilinear_mask_inverted(query, keys, W_s, mask):
+    return hidden_softmax(bilinear_scores(query, keys, W_s), ~mask)
+
+
+@bilinear_weights.mistake(
+    "you set scores, or states, of padding to 0. exp(0) is 1: it gets a weight all the same. A score of -∞ gets none."
+)
+def bilinear_scores_times_mask(query, keys, W_s, mask):
+    return torch.softmax(bilinear_scores(query, keys, W_s) * mask, -1)
+
+
+@bilinear_weights.mistake("0 · ∞ is NaN: multiplied by -∞, the mask ruins the words' scores. masked_fill(~mask, …).")
+def bilinear_infinity_multiplied(query, keys, W_s, mask):
+    return torch.softmax(bilinear_scores(query, keys, W_s) + (~mask) * -math.inf, -1)
+
+
+@bilinear_weights.mistake(
+    "you mask the powers and divide by their sum. exp(200) is infinite already in float32: mask the scores, and let "
+    "torch.softmax subtract the maximum."
+)
+def bilinear_powers_masked(query, keys, W_s, mask):
+    powers = bilinear_scores(query, keys, W_s).exp() * mask
+    return powers / powers.sum(-1, keepdim=True)
+
+
+@bilinear_weights.mistake(
+    "the mask is right, but exp(1000) is infinite, and inf / inf is NaN. torch.softmax subtracts the maximum first."
+)
+def bilinear_powers_of_masked_scores(query, keys, W_s, mask):
+    powers = bilinear_scores(query, keys, W_s).masked_fill(~mask, -math.inf).exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
+@bilinear_weights.mistake(
+    "the softmax runs over the batch. Each sentence has weights of its own: over the keys, dim=-1."
+)
+def bilinear_over_batch(query, keys, W_s, mask):
+    return hidden_softmax(bilinear_scores(query, keys, W_s), mask, 0)
+
+
+@bilinear_weights.mistake(
+    "W_s is transposed, which crashes unless d_q = d_k. It is (d_q, d_k): the query meets its rows, the keys its "
+    "columns."
+)
+def bilinear_matrix_transposed(query, keys, W_s, mask):
+    return hidden_softmax(bilinear_scores(query, keys, W_s.T), mask)
+
+
+@bilinear_weights.mistake(
+    "that is the dot-product score: W_s is not used, and it crashes unless d_q = d_k. W_s stands between query and "
+    "keys."
+)
+def bilinear_without_matrix(query, keys, W_s, mask):
+    return hidden_softmax((query[:, None] @ keys.mT)[:, 0], mask)
+
+
+@bilinear_weights.mistake("you divide by √d_k. The bilinear score is not scaled: W_s learns the scale.")
+def bilinear_divided_by_root_d_k(query, keys, W_s, mask):
+    return hidden_softmax(bilinear_scores(query, keys, W_s) / math.sqrt(keys.shape[-1]), mask)
+
+
+@bilinear_weights.mistake("you divide by √d_q. The bilinear score is not scaled: W_s learns the scale.")
+def bilinear_divided_by_root_d_q(query, keys, W_s, mask):
+    return hidden_softmax(bilinear_scores(query, keys, W_s) / math.sqrt(query.shape[-1]), mask)
+
+
+@bilinear_weights.mistake("you return the scores. The softmax over the keys, with padding hidden, is still to come.")
+def bilinear_scores_returned(query, keys, W_s, mask):
+    return bilinear_scores(query, keys, W_s)
+
+
+@bilinear_weights.mistake("you return the masked scores. The softmax over the keys is still to come.")
+def bilinear_masked_scores_returned(query, keys, W_s, mask):
+    return bilinear_scores(query, keys, W_s).masked_fill(~mask, -math.inf)
+
+
+@bilinear_weights.mistake(
+    "every query meets the keys of every sentence, (b, b, k): (b, d_k) times (b, d_k, k) broadcasts. With an axis for "
+    "its place, query[:, None], each meets its own."
+)
+def bilinear_every_query_with_every_sentence(query, keys, W_s, mask):
+    return hidden_softmax(query @ W_s @ keys.mT, mask)
+
+
+@bilinear_weights.mistake(
+    "the axis of the single query is left over when the mask comes: (b, 1, k) and (b, k) make (b, b, k). Take the axis "
+    "away before, [:, 0]."
+)
+def bilinear_axis_left_over(query, keys, W_s, mask):
+    return torch.softmax((query[:, None] @ W_s @ keys.mT).expand(-1, len(mask), -1).masked_fill(~mask, -math.inf), -1)
+
+
+@bilinear_weights.mistake(
+    "right, except for one sentence, or one word in each: squeeze() without a number takes away every axis of length "
+    "1. Say which: squeeze(1) or [:, 0]."
+)
+def bilinear_squeezed(query, keys, W_s, mask):
+    return bilinear_weights(query, keys, W_s, mask).squeeze()
+
+
+@bilinear_weights.mistake(
+    "right, except for sentences of a single word: squeeze() without a number takes away every axis of length 1, that "
+    "of the keys, too. Say which: squeeze(1) or [:, 0]."
+)
+def bilinear_scores_squeezed(query, keys, W_s, mask):
+    return hidden_softmax((query[:, None] @ W_s @ keys.mT).squeeze(), mask)
+
+
+@bilinear_weights.mistake("you return the context vector. Here the weights are asked for; the next exercise uses them.")
+def bilinear_context(query, keys, W_s, mask):
+    return (bilinear_weights(query, keys, W_s, mask)[:, None] @ keys)[:, 0]
+
+
+@bilinear_weights.mistake("you return weights and context. Here return the weights only.")
+def bilinear_weights_and_context(query, keys, W_s, mask):
+    return bilinear_weights(query, keys, W_s, mask), bilinear_context(query, keys, W_s, mask)
+
+
+@bilinear_weights.mistake("the score of padding is -10: its weight is small, not 0. Only -∞ hides for certain.")
+def bilinear_small_number(query, keys, W_s, mask):
+    return torch.softmax(bilinear_scores(query, keys, W_s).masked_fill(~mask, -10.0), -1)
+
+
+@bilinear_weights.mistake(
+    "right, unless the words' scores lie below your number for padding, which then takes all the weight. Only -∞ hides "
+    "for certain."
+)
+def bilinear_number_not_low_enough(query, keys, W_s, mask):
+    return torch.softmax(bilinear_scores(query, keys, W_s).masked_fill(~mask, -100.0), -1)
 
 
 # ---- alignment_error_rate
@@ -1458,22 +1207,19 @@ def draw_alignments(generator):
     },
 )
 def alignment_error_rate(links, sure, possible):
-    """1 - (|A∩S| + |A∩P|) / (|A| + |S|) of links A against sure links S and possible links P: returns a single number.
+    """1 - (|A∩S| + |A∩P|) / (|A| + |S|) of links A, sure S, possible P: returns a number.
 
-    Each argument is a list with one set of (target position, source position) a sentence; every sure link is possible,
-    too. The four numbers are summed over all sentences before dividing. The rate is 0.0 if there are neither links nor
-    sure links at all (Och and Ney 2003).
+    Each argument is a list with one set of (target position, source position) a sentence; every
+    sure link is possible, too. The four counts are summed over all sentences before dividing.
+    The rate is 0.0 if there are neither links nor sure links at all (Och and Ney 2003).
     """
     found = sum(len(a & s) + len(a & p) for a, s, p in zip(links, sure, possible))
     total = sum(len(a) + len(s) for a, s in zip(links, sure))
     return 1 - found / total if total else 0.0
 
 
-UNGUARDED = " And without any links it divides by 0."
-
-
-def mistaken_rate(message):
-    """Adds two mistakes to the catalogue: the rate as it is written, and with the 0.0 for no links at all."""
+def mistaken_rate(message, unguarded=False):
+    """Adds the rate to the catalogue with the 0.0 for no links at all; if `unguarded`, also as it is written."""
 
     def add(rate):
         def guarded(links, sure, possible):
@@ -1481,7 +1227,8 @@ def mistaken_rate(message):
 
         guarded.__name__ = f"{rate.__name__}_guarded"
         alignment_error_rate.mistake(message)(guarded)
-        alignment_error_rate.mistake(message + UNGUARDED)(rate)
+        if unguarded:
+            alignment_error_rate.mistake(f"{message} And without any links it divides by 0.")(rate)
         return rate
 
     return add
@@ -1509,21 +1256,9 @@ def rate_of_nothing_is_1(links, sure, possible):
     return rate_without_links(links, sure, possible) if any(links) or any(sure) else 1.0
 
 
-@alignment_error_rate.mistake("that is the number of errors, superfluous and missed. Divide it by |A| + |S|.")
-def rate_as_number_of_errors(links, sure, possible):
-    return number(links) - number(links, possible) + number(sure) - number(links, sure)
-
-
 @alignment_error_rate.mistake("the small number below the line makes the rate a little wrong, and 1 without any links.")
 def rate_with_small_number(links, sure, possible):
     return 1 - (number(links, sure) + number(links, possible)) / (number(links) + number(sure) + 1e-9)
-
-
-@alignment_error_rate.mistake(
-    "the small number below the line makes every rate a little wrong. Without any links: 0.0."
-)
-def rate_with_less_small_number(links, sure, possible):
-    return 1 - (number(links, sure) + number(links, possible)) / (number(links) + number(sure) + 1e-8)
 
 
 @alignment_error_rate.mistake(
@@ -1534,22 +1269,18 @@ def rate_skipping_sentences_without_links(links, sure, possible):
     return alignment_error_rate(*([lists[i] for i in kept] for lists in (links, sure, possible)))
 
 
-@alignment_error_rate.mistake(
-    "you skip sentences without sure links. Their links count below the line, and above it where they are possible."
+@mistaken_rate(
+    "that is the share of what is right: the 1 - in front is missing. All right is the error 0.",
+    unguarded=True,
 )
-def rate_skipping_sentences_without_sure_links(links, sure, possible):
-    kept = [i for i, s in enumerate(sure) if s]
-    return alignment_error_rate(*([lists[i] for i in kept] for lists in (links, sure, possible)))
-
-
-@mistaken_rate("that is the share of what is right: the 1 - in front is missing. All right is the error 0.")
 def rate_as_accuracy(links, sure, possible):
     return 1 - rate_without_links(links, sure, possible)
 
 
 @mistaken_rate(
     "you average the rates of the sentences: a link of a short one counts for more. Add the numbers up over all, then "
-    "divide once."
+    "divide once.",
+    unguarded=True,
 )
 def rate_as_mean(links, sure, possible):
     return mean_over_sentences(rate_without_links, links, sure, possible)
@@ -1571,15 +1302,11 @@ def rate_of_possible_only(links, sure, possible):
 
 
 @mistaken_rate(
-    "below the line you have |P|, or S and P are exchanged. It is |A| + |S|: nobody has to find what is optional."
+    "below the line you have |P|, or S and P are exchanged. It is |A| + |S|: nobody has to find what is optional.",
+    unguarded=True,
 )
 def rate_with_sure_and_possible_exchanged(links, sure, possible):
     return 1 - (number(links, sure) + number(links, possible)) / (number(links) + number(possible))
-
-
-@mistaken_rate("below the line stand |S| + |P|. It is |A| + |S|: superfluous links have to cost something.")
-def rate_divided_by_sure_and_possible(links, sure, possible):
-    return 1 - (number(links, sure) + number(links, possible)) / (number(sure) + number(possible))
 
 
 @mistaken_rate("below the line |S| is missing: links that were not found cost nothing. It is |A| + |S|.")
@@ -1592,15 +1319,17 @@ def rate_divided_by_sure(links, sure, possible):
     return 1 - (number(links, sure) + number(links, possible)) / number(sure)
 
 
+@alignment_error_rate.mistake(
+    "below the line you count sentences: len of a list of sets. Add up the lengths of the sets, the numbers of links."
+)
+def rate_divided_by_sentences(links, sure, possible):
+    return 1 - (number(links, sure) + number(links, possible)) / (len(links) + len(sure))
+
+
 @mistaken_rate("below the line stand all three numbers. It is |A| + |S|, without |P|.")
 def rate_divided_by_all(links, sure, possible):
     total = number(links) + number(sure) + number(possible)
     return 1 - (number(links, sure) + number(links, possible)) / total
-
-
-@mistaken_rate("below the line you multiply. It is the sum |A| + |S|.")
-def rate_divided_by_product(links, sure, possible):
-    return 1 - (number(links, sure) + number(links, possible)) / (number(links) * number(sure))
 
 
 @mistaken_rate("below the line stands the union A∪S, where common links count once. |A| + |S| counts them twice.")
@@ -1609,49 +1338,20 @@ def rate_divided_by_union(links, sure, possible):
     return 1 - (number(links, sure) + number(links, possible)) / union
 
 
-@mistaken_rate("above the line |A∩P| is missing: a link that is possible is right, too.")
+@mistaken_rate(
+    "above the line |A∩P| is missing: a link that is possible is right, too.",
+    unguarded=True,
+)
 def rate_without_possible_found(links, sure, possible):
     return 1 - number(links, sure) / (number(links) + number(sure))
 
 
 @mistaken_rate(
-    "above the line |A∩S| is missing, or P is taken without S. Sure links are possible, too, and count in both terms."
+    "above the line |A∩S| is missing, or P is taken without S. Sure links are possible, too, and count in both terms.",
+    unguarded=True,
 )
 def rate_without_sure_found(links, sure, possible):
     return 1 - number(links, possible) / (number(links) + number(sure))
-
-
-@mistaken_rate(
-    "above the line stands |A∩P| alone, below the union A∪S. Sure links that were found count twice, in both places."
-)
-def rate_of_possible_by_union(links, sure, possible):
-    return 1 - number(links, possible) / (number(links) + number(sure) - number(links, sure))
-
-
-@mistaken_rate(
-    "you count a sure link three times where it is found, twice as sure and once as possible. It is |A∩S| + |A∩P|."
-)
-def rate_with_sure_twice(links, sure, possible):
-    return 1 - (2 * number(links, sure) + number(links, possible)) / (number(links) + number(sure))
-
-
-@mistaken_rate("you count possible links half. Both terms above the line count in full: |A∩S| + |A∩P|.")
-def rate_with_possible_half(links, sure, possible):
-    return 1 - (number(links, sure) + number(links, possible) / 2) / (number(links) + number(sure))
-
-
-@mistaken_rate("superfluous and missed links are counted well, but divided by |A| alone. It is |A| + |S|.")
-def rate_of_errors_by_links(links, sure, possible):
-    missed = number(sure) - number(links, sure)
-    return (number(links) - number(links, possible) + missed) / number(links)
-
-
-@mistaken_rate(
-    "you count what is only in A or only in S, by |A|. Possible links are no errors, and below the line stands |A| + "
-    "|S|."
-)
-def rate_of_sure_errors_by_links(links, sure, possible):
-    return (number(links) + number(sure) - 2 * number(links, sure)) / number(links)
 
 
 @mistaken_rate("that is 1 - precision: which of the links are possible. Those that were not found have no say.")
@@ -1659,24 +1359,9 @@ def rate_as_precision(links, sure, possible):
     return 1 - number(links, possible) / number(links)
 
 
-@mistaken_rate("that is the precision, |A∩P| / |A|. The rate joins it with the recall, and is an error: 1 - ….")
-def rate_as_precision_without_1(links, sure, possible):
-    return number(links, possible) / number(links)
-
-
 @mistaken_rate("that is 1 - recall: which of the sure links were found. Superfluous links have no say.")
 def rate_as_recall(links, sure, possible):
     return 1 - number(links, sure) / number(sure)
-
-
-@mistaken_rate("that is the recall, |A∩S| / |S|. The rate joins it with the precision, and is an error: 1 - ….")
-def rate_as_recall_without_1(links, sure, possible):
-    return number(links, sure) / number(sure)
-
-
-@mistaken_rate("that is 1 - the precision for sure links alone. Possible ones are right, too, and |S| stands below.")
-def rate_as_sure_precision(links, sure, possible):
-    return 1 - number(links, sure) / number(links)
 
 
 @mistaken_rate("that is 1 - F1. Precision and recall count different sets here, S and P: the rate has its own formula.")
@@ -1690,28 +1375,9 @@ def rate_as_mean_of_precision_and_recall(links, sure, possible):
     return 1 - (number(links, possible) / number(links) + number(links, sure) / number(sure)) / 2
 
 
-@mistaken_rate(
-    "the pairs are turned round in the links, (source, target). Here they are (target, source) in all three lists."
-)
-def rate_of_links_turned_round(links, sure, possible):
-    return rate_without_links([{(j, i) for i, j in one} for one in links], sure, possible)
-
-
-@mistaken_rate("you compare target positions only. A link is the whole pair, target and source.")
-def rate_of_target_positions(links, sure, possible):
-    targets = ([{i for i, j in one} for one in lists] for lists in (links, sure, possible))
-    return rate_without_links(*targets)
-
-
 @mistaken_rate("you take unions, |. What A has in common with S and P is their intersection, &.")
 def rate_of_unions(links, sure, possible):
     found = sum(len(a | s) + len(a | p) for a, s, p in zip(links, sure, possible))
-    return 1 - found / (number(links) + number(sure))
-
-
-@mistaken_rate("you take what is in A and not in S or P: those are the errors, subtracted from 1. Intersection is &.")
-def rate_of_differences(links, sure, possible):
-    found = sum(len(a - s) + len(a - p) for a, s, p in zip(links, sure, possible))
     return 1 - found / (number(links) + number(sure))
 
 
@@ -1721,17 +1387,10 @@ def rate_of_and(links, sure, possible):
     return 1 - found / (number(links) + number(sure))
 
 
-@mistaken_rate("that is 1 - |A∩S| / |A∪S|, the distance of Jaccard. Possible links have no say in it.")
-def rate_as_jaccard(links, sure, possible):
-    return 1 - number(links, sure) / (number(links) + number(sure) - number(links, sure))
-
-
-@mistaken_rate("that is 1 - |A∩P| / |A∪P|, the distance of Jaccard. Sure links have no say in it.")
-def rate_as_jaccard_of_possible(links, sure, possible):
-    return 1 - number(links, possible) / (number(links) + number(possible) - number(links, possible))
-
-
-@mistaken_rate("`/` binds tighter than `+`: both numbers above the line need brackets around them.")
+@mistaken_rate(
+    "`/` binds tighter than `+`: both numbers above the line need brackets around them.",
+    unguarded=True,
+)
 def rate_without_brackets_above(links, sure, possible):
     return 1 - (number(links, sure) + number(links, possible) / (number(links) + number(sure)))
 
@@ -1741,14 +1400,12 @@ def rate_without_any_brackets_above(links, sure, possible):
     return 1 - number(links, sure) + number(links, possible) / (number(links) + number(sure))
 
 
-@mistaken_rate("`/` binds tighter than `+`: both numbers below the line need brackets around them.")
+@mistaken_rate(
+    "`/` binds tighter than `+`: both numbers below the line need brackets around them.",
+    unguarded=True,
+)
 def rate_without_brackets_below(links, sure, possible):
     return 1 - (number(links, sure) + number(links, possible)) / number(links) + number(sure)
-
-
-@mistaken_rate("that is in per cent. The rate lies between 0 and 1.")
-def rate_in_per_cent(links, sure, possible):
-    return 100 * rate_without_links(links, sure, possible)
 
 
 @mistaken_rate(
@@ -1775,263 +1432,3 @@ def rate_of_last_sentence(links, sure, possible):
 def rate_of_all_pairs_of_sentences(links, sure, possible):
     found = sum(len(a & s) for a in links for s in sure) + sum(len(a & p) for a in links for p in possible)
     return 1 - found / (number(links) + number(sure))
-
-
-@mistaken_rate("you add up the rates of the sentences. Add the numbers up, above and below the line, then divide once.")
-def rate_summed(links, sure, possible):
-    return len(links) * rate_as_mean(links, sure, possible)
-
-
-# ---- perplexity
-
-
-def draw_probabilities(generator):
-    """Two words to count by hand; equal ones; a sure one; random ones; a single word; 400 of 1e-3; float64."""
-    yield (torch.tensor([0.5, 0.125]),)
-    yield (torch.full((5,), 0.2),)
-    yield (torch.tensor([1.0, 0.1, 0.3]),)
-    yield (torch.rand(7, generator=generator) * 0.9 + 0.05,)
-    yield (torch.tensor([0.3]),)
-    yield (torch.full((400,), 1e-3),)
-    yield (torch.rand(6, generator=generator, dtype=torch.float64) * 0.9 + 0.05,)
-
-
-@exercise(
-    draws=draw_probabilities,
-    hints=[
-        "A model that chooses among 5 equally likely words has the perplexity 5. What does your formula give for five "
-        "probabilities of 1/5?",
-        "The loss of a word is the negative natural logarithm of its probability. The loss of a text is their mean.",
-        "Three steps: logarithms, their mean with a minus, and what undoes a natural logarithm.",
-    ],
-    names={
-        "one number a word: are they still to be averaged?": lambda probabilities: probabilities,
-    },
-)
-def perplexity(probabilities):
-    """Perplexity of a text whose n words a model gave these probabilities (n,): returns a single number."""
-    return torch.exp(-torch.log(probabilities).mean())
-
-
-@perplexity.mistake(
-    "right for a few words. The product of many is too small for a float and becomes 0, and the result infinite. Add "
-    "logarithms instead of multiplying."
-)
-def perplexity_through_product(probabilities):
-    return probabilities.prod() ** (-1 / len(probabilities))
-
-
-@perplexity.mistake(
-    "right for a few words. The product of many is too small for a float and becomes 0, and that has no inverse. Add "
-    "logarithms instead of multiplying."
-)
-def perplexity_through_product_of_floats(probabilities):
-    return math.prod(probabilities.tolist()) ** (-1 / len(probabilities))
-
-
-@perplexity.mistake(
-    "that is the likelihood of the text, the product. What is it for one word on average, and inverted?"
-)
-def perplexity_as_likelihood(probabilities):
-    return probabilities.prod()
-
-
-@perplexity.mistake(
-    "the sum of the losses instead of their mean, or the product inverted without its n-th root: a long text looks "
-    "worse than a short one."
-)
-def perplexity_of_sum(probabilities):
-    return torch.exp(-torch.log(probabilities).sum())
-
-
-@perplexity.mistake("that is the geometric mean of the probabilities: the minus is missing. Perplexity is at least 1.")
-def perplexity_without_minus(probabilities):
-    return torch.exp(torch.log(probabilities).mean())
-
-
-@perplexity.mistake(
-    "the minus stands in front of exp. It belongs to the mean of the logarithms: a perplexity is at least 1."
-)
-def perplexity_with_minus_in_front(probabilities):
-    return -torch.exp(torch.log(probabilities).mean())
-
-
-@perplexity.mistake("that is 1 minus the geometric mean of the probabilities. Perplexity is its inverse.")
-def perplexity_as_complement(probabilities):
-    return 1 - torch.exp(torch.log(probabilities).mean())
-
-
-@perplexity.mistake(
-    "that is the geometric mean of the probabilities, by way of their product, which becomes 0 for many words. "
-    "Perplexity is its inverse, by way of logarithms."
-)
-def perplexity_as_root_of_product(probabilities):
-    return probabilities.prod() ** (1 / len(probabilities))
-
-
-@perplexity.mistake("that is the arithmetic mean of the probabilities. The mean is taken of their negative logarithms.")
-def perplexity_as_mean(probabilities):
-    return probabilities.mean()
-
-
-@perplexity.mistake(
-    "that is 1 / mean(p), or the logarithm is taken after the mean. First the logarithm of each, then the mean."
-)
-def perplexity_as_inverse_of_mean(probabilities):
-    return 1 / probabilities.mean()
-
-
-@perplexity.mistake("that is -log of the mean. The logarithm of each word comes first, then the mean, and exp last.")
-def perplexity_as_log_of_mean(probabilities):
-    return -torch.log(probabilities.mean())
-
-
-@perplexity.mistake("that is the mean of 1 / p. The mean is taken of -log p, and exp comes last.")
-def perplexity_as_mean_of_inverses(probabilities):
-    return (1 / probabilities).mean()
-
-
-@perplexity.mistake("that is the mean loss, -log p. Perplexity is exp of it.")
-def perplexity_as_loss(probabilities):
-    return -torch.log(probabilities).mean()
-
-
-@perplexity.mistake("that is the mean of log p. Perplexity is exp of its negative.")
-def perplexity_as_mean_logarithm(probabilities):
-    return torch.log(probabilities).mean()
-
-
-@perplexity.mistake("that is the loss in bits, the mean of -log2 p. Perplexity is 2 to the power of it.")
-def perplexity_in_bits(probabilities):
-    return -torch.log2(probabilities).mean()
-
-
-@perplexity.mistake("the sum of the losses is the loss of the whole text. Take their mean, and then exp of it.")
-def perplexity_as_total_loss(probabilities):
-    return -torch.log(probabilities).sum()
-
-
-@perplexity.mistake(
-    "that is the logarithm of the likelihood. Take the mean of the logarithms, and exp of its negative."
-)
-def perplexity_as_log_likelihood(probabilities):
-    return torch.log(probabilities).sum()
-
-
-@perplexity.mistake("two bases are mixed: 2 to the power of a natural logarithm. To torch.log belongs torch.exp.")
-def perplexity_of_two_bases(probabilities):
-    return 2 ** -torch.log(probabilities).mean()
-
-
-@perplexity.mistake(
-    "two bases are mixed: e to the power of a log2. To torch.log2 belongs 2 ** …, to torch.log torch.exp."
-)
-def perplexity_of_bits_by_exp(probabilities):
-    return torch.exp(-torch.log2(probabilities).mean())
-
-
-@perplexity.mistake("two bases are mixed: e to the power of a log10. To torch.exp belongs torch.log.")
-def perplexity_of_log10_by_exp(probabilities):
-    return torch.exp(-torch.log10(probabilities).mean())
-
-
-@perplexity.mistake("two bases are mixed: 10 to the power of a natural logarithm. To torch.log belongs torch.exp.")
-def perplexity_of_ten(probabilities):
-    return 10 ** -torch.log(probabilities).mean()
-
-
-@perplexity.mistake("two bases are mixed: 2 to the power of a log10. To torch.log belongs torch.exp.")
-def perplexity_of_log10_by_two(probabilities):
-    return 2 ** -torch.log10(probabilities).mean()
-
-
-@perplexity.mistake("the logarithm is missing: exp of the negative mean of p. The mean is taken of -log p.")
-def perplexity_without_logarithm(probabilities):
-    return torch.exp(-probabilities.mean())
-
-
-@perplexity.mistake("the logarithm is missing, and so is the minus: exp of the mean of p. The mean is taken of -log p.")
-def perplexity_without_logarithm_and_minus(probabilities):
-    return torch.exp(probabilities.mean())
-
-
-@perplexity.mistake(
-    "you weight each -log p by p, which makes an entropy. These are the probabilities of the words that came: each "
-    "counts once."
-)
-def perplexity_of_entropy(probabilities):
-    return torch.exp(-(probabilities * torch.log(probabilities)).sum())
-
-
-@perplexity.mistake("you weight each -log p by p. Each word of the text counts once: the mean of -log p alone.")
-def perplexity_of_weighted_mean(probabilities):
-    return torch.exp(-(probabilities * torch.log(probabilities)).mean())
-
-
-@perplexity.mistake(
-    "you divide the probabilities by their sum. They belong to different places: they need not sum to 1."
-)
-def perplexity_of_normalised(probabilities):
-    return perplexity(probabilities / probabilities.sum())
-
-
-@perplexity.mistake("you put the probabilities through a softmax. They are probabilities already, one for each word.")
-def perplexity_of_softmax(probabilities):
-    return perplexity(torch.softmax(probabilities, 0))
-
-
-@perplexity.mistake(
-    "you take the square root of the product's inverse. For n words it is the n-th root, by logarithms."
-)
-def perplexity_by_square_root(probabilities):
-    return probabilities.prod() ** -0.5
-
-
-@perplexity.mistake("`**` binds tighter than `/`: p ** -1 / n divides by n. And use logarithms: the product becomes 0.")
-def perplexity_without_brackets(probabilities):
-    return probabilities.prod() ** -1 / len(probabilities)
-
-
-@perplexity.mistake("you divide the sum by n - 1, as for a variance. A mean divides by n.")
-def perplexity_divided_by_n_minus_1(probabilities):
-    return torch.exp(-torch.log(probabilities).sum() / (len(probabilities) - 1))
-
-
-@perplexity.mistake("you divide the sum by n + 1. Is </s> counted, which has no probability here? A mean divides by n.")
-def perplexity_divided_by_n_plus_1(probabilities):
-    return torch.exp(-torch.log(probabilities).sum() / (len(probabilities) + 1))
-
-
-@perplexity.mistake("that is 1 / p for each word, its own perplexity. Average the logarithms first: a single number.")
-def perplexity_of_each_word(probabilities):
-    return 1 / probabilities
-
-
-@perplexity.mistake("those are the losses of the words, -log p. Their mean is still to come, and exp of that.")
-def perplexity_as_losses(probabilities):
-    return -torch.log(probabilities)
-
-
-@perplexity.mistake("p is subtracted from 1 before the logarithm. The loss of a word is -log p, of p itself.")
-def perplexity_of_complement(probabilities):
-    return torch.exp(-torch.log(1 - probabilities).mean())
-
-
-@perplexity.mistake("that is 1 over the smallest probability, the largest loss. Every word counts: the mean of -log p.")
-def perplexity_of_rarest(probabilities):
-    return 1 / probabilities.min()
-
-
-@perplexity.mistake("that is 1 over the largest probability, the smallest loss. Every word counts: the mean of -log p.")
-def perplexity_of_likeliest(probabilities):
-    return 1 / probabilities.max()
-
-
-@perplexity.mistake("you raise the product to the power of n, or multiply the losses by n. Their mean divides by n.")
-def perplexity_to_the_power_of_n(probabilities):
-    return probabilities.prod() ** len(probabilities)
-
-
-@perplexity.mistake("the median of the losses: a few very unlikely words then cost nothing. Take the mean.")
-def perplexity_of_median(probabilities):
-    return torch.exp((-torch.log(probabilities)).median())

@@ -72,7 +72,7 @@ def waves_in_place(angles):
     },
 )
 def sinusoidal_positions(n, d_model):
-    """Position p's column 2k is sin(p / 10000^(2k/d_model)), column 2k + 1 the cosine: returns (n, d_model).
+    """Column 2k is sin(p / 10000^(2k/d_model)), column 2k + 1 the cosine: returns (n, d_model).
 
     Positions count from 0; d_model may be odd.
     """
@@ -401,9 +401,9 @@ def draw_rows_to_normalise(generator):
     },
 )
 def layer_norm(x, gamma, beta, eps):
-    """Give each row of x (…, n, d) mean 0 and deviation 1, scale by gamma (d,), shift by beta (d,): returns (…, n, d).
+    """Give each row of x (…, n, d) mean 0, deviation 1, then scale and shift: returns (…, n, d).
 
-    eps is added to the variance, a mean over the d entries.
+    The scale is gamma (d,), the shift beta (d,). eps is added to the variance, a mean over the d entries.
     """
     mean = x.mean(dim=-1, keepdim=True)  # (…, 1)
     variance = ((x - mean) ** 2).mean(dim=-1, keepdim=True)  # (…, 1)
@@ -722,8 +722,9 @@ def draw_residual_steps(generator):
 def residual_step(x, sublayer, norm, pre):
     """One sublayer with its residual connection and norm, x (…, n, d): returns (…, n, d).
 
-    sublayer and norm are functions of a tensor that keep its shape. pre=True, pre-norm: the norm stands before the
-    sublayer, and x goes past both. pre=False, post-norm: the norm comes last, after the addition.
+    sublayer and norm are functions of a tensor that keep its shape. pre=True, pre-norm: the norm
+    stands before the sublayer, and x goes past both. pre=False, post-norm: the norm comes last,
+    after the addition.
     """
     if pre:
         return x + sublayer(norm(x))
@@ -963,9 +964,9 @@ def draw_feed_forward_layers(generator):
     },
 )
 def feed_forward(x, W_1, b_1, W_2, b_2):
-    """Two linear layers, W_1 (d, d_ff) and W_2 (d_ff, d), with relu between, on x (…, n, d): returns (…, n, d).
+    """Two linear layers with relu between them, on x (…, n, d): returns (…, n, d).
 
-    b_1 (d_ff,) and b_2 (d,) are their biases. Every row of x goes through by itself.
+    W_1 is (d, d_ff), W_2 (d_ff, d); b_1 (d_ff,) and b_2 (d,) are their biases. Every row of x goes through by itself.
     """
     hidden = torch.relu(x @ W_1 + b_1)  # (…, d_ff)
     return hidden @ W_2 + b_2
@@ -1210,9 +1211,9 @@ def draw_blocks(generator):
 def encoder_block(x, attention, feed_forward, norm_1, norm_2, mask, pre):
     """One block of an encoder, x (…, n, d), mask True = may attend: returns (…, n, d).
 
-    attention(x, mask), feed_forward(x), norm_1(x) and norm_2(x) are functions that keep the shape. Attention comes
-    first, with norm_1; then feed_forward, with norm_2. Each has its residual connection; pre=True is pre-norm,
-    pre=False post-norm.
+    attention(x, mask), feed_forward(x), norm_1(x) and norm_2(x) are functions that keep the
+    shape. Attention comes first, with norm_1; then feed_forward, with norm_2. Each has its
+    residual connection; pre=True is pre-norm, pre=False post-norm.
     """
     if pre:
         attended = x + attention(norm_1(x), mask)
@@ -1510,7 +1511,8 @@ def draw_encoder_sizes(generator):
 def count_encoder_parameters(num_layers, d_model, num_heads, d_ff):
     """Parameters of num_layers blocks, nothing before or behind them: returns an int.
 
-    A block has attention with W_q, W_k, W_v and W_o, a feed-forward layer and two layer norms; every matrix has a bias.
+    A block has attention with W_q, W_k, W_v and W_o, a feed-forward layer and two layer norms;
+    every matrix has a bias.
     """
     attention = 4 * (d_model * d_model + d_model)
     feed_forward = (d_model * d_ff + d_ff) + (d_ff * d_model + d_model)
