@@ -1511,8 +1511,8 @@ def draw_encoder_sizes(generator):
 def count_encoder_parameters(num_layers, d_model, num_heads, d_ff):
     """Parameters of num_layers blocks, nothing before or behind them: returns an int.
 
-    A block has attention with W_q, W_k, W_v and W_o, a feed-forward layer and two layer norms;
-    every matrix has a bias.
+    A block has attention with W_q, W_k, W_v and W_o, a feed-forward layer and two layer norms.
+    Every matrix has a bias.
     """
     attention = 4 * (d_model * d_model + d_model)
     feed_forward = (d_model * d_ff + d_ff) + (d_ff * d_model + d_model)
