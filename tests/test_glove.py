@@ -1,5 +1,6 @@
 """utils/glove.py: fetching the beginning of an archive, from a server on this machine with all its faults."""
 
+import functools
 import io
 import resource
 import socket
@@ -269,6 +270,7 @@ def test_no_words(tmp_path):
 def test_command_line(serve, good_archive, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(glove, "URL", serve(good_archive).url)
     monkeypatch.setattr(sys, "argv", ["glove", "--words", "20", "--folder", str(tmp_path)])
+    monkeypatch.setattr(glove, "tqdm", functools.partial(glove.tqdm, disable=False))  # the tests switch bars off
     glove.main()
     output = capsys.readouterr()
     assert "glove.6B.100d.first20.txt is there" in output.out and "20.0/20.0" in output.err
