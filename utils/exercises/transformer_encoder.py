@@ -1489,6 +1489,17 @@ def block_input_added_twice(x, attention, feed_forward, norm_1, norm_2, mask, pr
     return x + attended + feed_forward(norm_2(attended)) if pre else norm_2(x + attended + feed_forward(attended))
 
 
+@encoder_block.mistake(
+    "your [0] takes the first row of what attention returns: here it returns the output alone, without the weights."
+)
+def first_row_of_attention(x, attention, feed_forward, norm_1, norm_2, mask, pre):
+    if pre:
+        x = x + attention(norm_1(x), mask)[0]
+        return x + feed_forward(norm_2(x))
+    x = norm_1(x + attention(x, mask)[0])
+    return norm_2(x + feed_forward(x))
+
+
 # ---- count_encoder_parameters
 
 
