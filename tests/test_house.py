@@ -17,6 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 import execute_notebooks
 import links
+import repeat_with_seeds
 import setup_environment
 
 ROOT = Path(__file__).parent.parent
@@ -422,6 +423,16 @@ def test_a_cell_that_raises_leaves_the_file_alone(notebook, capsys):
     assert execute_notebooks.main([str(path)]) == 1
     assert path.read_bytes() == before and len(list(path.parent.iterdir())) == 1
     assert "tiny.ipynb: cell 2 raised ZeroDivisionError: division by zero" in capsys.readouterr().err
+
+
+def test_other_seeds_run_on_a_copy(notebook, capsys):
+    path = notebook("SEED = 0", "assert SEED < 2")
+    before = path.read_bytes()
+    assert repeat_with_seeds.main([str(path), "--seeds", "1"]) == 0
+    assert repeat_with_seeds.main([str(path), "--seeds", "1", "2"]) == 1
+    assert "seed 2: cell 2 raised AssertionError" in capsys.readouterr().err and path.read_bytes() == before
+    with pytest.raises(ValueError, match="0 cells begin with SEED = 0"):
+        repeat_with_seeds.main([str(notebook("seed = 0"))])
 
 
 def test_writing_is_all_or_nothing(notebook, monkeypatch):
