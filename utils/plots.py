@@ -144,6 +144,15 @@ def lines(x, series, title="", x_label="", y_label="", log=False):
     log: True for both axes in powers of two, "y" for the vertical one in powers of ten.
     """
     figure, axes = new_figure(6.8, 3.8)
+    said = draw_curves(axes, x, series, log)
+    axes.set(title=title, xlabel=x_label, ylabel=y_label)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=min(3, len(series)))
+    figure.description = f"Curves of {y_label} over {x_label}. {said}."
+    return figure
+
+
+def draw_curves(axes, x, series, log):
+    """Draw the curves of `lines` on axes with a grid, and say in words where each begins and ends."""
     names = [value if isinstance(value, str) else f"{value:g}" for value in x]
     x = range(len(x)) if isinstance(x[0], str) else x
     said = []
@@ -159,10 +168,7 @@ def lines(x, series, title="", x_label="", y_label="", log=False):
     axes.yaxis.set_major_formatter("{x:g}")
     axes.minorticks_off()
     axes.grid(True)
-    axes.set(title=title, xlabel=x_label, ylabel=y_label)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=min(3, len(series)))
-    figure.description = f"Curves of {y_label} over {x_label}. " + ". ".join(said) + "."
-    return figure
+    return ". ".join(said)
 
 
 def word_map(points, words, title="", axes_labels=("first component", "second component"), arrows=False):
@@ -338,23 +344,12 @@ def images(pictures, x_label="", y_label="", kind="attention weights", signed=Fa
 
 def line_panels(x, panels, x_label="", log=False):
     """Curves over x (n,) in panels side by side, one legend; `panels` maps a label of the vertical axis to the series
-    {name: numbers (n,)} drawn there. log: all axes in powers of two; else ticks are set for the panels' own scales."""
+    {name: numbers (n,)} drawn there. log: as in `lines`."""
     figure, all_axes = new_figure(1.0 + 4.9 * len(panels), 4.2, len(panels))
-    said = []
-    for axes, (y_label, series) in zip(np.atleast_1d(all_axes), panels.items()):
-        for number, (name, values) in enumerate(series.items()):
-            values = as_numbers(values, 1)
-            axes.plot(x, values, "osD^v"[number % 5] + "-", label=name, color=COLOURS[number], markersize=6)
-            said.append(f"{y_label}, {name}: from {values[0]:.2g} at {x[0]:g} to {values[-1]:.2g} at {x[-1]:g}")
-        if log:
-            axes.set_xscale("log", base=2)
-            axes.set_yscale("log", base=2)
-            axes.set_xticks(x, [f"{value:g}" for value in x])
-            axes.yaxis.set_major_formatter("{x:g}")
-            axes.minorticks_off()
-        axes.grid(True)
+    all_axes, said = np.atleast_1d(all_axes), []
+    for axes, (y_label, series) in zip(all_axes, panels.items()):
+        said.append(f"{y_label}: {draw_curves(axes, x, series, log)}")
         axes.set(xlabel=x_label, ylabel=y_label)
-    handles = np.atleast_1d(all_axes)[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside lower center", ncols=3)
-    figure.description = f"Curves over {x_label}. " + ". ".join(said) + "."
+    figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figure.description = f"Curves over {x_label}. {'. '.join(said)}."
     return figure

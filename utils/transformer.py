@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from .attention import MultiHeadAttention, project
 from .masks import causal_mask
+from .rnn import embed
 
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
 
@@ -186,21 +187,12 @@ class Tagger(nn.Module):
         self.head = nn.Linear(d_model, num_tags)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
-        require_ids(tokens, self.embedding.num_embeddings)
-        x = self.positions(self.embedding(tokens))  # (b, n, d)
+        x = self.positions(embed(self.embedding, tokens))  # (b, n, d)
         if self.causal:
             past = causal_mask(tokens.shape[-1]).to(tokens.device)  # (q, k)
             mask = past if mask is None else mask & past
         x, weights = self.encoder(x, mask)
         return self.head(x), weights
-
-
-def require_ids(tokens: Tensor, vocabulary_size: int) -> None:
-    """Raise a ValueError unless tokens are ids (b, n) of the vocabulary."""
-    if tokens.ndim != 2 or tokens.is_floating_point():
-        raise ValueError(f"token ids must be whole numbers (b, n), not {tuple(tokens.shape)} of {tokens.dtype}")
-    if tokens.min() < 0 or tokens.max() >= vocabulary_size:
-        raise ValueError(f"token ids {tokens.min()} to {tokens.max()} must lie within 0 to {vocabulary_size - 1}")
 
 
 @contextmanager

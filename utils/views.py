@@ -96,18 +96,7 @@ def word_links(words, weights, chosen):
         10 + np.cumsum(widths) - widths / 2,
         min(17, 1.7 * (widths / [len(word) + 2.2 for word in words]).min()),
     )
-    start = middle[chosen]
-    for number, x in enumerate(middle):
-        if row[number] > 0.005 and number != chosen:
-            rise = 160 - 1.3 * min(115, 24 + 0.38 * abs(x - start))
-            canvas.add(
-                "path",
-                d=f"M{start:.1f} 160 C{start:.1f} {rise:.1f} {x:.1f} {rise:.1f} {x:.1f} 160",
-                fill="none",
-                stroke=BLUE,
-                stroke_width=float(1 + 24 * row[number]),
-                opacity=f"{0.3 + 0.6 * share[number]:.2f}",
-            )
+    draw_arcs(canvas, middle, row, chosen)
     for number, (x, word) in enumerate(zip(middle, words)):
         asks = number == chosen
         canvas.text(
@@ -117,6 +106,22 @@ def word_links(words, weights, chosen):
         canvas.text(float(x), 254, f"{row[number]:.0%}", 13)
     most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in np.argsort(-row, kind="stable")[:3])
     return canvas.view(f"{words[chosen]} attends most to {most}.")
+
+
+def draw_arcs(canvas, middle, weights, chosen):
+    """From word number `chosen` an arc to each other word, as thick as its weight; middle, weights (n,)."""
+    start, share = middle[chosen], weights / weights.max()
+    for number, x in enumerate(middle):
+        if weights[number] > 0.005 and number != chosen:
+            rise = 160 - 1.3 * min(115, 24 + 0.38 * abs(x - start))
+            canvas.add(
+                "path",
+                d=f"M{start:.1f} 160 C{start:.1f} {rise:.1f} {x:.1f} {rise:.1f} {x:.1f} 160",
+                fill="none",
+                stroke=BLUE,
+                stroke_width=float(1 + 24 * weights[number]),
+                opacity=f"{0.3 + 0.6 * share[number]:.2f}",
+            )
 
 
 def two_arrows(angle, length_a, length_b):
@@ -394,7 +399,7 @@ def decoding_step(source, target, weights, step, gold=()):
 
 
 def translation_weights(source, target, weights, gold, facts=()):
-    """Weights (q, k) of a translation as a table, a row for each target word; gold links framed; `facts` below."""
+    """Weights (q, k) of a translation as a table, a row for each target word; gold links framed; `facts` above."""
     weights = as_numbers(weights, 2)
     canvas = Canvas(960, 96 + 28 * max(11, len(target)) + 24 * len(facts))
     width, top = min(70, 800 / len(source)), 88 + 24 * len(facts)
@@ -530,14 +535,8 @@ def tagged_links(words, weights, chosen, tags, title):
     row, canvas = as_numbers(weights, 2)[chosen], Canvas(960, 262)
     middle, size = lay_out(words, 940)
     middle = middle + 10
-    start = float(middle[chosen])
     canvas.text(10, 22, title, 15, "start", font_weight="bold")
-    for number, x in enumerate(middle):
-        if row[number] > 0.005 and number != chosen:
-            rise = 160 - 1.3 * min(100, 24 + 0.38 * abs(x - start))
-            path = f"M{start:.1f} 160 C{start:.1f} {rise:.1f} {x:.1f} {rise:.1f} {x:.1f} 160"
-            shown = {"stroke_width": float(1 + 24 * row[number]), "opacity": f"{0.3 + 0.6 * row[number]:.2f}"}
-            canvas.add("path", d=path, fill="none", stroke=BLUE, **shown)
+    draw_arcs(canvas, middle, row, chosen)
     for number, (x, word, tag) in enumerate(zip(middle, words, tags)):
         asks = {"fill": RED, "font_weight": "bold"} if number == chosen else {"fill": INK}
         canvas.text(float(x), 182, word, float(size), **asks)
