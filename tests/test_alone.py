@@ -3,6 +3,7 @@
 The course's address points to a repository on this machine, made of the files as they are now.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -43,8 +44,14 @@ def setup_cell(address):
     return links.ADDRESS.sub(f'COURSE = "{address}"', links.setup_cell())
 
 
-def run_setup_cell(address, folder):
-    return subprocess.run([sys.executable, "-c", setup_cell(address)], cwd=folder, capture_output=True, text=True)
+def run_setup_cell(address, folder, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", setup_cell(address) + "\nprint(home)"],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -64,6 +71,27 @@ def test_half_a_clone_is_not_taken_for_the_course(address, tmp_path):
     assert (tmp_path / "attention-course" / "utils" / "exercises" / "engine.py").exists() and not half.exists()
 
 
+NOWHERE = "file:///nowhere"
+
+
+@pytest.mark.parametrize("variable", ["ATTENTION_COURSE", "PYTHONPATH"])
+def test_an_installed_course_is_found_before_anything_is_fetched(tmp_path, variable):
+    done = run_setup_cell(NOWHERE, tmp_path, **{variable: str(ROOT)})
+    assert (done.returncode, done.stdout) == (0, f"{ROOT}\n"), done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_the_course_is_named_and_left_as_it_is(tmp_path):
+    done = run_setup_cell(NOWHERE, tmp_path, ATTENTION_COURSE=str(tmp_path / "moved"))
+    assert done.stderr.splitlines()[-1].startswith(f"RuntimeError: {tmp_path / 'moved'} is not the course: ")
+    note = tmp_path / "attention-course" / "note.txt"
+    note.parent.mkdir()
+    note.write_text("mine")
+    done = run_setup_cell(NOWHERE, tmp_path)
+    assert done.stderr.splitlines()[-1].startswith(f"RuntimeError: {note.parent} is not the course: ")
+    assert note.read_text() == "mine" and len(list(tmp_path.iterdir())) == 1
+
+
 def test_an_address_that_does_not_answer_is_named(tmp_path):
     missing = (tmp_path / "nowhere").as_uri()
     done = run_setup_cell(missing, tmp_path)
@@ -73,5 +101,5 @@ def test_an_address_that_does_not_answer_is_named(tmp_path):
 
 def test_a_machine_without_git_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    done = run_setup_cell("file:///nowhere", tmp_path)
+    done = run_setup_cell(NOWHERE, tmp_path)
     assert done.stderr.splitlines()[-1].endswith("git and a network. [Errno 2] No such file or directory: 'git'")

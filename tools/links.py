@@ -69,7 +69,7 @@ def update(root, new_repo=None):
     """Write the address `new_repo` (owner/name) everywhere below `root`; returns the files that changed."""
     old_repo = repository(root)
     repo = new_repo or old_repo
-    if not NAME.fullmatch(repo) or repo.endswith((".git", "/.", "/..")):
+    if new_repo and (not NAME.fullmatch(repo) or repo.endswith((".git", "/.", "/.."))):
         raise SystemExit(f"REPO={repo} is not of the form owner/name, as in REPO=ada/attention-course")
     cell, changed = root / SETUP_CELL, []
     source = ADDRESS.sub(f'COURSE = "https://github.com/{repo}"', setup_cell(root))

@@ -1,12 +1,13 @@
-import math, os, shutil, subprocess, sys
-from pathlib import Path
+import math, os, pathlib, shutil, subprocess, sys
 
-COURSE = "https://github.com/OWNER/attention-course"
-here = Path.cwd()
-nearby = (here, here.parent, here / "attention-course")
-home = next((folder for folder in nearby if (folder / "utils" / "exercises").is_dir()), None)
+COURSE = "https://github.com/THE_OWNER/attention-course"
+here, told = pathlib.Path.cwd(), os.environ.get("ATTENTION_COURSE")  # the course's folder, where it is not nearby
+nearby = [told] if told else [here, here.parent, here / "attention-course", *sys.path]
+home = next((folder for folder in map(pathlib.Path, nearby) if (folder / "utils" / "exercises").is_dir()), None)
 if home is None:  # the notebook was opened alone, as on Colab: fetch the course
     home, part = here / "attention-course", here / "attention-course.part"
+    if told or home.exists():
+        raise RuntimeError(f"{told or home} is not the course: move it, or let ATTENTION_COURSE name the right folder")
     shutil.rmtree(part, ignore_errors=True)
     fetch = ["git", "clone", "--quiet", "--depth", "1", COURSE, str(part)]
     try:
@@ -15,7 +16,6 @@ if home is None:  # the notebook was opened alone, as on Colab: fetch the course
     except (OSError, subprocess.CalledProcessError) as problem:
         raise RuntimeError(f"Cannot fetch {COURSE} into {home}: it takes git and a network. {problem}") from None
 sys.path.insert(0, str(home))
-
 import numpy as np
 import torch
 from utils import explore, plots
