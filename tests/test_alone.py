@@ -13,6 +13,7 @@ import pytest
 
 import execute_notebooks
 import links
+from utils import VERSION
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -37,11 +38,13 @@ def address(tmp_path_factory):
     git("init", "--quiet", folder=published)
     git("add", "--all", folder=published)
     git("commit", "--quiet", "--message", "The course", folder=published)
+    git("tag", f"v{VERSION}", folder=published)
+    git("commit", "--quiet", "--allow-empty", "--message", "Later than the notebooks", folder=published)
     return published.as_uri()
 
 
 def setup_cell(address):
-    return links.ADDRESS.sub(f'COURSE = "{address}"', links.setup_cell())
+    return links.ADDRESS.sub(f'COURSE, VERSION = "{address}", "{VERSION}"', links.setup_cell())
 
 
 def run_setup_cell(address, folder, **environment):
@@ -64,11 +67,23 @@ def test_a_notebook_alone_in_an_empty_folder_runs(path, address, tmp_path):
 
 
 def test_half_a_clone_is_not_taken_for_the_course(address, tmp_path):
-    half = tmp_path / "attention-course.part" / "utils" / "exercises"
+    half = tmp_path / "attention-course.1.part" / "utils" / "exercises"
     half.mkdir(parents=True)
     done = run_setup_cell(address, tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "attention-course" / "utils" / "exercises" / "engine.py").exists() and not half.exists()
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'attention-course'}\n"), done.stderr
+    log = git("log", "--format=%s", folder=tmp_path / "attention-course")
+    assert log == "The course\n", "the tag of the notebook's version, not what came after it"
+
+
+def test_a_course_of_another_version_is_named(tmp_path):
+    (tmp_path / "utils").mkdir()
+    for name in ("explore", "plots", "exercises", "vectors"):
+        (tmp_path / "utils" / f"{name}.py").write_text("check = hint = solution = use = WordVectors = None\n")
+    (tmp_path / "utils" / "exercises").mkdir()
+    (tmp_path / "utils" / "exercises" / "__init__.py").write_text("check = hint = solution = use = None\n")
+    done = run_setup_cell(NOWHERE, tmp_path)
+    said = f"This notebook is of version {VERSION}, the course in {tmp_path} is not: take both from the same place."
+    assert done.stdout.splitlines()[0] == said, done.stderr
 
 
 NOWHERE = "file:///nowhere"
