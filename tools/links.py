@@ -2,10 +2,10 @@
 
     python tools/links.py [OWNER/NAME]        without a name: only bring everything in line with tools/setup_cell.py
 
-The address stands in one place, the line `COURSE, VERSION = ...` of tools/setup_cell.py, which is every notebook's setup
-cell; the version stands in utils/__init__.py. A notebook that is opened alone fetches the tag of its version, so the tag
-has to be pushed when the version rises. From the address follow the setup cells, the launch links in each notebook's first cell, and every link to the course in
-notebooks and README.md.
+The address stands in one place, the line `COURSE, VERSION = ...` of tools/setup_cell.py, which is every notebook's
+setup cell; the version stands in utils/__init__.py. A notebook that is opened alone fetches the tag of its version, so
+the tag has to be pushed when the version rises. From the address follow the launch links in each notebook's first cell,
+and every link to the course in notebooks and README.md.
 """
 
 import re
