@@ -3,13 +3,13 @@
 `explorer` does the wiring; below it stands one function a widget, in the order of the notebooks.
 """
 
-import html
 import math
 import textwrap
 
 import ipywidgets as widgets
 import numpy as np
 import torch
+from IPython import get_ipython
 
 from utils import corpora, masks, views
 from utils.attention import scaled_dot_product_attention
@@ -21,13 +21,24 @@ from utils.vectors import pca
 class Explorer:
     """Controls above a view. Shown as a widget where a kernel runs, and elsewhere as its first view."""
 
-    def __init__(self, draw, controls):
+    def __init__(self, draw, controls, rows=None):
+        """rows: how the controls are laid out; side by side, as many as there is room for, if not given."""
         self.draw, self.controls, self.screen = draw, controls, widgets.HTML()
         self.first = self.redraw()
         for control in controls.values():
             control.observe(self.on_change, "value")
-        rows = widgets.HBox(list(controls.values()), layout=widgets.Layout(flex_flow="row wrap"))
-        self.box = widgets.VBox([rows, self.screen])
+        rows = rows or [widgets.HBox(list(controls.values()), layout=widgets.Layout(flex_flow="row wrap"))]
+        self.box = widgets.VBox([*rows, self.screen])
+        replace_last_run(self)
+
+    def close(self):
+        """Take the widget away, with all that it is made of: a model of its own for each control, layout and style."""
+        parts = [self.box]
+        for part in parts:  # grows while it is walked through
+            parts += getattr(part, "children", ())
+            parts += [part.layout, *filter(None, [getattr(part, "style", None)])] if hasattr(part, "layout") else []
+        for part in parts:
+            part.close()
 
     def redraw(self):
         view = self.draw(**{name: control.value for name, control in self.controls.items()})
@@ -38,11 +49,28 @@ class Explorer:
         try:
             self.redraw()
         except Exception as error:  # noqa: BLE001  a callback has no cell to fail in, so the message stands where the view was
-            self.screen.value = f'<pre role="alert">{html.escape(f"{type(error).__name__}: {error}")}</pre>'
+            self.screen.value = f'<pre role="alert">{views.in_xml(f"{type(error).__name__}: {error}")}</pre>'
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         shown = {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id}
         return {"application/vnd.jupyter.widget-view+json": shown} | self.first._repr_mimebundle_()
+
+
+ALIVE = {}  # cell id: (the run of the cell, its explorers)
+
+
+def replace_last_run(explorer):
+    """Close what earlier runs of the same cell have shown; where the front end names no cell, nothing is closed."""
+    parent = getattr(get_ipython(), "get_parent", dict)() or {}
+    cell, run = parent.get("metadata", {}).get("cellId"), parent.get("header", {}).get("msg_id")
+    if cell is None:
+        return
+    last_run, shown = ALIVE.get(cell, (run, []))
+    if last_run != run:
+        for old in shown:
+            old.close()
+        shown = []
+    ALIVE[cell] = run, [*shown, explorer]
 
 
 def explorer(draw, **controls):
@@ -159,6 +187,9 @@ def two_arrows():
     )
 
 
+MOST_ON_A_MAP = 100  # words; more cover each other
+
+
 def word_map(vectors, words):
     """Type words, see them on a map of two principal components."""
     typed = widgets.Text(
@@ -167,15 +198,19 @@ def word_map(vectors, words):
 
     def draw(words):
         asked = list(dict.fromkeys(words.lower().replace(",", " ").split()))
-        known = [word for word in asked if word in vectors]
-        unknown = [word for word in asked if word not in vectors]
-        note = f"not among the vectors: {', '.join(unknown)}" if unknown else ""
+        known, unknown = [word for word in asked if word in vectors], [word for word in asked if word not in vectors]
+        more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
+        notes = [f"not among the vectors: {', '.join(views.cut(word, 14) for word in unknown[:5])}{more}"][
+            : len(unknown)
+        ]
+        if len(known) > MOST_ON_A_MAP:
+            notes.append(f"{len(known)} words are too many for one map: the first {MOST_ON_A_MAP} are shown.")
+            known = known[:MOST_ON_A_MAP]
         if len(known) < 3:
-            return views.verdict(
-                "A map needs three words or more", False, [note or "Type more words, separated by spaces."]
-            )
+            notes = notes or ["Type more words, separated by spaces."]
+            return views.verdict("A map needs three words or more", False, notes)
         points, kept = pca([vectors[word] for word in known], 2)
-        return views.word_plane(points, known, sum(kept), note)
+        return views.word_plane(points, known, sum(kept), "; ".join(notes))
 
     return explorer(draw, words=typed)
 
@@ -236,12 +271,17 @@ def attention_walk(words, Q, K, V, first):
 # 03 multi-head attention
 
 
+LONGEST_EINSUM = 40  # signs, of those that the widget reads
+
+
 def read_einsum(equation, shapes):
     """(axes of each tensor, axes of the result, size of each letter) of an einsum string for tensors of these shapes.
 
     Raises ValueError with the reason where the string cannot be read. (PyTorch also takes capitals, three dots and a
     string without an arrow.)
     """
+    if len(equation) > LONGEST_EINSUM:
+        raise ValueError(f"it is longer than {LONGEST_EINSUM} signs")
     left, arrow, result = (part.replace(" ", "") for part in equation.partition("->"))
     tensors = left.split(",")
     if not arrow:
@@ -280,11 +320,12 @@ def einsum_loops():
 
     def draw(tensors, equation):
         first, first_shape, second, second_shape, _ = EINSUM_TENSORS[tensors]
+        title = f'einsum("{views.cut(equation, LONGEST_EINSUM)}", {first}, {second})'
         try:
             operands, result, sizes = read_einsum(equation, [first_shape, second_shape])
         except ValueError as problem:
-            title = f'einsum("{equation}", {first}, {second}) cannot be read'
-            return views.code_lines(title, [(0, str(problem))], False)
+            lines = [(0, line) for line in textwrap.wrap(str(problem), 75)]
+            return views.code_lines(f"{title} cannot be read", lines, False)
         shape, summed = tuple(sizes[letter] for letter in result), [letter for letter in sizes if letter not in result]
         loops = [f"for {letter} in range({sizes[letter]}):" for letter in [*result, *summed]]
         lines = [(0, "result = 0, of the shape below"), *enumerate(loops)]
@@ -295,7 +336,7 @@ def einsum_loops():
         lines.append((0, f"result: shape {shape}" if result else "result: a single number"))
         lines.append((0, f"summed over: {', '.join(summed) or 'nothing'}"))
         lines.append((0, f"multiplications: {math.prod(sizes.values()):,}"))
-        return views.code_lines(f'einsum("{equation}", {first}, {second})', lines, True)
+        return views.code_lines(title, lines, True)
 
     return explorer(draw, tensors=tensors, equation=typed)
 
@@ -349,7 +390,11 @@ def paint_mask(words, Q, K, V, padded=0):
         outputs, weights = scaled_dot_product_attention(Q, K, V, mask)
         return views.masked_attention(words, mask, scores, weights, outputs)
 
-    shown = explorer(draw, preset=preset, **boxes)
+    rows = [
+        widgets.HBox([widgets.Label(f"{word} may attend to", layout=widgets.Layout(width="170px")), *line])
+        for word, line in zip(words, np.array(list(boxes.values()), dtype=object).reshape(n, n).tolist())
+    ]
+    shown = Explorer(draw, {"preset": preset, **boxes}, [preset, *rows])
 
     def fill(_change):
         with shown.screen.hold_sync():  # one picture for all boxes
@@ -357,11 +402,6 @@ def paint_mask(words, Q, K, V, padded=0):
                 box.value = allowed
 
     preset.observe(fill, "value")
-    rows = [
-        widgets.HBox([widgets.Label(f"{word} may attend to", layout=widgets.Layout(width="170px")), *line])
-        for word, line in zip(words, np.array(list(boxes.values()), dtype=object).reshape(n, n).tolist())
-    ]
-    shown.box.children = [preset, *rows, shown.screen]
     return shown
 
 
@@ -517,6 +557,28 @@ def block_stepper(words, x, block):
     )
 
 
+MOST_IN_A_PICTURE = 20  # words; more would be too small to read
+
+
+def sentence_of_words(sentence, vocabulary):
+    """The words of a typed sentence, or a ValueError in plain words: none, too many, special tokens, unknown ones."""
+    given = sentence.lower().split()
+    if not given:
+        raise ValueError("Type at least one word.")
+    if len(given) > MOST_IN_A_PICTURE:
+        raise ValueError(f"{len(given)} words are too many for one picture: up to {MOST_IN_A_PICTURE}, please.")
+    special = [token for token in vocabulary.words[:4] if token in given]
+    if special:
+        them = (
+            "are special tokens, not words: leave them"
+            if len(special) > 1
+            else "is a special token, not a word: leave it"
+        )
+        raise ValueError(f"{' and '.join(special)} {them} out.")
+    vocabulary.encode([views.cut(word, 30) for word in given], strict=True)
+    return given
+
+
 def head_browser(tagger, vocabulary, tags, sentence, word, layer, head):
     """Type a sentence, and see where each head of each layer looks, and which tag each word gets.
 
@@ -529,17 +591,17 @@ def head_browser(tagger, vocabulary, tags, sentence, word, layer, head):
     words = menu("word", list(range(len(sentence.split()))))
 
     def offer(_change=None):
-        words.options = [(word, number) for number, word in enumerate(typed.value.lower().split())] or [("", 0)]
+        given = typed.value.lower().split()[:MOST_IN_A_PICTURE]
+        words.options = [(views.cut(word, 30), number) for number, word in enumerate(given)] or [("", 0)]
 
     def draw(sentence, chosen, layer, head):
         try:
-            vocabulary.encode(sentence.lower(), strict=True)
-            with torch.no_grad():
-                logits, weights = tagger(vocabulary.batch([sentence.lower()])[0])
+            given = sentence_of_words(sentence, vocabulary)
         except ValueError as problem:
             lines = textwrap.wrap(str(problem), 95)
             return views.verdict("This sentence cannot be read", False, lines + [""] * (8 - len(lines)))
-        given = sentence.lower().split()
+        with torch.no_grad():
+            logits, weights = tagger(vocabulary.batch([given])[0])
         named = [tags[k] for k in logits[0].argmax(-1)]
         title = f"layer {layer}, head {head}"
         return views.tagged_links(given, weights[layer - 1][0, head], min(chosen or 0, len(given) - 1), named, title)

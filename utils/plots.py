@@ -8,7 +8,7 @@ import io
 
 import matplotlib.figure
 import numpy as np
-from matplotlib import rcParams
+from matplotlib import rc_context
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
@@ -25,7 +25,8 @@ WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#FFFFFF", "#8CC0E0", BL
 SIGNED = LinearSegmentedColormap.from_list(
     "signed", [RED, "#F3B08A", "#FFFFFF", "#8CC0E0", BLUE]
 )  # negative, 0, positive
-rcParams.update(
+# The style of the course, for its own figures only: a learner's keep theirs. Used as a decorator.
+in_style = rc_context(
     {
         "font.size": 13,
         "axes.titlesize": 14,
@@ -40,6 +41,7 @@ rcParams.update(
         "grid.color": "#DDDDDD",
         "legend.frameon": False,
         "lines.linewidth": 2,
+        "text.parse_math": False,  # a word may hold "$"
     }
 )
 
@@ -49,6 +51,7 @@ class Figure(matplotlib.figure.Figure):
 
     description = "a figure without a description"
 
+    @in_style  # some texts, as those of the ticks, are made only when the figure is drawn
     def _repr_mimebundle_(self, include=None, exclude=None):
         picture = io.BytesIO()
         self.savefig(picture, format="png", metadata={"Software": None})
@@ -62,6 +65,7 @@ def new_figure(width, height, columns=1):
     return figure, figure.subplots(1, columns)
 
 
+@in_style
 def heat_map(
     values,
     rows,
@@ -141,6 +145,7 @@ def describe_heat_map(values, rows, columns, kind, decimals):
     return " ".join([*said, f"{where}: {', '.join(named)}."])
 
 
+@in_style
 def lines(x, series, title="", x_label="", y_label="", log=False):
     """Curves over x (n,), numbers or names; `series` maps the name of a curve to its numbers (n,).
 
@@ -174,6 +179,7 @@ def draw_curves(axes, x, series, log):
     return ". ".join(said)
 
 
+@in_style
 def word_map(points, words, title="", axes_labels=("first component", "second component"), arrows=False):
     """Words as points (n, 2) of the plane; `arrows` draws each as an arrow from the origin."""
     points = as_numbers(points, 2)
@@ -193,6 +199,7 @@ def word_map(points, words, title="", axes_labels=("first component", "second co
     return figure
 
 
+@in_style
 def hull_of_values(values, outputs, names, title=""):
     """Values (k, 2) with their convex hull, and outputs (q, 2), which lie inside."""
     from scipy.spatial import ConvexHull
@@ -218,6 +225,7 @@ def hull_of_values(values, outputs, names, title=""):
     return figure
 
 
+@in_style
 def mask_pictures(masks, rows, columns=None, meaning="may attend"):
     """Masks side by side, `masks` maps a title to a boolean (q, k); `meaning` says what a filled square is.
 
@@ -302,33 +310,26 @@ def write_labels(figure, axes, points, labels, colours=None, size=12):
         )
 
 
+RINGS = np.array([[9, 7], [18, 14]])  # pixels between a point and its label: two rings of places around a point
+SIDES = np.array([(1, 0), (1, 0.5), (1, -0.5), (-1, 0), (-1, 0.5), (-1, -0.5), (0, 1), (0, -1)])  # and those of a ring
+
+
 def label_places(points, labels, size):
     """Shifts (dx, dy) in pixels from each point (n, 2) to the middle of its label, found one label after the other:
     of sixteen places around a point the one whose box overlaps least with points and with labels already placed."""
-    boxes = [(x, y, 6, 6) for x, y in points]  # middle and half sizes
+    points = np.asarray(points, dtype=float)
+    boxes = np.full((2 * len(points), 4), 6.0)  # middle and half sizes: of every point, then of the labels placed
+    boxes[: len(points), :2] = points
     shifts = []
-    for (x, y), label in zip(points, labels):
-        half_width, half_height = 0.31 * size * len(label), 0.6 * size
-        sides = [(side, up) for side in (1, -1, 0) for up in (0, 0.5, -0.5) if side or up]
-        around = [
-            (side * (half_width + 9 * ring), up * (half_height + 7 * ring) * (1 if side else 2))
-            for ring in (1, 2)
-            for side, up in sides
-        ]
-        cover = [
-            covered((x + dx, y + dy, half_width, half_height), boxes) + 0.05 * np.hypot(dx, dy) for dx, dy in around
-        ]
-        dx, dy = around[int(np.argmin(cover))]
-        shifts.append((dx, dy))
-        boxes.append((x + dx, y + dy, half_width, half_height))
+    for number, (point, label) in enumerate(zip(points, labels), len(points)):
+        half = np.array([0.31 * size * len(label), 0.6 * size])
+        around = ((half + RINGS)[:, None] * SIDES).reshape(-1, 2)  # (16, 2): the places of the near ring come first
+        overlap = half + boxes[:number, 2:] - abs(point + around[:, None] - boxes[:number, :2])  # (16, boxes, 2)
+        cover = overlap.clip(0).prod(-1).sum(-1) + 0.05 * np.hypot(*around.T)
+        best = around[cover.argmin()]
+        shifts.append(tuple(best.tolist()))
+        boxes[number] = *(point + best), *half
     return shifts
-
-
-def covered(box, boxes):
-    """The area in which a box (x, y, half width, half height) lies over the given boxes."""
-    x, y, width, height = np.array(boxes).T
-    across = np.clip(box[2] + width - abs(box[0] - x), 0, None)
-    return float(across @ np.clip(box[3] + height - abs(box[1] - y), 0, None))
 
 
 def as_numbers(values, axes):
@@ -345,6 +346,7 @@ def as_numbers(values, axes):
 # 06 the transformer encoder
 
 
+@in_style
 def images(pictures, x_label="", y_label="", kind="attention weights", signed=False):
     """Tables (r, c) as pictures side by side, without numbers; `pictures` maps a title to a table, `kind` says what
     its numbers are. `signed`: colours for both signs. One scale of colours for all."""
@@ -365,6 +367,7 @@ def images(pictures, x_label="", y_label="", kind="attention weights", signed=Fa
     return figure
 
 
+@in_style
 def line_panels(x, panels, x_label="", log=False):
     """Curves over x (n,) in panels side by side, one legend; `panels` maps a label of the vertical axis to the series
     {name: numbers (n,)} drawn there. log: as in `lines`."""

@@ -5,6 +5,7 @@ A view carries its description in words, as a `Figure` of plots.py does. explore
 
 import base64
 import math
+import re
 from dataclasses import dataclass
 from html import escape
 
@@ -14,6 +15,7 @@ from matplotlib.colors import to_hex
 from utils.plots import BLUE, GREEN, GREY, ORANGE, RED, SIGNED, WEIGHTS, as_numbers, label_places, largest
 
 INK, PALE = "#1F2328", "#D0D5DB"
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Canvas:
         written = " ".join(
             f'{name.rstrip("_").replace("_", "-")}="{_short(value)}"' for name, value in attributes.items()
         )
-        self.shapes.append(f"<{tag} {written}/>" if text is None else f"<{tag} {written}>{escape(str(text))}</{tag}>")
+        self.shapes.append(f"<{tag} {written}/>" if text is None else f"<{tag} {written}>{in_xml(text)}</{tag}>")
 
     def text(self, x, y, text, size=14, anchor="middle", fill=INK, **more):
         self.add("text", text, x=x, y=y, font_size=size, text_anchor=anchor, fill=fill, **more)
@@ -77,17 +79,28 @@ class Canvas:
 
     def view(self, description):
         """The finished picture. Its size is fixed, so that nothing below it moves when it is drawn again."""
+        description = NOT_XML.sub("\N{REPLACEMENT CHARACTER}", description)
         return View(
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width}" height="{self.height}" '
             f'viewBox="0 0 {self.width} {self.height}" font-family="Helvetica, Arial, sans-serif" role="img" '
-            f'aria-label="{escape(description)}" style="max-width: 100%; background: white">'
+            f'aria-label="{in_xml(description)}" style="max-width: 100%; background: white">'
             f'<rect width="100%" height="100%" fill="white"/>{"".join(self.shapes)}</svg>',
             description,
         )
 
 
 def _short(value):
-    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else escape(str(value))
+    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else in_xml(value)
+
+
+def in_xml(text):
+    """Text as it stands in XML; what XML cannot hold at all, as control characters, becomes the replacement sign."""
+    return escape(NOT_XML.sub("\N{REPLACEMENT CHARACTER}", str(text)))
+
+
+def cut(text, signs):
+    """The text, or where it is longer than `signs` its beginning and "…"."""
+    return text if len(text) <= signs else text[: signs - 1] + "…"
 
 
 def word_links(words, weights, chosen):

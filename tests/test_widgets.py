@@ -1,0 +1,229 @@
+"""Widgets in the hands of a learner: whatever is typed is drawn or answered in plain words, and quickly; a cell that
+runs again takes its old widget away."""
+
+import time
+import xml.etree.ElementTree
+from pathlib import Path
+from types import SimpleNamespace
+
+import ipywidgets
+import numpy as np
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from utils import explore, plots, views
+from utils.corpora import Vocabulary
+from utils.transformer import Tagger
+
+WORDS = "king queen man woman ship boat ocean sea paris france rome italy".split()
+NAMED = [f"w{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10 % 10]}{'abcdefghij'[i // 100]}" for i in range(600)]
+VECTORS = dict(zip(WORDS + NAMED, torch.randn(612, 20, generator=torch.Generator().manual_seed(0)).numpy()))
+SENTENCE = "the tall witch near the golden castle arrived"
+HOSTILE = [
+    "",
+    "   ",
+    "\x00\x07\x1b[31m",
+    "\ud800 lone \udfff",
+    "\ufffe\uffff",
+    "$$",
+    "$\\frac{1}{0}$ \\ % _ ^",
+    "x" * 5000,
+    "king " * 400,
+    " ".join(NAMED),
+    "the " * 65,
+    "👩‍👩‍👧 🇮🇹 king",
+    "\u202eملك שלום\u202c king queen man",
+    "<script>alert(1)</script> &amp; ]]> <!-- \"'",
+    "<pad> <s> </s> <unk>",
+    "the tall </s> arrived",
+    "\u00a0\u2028\u2029\u0085",
+    "ab,bc->ac " * 40,
+    ",".join("ab" * 30) + "->",
+]
+
+
+def word_map():
+    return explore.word_map(VECTORS, " ".join(WORDS)), "words"
+
+
+def einsum_loops():
+    return explore.einsum_loops(), "equation"
+
+
+def head_browser():
+    torch.manual_seed(0)
+    vocabulary = Vocabulary(SENTENCE.split())
+    tagger = Tagger(len(vocabulary), 3, 8, 2, 16, 2).eval()
+    return explore.head_browser(tagger, vocabulary, ["A", "B", "C"], SENTENCE, "arrived", 2, 1), "sentence"
+
+
+TEXT_WIDGETS = {make.__name__: make() for make in (word_map, einsum_loops, head_browser)}
+
+
+def test_every_widget_with_a_text_field_is_in_this_file():
+    source = Path(explore.__file__).read_text(encoding="utf-8")
+    with_field = {part.split("(")[0] for part in source.split("\ndef ")[1:] if "widgets.Text(" in part}
+    assert with_field == set(TEXT_WIDGETS)
+
+
+def shown_after(name, text):
+    """What the widget shows once `text` was typed: SVG that is XML, whose label is the description."""
+    widget, field = TEXT_WIDGETS[name]
+    widget.controls[field].value = text
+    shown = widget.screen.value
+    shown.encode("utf-8")
+    assert 'role="alert"' not in shown, shown
+    root = xml.etree.ElementTree.fromstring(shown)
+    said = root.attrib["aria-label"]
+    assert " ".join(said.split()) and "[[" not in said and "(1, " not in said
+    words = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text") if element.text]
+    assert all(len(word) < 120 for word in words), "a line runs out of the picture"
+    return said
+
+
+@pytest.mark.parametrize("name", TEXT_WIDGETS)
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_texts_are_drawn_or_answered(name, text):
+    began = time.process_time()
+    shown_after(name, text)
+    assert time.process_time() - began < 2, "seconds; 0.2 on the machine of the course"
+
+
+typed = st.text(st.characters(exclude_categories=())) | st.lists(
+    st.sampled_from([*WORDS[:4], *SENTENCE.split(), *HOSTILE[:8], "<pad>", "hqe,hke->hqk", "->", ","])
+).map(" ".join)
+
+
+@pytest.mark.parametrize("name", TEXT_WIDGETS)
+@given(text=typed)
+@settings(deadline=None, max_examples=150)
+@example(text="the\x00tall")
+def test_any_text_is_drawn_or_answered(name, text):
+    shown_after(name, text)
+
+
+def test_messages_are_plain_words():
+    assert "Type at least one word." in shown_after("head_browser", " ")
+    said = shown_after("head_browser", "the " * 65)
+    assert "65 words are too many for one picture: up to 20, please." in said
+    said = shown_after("head_browser", "the tall <s> </s> arrived <s>")
+    assert "<s> and </s> are special tokens, not words: leave them out." in said
+    assert "<unk> is a special token, not a word: leave it out." in shown_after("head_browser", "the <unk> witch")
+    assert "'wtich' is not among the 7 words of this vocabulary; near it: witch" in shown_after("head_browser", "wtich")
+    said = shown_after("word_map", " ".join(NAMED))
+    assert said.startswith("Word map") and "600 words are too many for one map: the first 100 are shown." in said
+    said = shown_after("word_map", "king queen man " + " ".join(f"zz{i}" for i in range(50)))
+    assert "not among the vectors: zz0, zz1" in said and "and 45 more" in said
+    assert "longer than 40 signs" in shown_after("einsum_loops", "a" * 41)
+
+
+def test_more_words_do_not_make_a_map_slower():
+    widget, _ = TEXT_WIDGETS["word_map"]
+    took = {}
+    for number in (100, 600, 100, 600):
+        widget.controls["words"].value = " ".join(NAMED[:number])
+        began = time.process_time()
+        widget.redraw()
+        took[number] = time.process_time() - began
+    assert took[600] < 3 * took[100]
+
+
+@pytest.mark.parametrize("text", ["$$", "$x$ and $y", "\\$", "$\\frac{1}{0}$"])
+def test_dollars_in_a_figure_are_letters(text):
+    figures = [
+        plots.heat_map(np.eye(2), [text, "b"], [text, "b"], text, axis=text),
+        plots.lines(["a", text], {text: [1, 2]}, text, text, text),
+        plots.word_map(np.eye(3)[:, :2], [text, "b", "c"], text),
+        plots.mask_pictures({text: np.eye(2)}, [text, "b"]),
+        plots.images({text: np.eye(2)}, text),
+        plots.line_panels([1, 2], {text: {text: [1, 2]}}, text),
+        plots.hull_of_values(np.array([[0, 0], [1, 0], [0, 1.0]]), np.array([[0.2, 0.2]]), [text, "b", "c"], text),
+    ]
+    for figure in figures:
+        data, _ = figure._repr_mimebundle_()
+        assert data["image/png"].startswith(b"\x89PNG")
+
+
+def test_a_learners_own_figures_keep_their_style():
+    import matplotlib
+
+    assert matplotlib.rcParams["text.parse_math"] and matplotlib.rcParams["font.size"] == 10
+
+
+# Cells that run again
+
+
+class Kernel:
+    """Stands for the kernel that runs a cell: get_ipython() in utils.explore answers with it."""
+
+    def __init__(self):
+        self.parent = {}
+
+    def run(self, cell, make):
+        """What `make` returns in a new run of the cell with this id (None: the front end tells no id)."""
+        self.parent = {"header": {"msg_id": object()}, "metadata": {} if cell is None else {"cellId": cell}}
+        return make()
+
+    def get_parent(self):
+        return self.parent
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    kernel = Kernel()
+    monkeypatch.setattr(explore, "get_ipython", lambda: kernel)
+    return kernel
+
+
+def models():
+    return set(ipywidgets.widgets.widget._instances)
+
+
+def test_sixty_runs_of_a_cell_leave_one_widget(kernel):
+    kernel.run("a", explore.shape_quiz)
+    other = kernel.run("b", explore.two_arrows)
+    before = len(models())
+    for _ in range(60):
+        last = kernel.run("a", explore.shape_quiz)
+    assert len(models()) == before
+    last.controls["question"].value = list(explore.SHAPE_QUIZ)[1]
+    other.controls["angle"].value = 90
+    assert "cosine +0.00" in other.screen.value and last.box.comm and other.box.comm
+
+
+def test_two_widgets_of_one_cell_go_together(kernel):
+    before = models()
+    for _ in range(3):
+        pair = kernel.run("two", lambda: [explore.two_arrows(), explore.two_arrows()])
+        assert all(widget.box.comm for widget in pair)
+    kernel.run("two", lambda: None)
+    gone = kernel.run("two", explore.shape_quiz)
+    own = len(models()) - len(before)
+    kernel.run("two", explore.shape_quiz)
+    assert len(models()) - len(before) == own and gone.box.comm is None
+
+
+def test_all_models_of_a_painted_mask_are_closed(kernel):
+    before, (Q, K, V) = models(), torch.randn(3, 5, 4)
+    for _ in range(2):
+        kernel.run("mask", lambda: explore.paint_mask(list("abcde"), Q, K, V, padded=2))
+    kept = models() - before
+    kernel.run("mask", explore.shape_quiz)
+    assert not kept & models()
+
+
+def test_without_a_cell_id_nothing_is_closed(kernel, monkeypatch):
+    first = kernel.run(None, explore.shape_quiz)
+    kernel.run(None, explore.shape_quiz)
+    for answer in (None, SimpleNamespace(), SimpleNamespace(get_parent=lambda: None)):
+        monkeypatch.setattr(explore, "get_ipython", lambda answer=answer: answer)
+        explore.shape_quiz()
+    assert first.box.comm
+
+
+def test_a_description_is_text_that_can_be_sent():
+    view = views.word_links(["a\x00", "\ud800b", "c"], np.eye(3) + 0.1, 0)
+    view.description.encode("utf-8")
+    assert xml.etree.ElementTree.fromstring(view.svg) is not None and "\x00" not in view.description
