@@ -106,7 +106,6 @@ def _first_lines(url: str, number: int) -> Iterator[bytes]:
                     raise FetchError(_end_of_lines(url, line, done, number))
                 progress.update()
                 yield line
-            member.read(1)  # at its end its checksum is tested
     except remotezip.RangeNotSupported as error:
         raise FetchError(
             f"The server of {url} does not send parts of a file. Download the whole archive in a browser; "

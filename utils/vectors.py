@@ -158,9 +158,12 @@ class WordVectors:
 
     def _cosines(self, vectors: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """The cosine of each of the first vectors (n, d) with a (d,) vector of length 1; a zero vector has 0."""
-        with np.errstate(invalid="ignore"):
-            products = np.einsum("nd,d->n", vectors, direction, dtype=np.float64)
-            squares = np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64)  # in float32 that of 1e-23 would be 0
+        for dtype in (np.float32, np.float64):  # the second, slower, where squares vanish or overflow in the first
+            with np.errstate(over="ignore", invalid="ignore"):
+                squares = np.einsum("nd,nd->n", vectors, vectors, dtype=dtype)
+                products = np.einsum("nd,d->n", vectors, direction.astype(dtype), dtype=dtype)
+            if squares.min() > 1e-30 and squares.max() < 1e30:
+                break
         if not np.isfinite(squares).all():
             word = self.words[np.flatnonzero(~np.isfinite(squares))[0]]
             raise ValueError(f"the vector of {word!r} holds NaN or infinite numbers: it has no cosine with any other")
