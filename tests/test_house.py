@@ -120,6 +120,7 @@ def test_ruff_has_nothing_to_say():
 
 
 ORDER = [
+    "vector_files",
     "vectors",
     "glove",
     "masks",
