@@ -2,6 +2,9 @@ PYTHON ?= python3
 PYTEST ?=
 REPO ?=
 BIN := .venv/bin
+SET_UP = "$(PYTHON)" tools/setup_environment.py $(if $(filter file,$(origin PYTHON)),,--this-python)
+# Jupyter writes below HOME: where that cannot be, into .venv.
+WRITABLE_HOME = test -w "$$HOME" || { export HOME="$(CURDIR)/.venv/home"; mkdir -p "$$HOME"; }
 # JupyterLab refuses to run as root, as one does in a container, unless told so.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
@@ -20,7 +23,7 @@ help:
 	@echo "make clean                  remove .venv and caches; never a file of yours"
 
 lab: setup
-	@$(BIN)/python -m jupyterlab $(AS_ROOT) $(OFFLINE_LAB) $(LAB_OPTIONS) notebooks/00_start_here.ipynb
+	@$(WRITABLE_HOME); $(BIN)/python -m jupyterlab $(AS_ROOT) $(OFFLINE_LAB) $(LAB_OPTIONS) notebooks/00_start_here.ipynb
 
 test: setup-test
 	@$(COMPARABLE) $(BIN)/python -m pytest $(PYTEST)
@@ -37,7 +40,7 @@ glove: setup
 	@$(BIN)/python -m utils.glove
 
 vectors: python
-	@$(PYTHON) tools/setup_environment.py tools/requirements-vectors.txt
+	@$(SET_UP) tools/requirements-vectors.txt
 	@$(BIN)/python tools/train_vectors.py
 
 links: setup-test
@@ -48,10 +51,10 @@ clean:
 	@find utils tests tools notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 setup: python
-	@$(PYTHON) tools/setup_environment.py
+	@$(SET_UP)
 
 setup-test: python
-	@$(PYTHON) tools/setup_environment.py requirements-test.txt
+	@$(SET_UP) requirements-test.txt
 
 python:
-	@command -v $(PYTHON) >/dev/null || { echo "setup: $(PYTHON) was not found: install Python 3.11 or newer, for instance from python.org, then run the command again." >&2; exit 1; }
+	@command -v "$(PYTHON)" >/dev/null || { echo "setup: $(PYTHON) was not found: install Python 3.11 or newer, for instance from python.org, then run the command again." >&2; exit 1; }
