@@ -145,12 +145,14 @@ def installed(venv):
     """{package: [its .dist-info folders]}; an upgrade that was cut short leaves more than one."""
     result = {}
     for folder in glob.glob(os.path.join(glob.escape(site_packages(venv)), "[!~]*.dist-info")):
-        result.setdefault(normalised(os.path.basename(folder).rpartition("-")[0]), []).append(folder)
+        result.setdefault(identity(folder)[0], []).append(folder)
     return result
 
 
-def version_of(folder):
-    return release(os.path.basename(folder)[: -len(".dist-info")].rpartition("-")[2])
+def identity(folder):
+    """(package, version) of a .dist-info folder."""
+    package, _, version = os.path.basename(folder)[: -len(".dist-info")].rpartition("-")
+    return normalised(package), release(version)
 
 
 def recorded(folder):
@@ -181,7 +183,7 @@ def is_whole(folder):
 
 def is_sound(folders, version):
     """Whether the .dist-info `folders` of a package are one, of that version, with all files."""
-    return len(folders) == 1 and version_of(folders[0]) == version and is_whole(folders[0])
+    return len(folders) == 1 and identity(folders[0])[1] == version and is_whole(folders[0])
 
 
 def forget_broken(venv, pinned):
@@ -246,18 +248,15 @@ def move_scripts(venv):
     """Make the scripts of a `venv` that was moved or copied (pip, activate, ...) those of the place where it is now."""
     if run([venv_python(venv), "-m", "venv", "--without-pip", venv]) != 0:  # writes activate anew
         raise Stop("%s was moved and cannot be mended: `make clean`, then run the command again." % venv)
-    old, new = os.fsencode(read(place(venv))), os.fsencode(venv)
     head = re.compile(
-        rb'#!(?:/bin/sh\n\'\'\'exec\' "?)?' + re.escape(old) + rb'(/bin/[\w.]+)"?(?: .*)?\n(?:\' \'\'\'\n)?'
+        r"#!(?:/bin/sh\n'{3}exec' \"?)?%s(/bin/[\w.]+)\"?(?: .*)?\n(?:' '{3}\n)?" % re.escape(read(place(venv)))
     )
     for path in glob.glob(os.path.join(glob.escape(os.path.dirname(venv_python(venv))), "*")):
-        with open(path, "rb") as script:
-            text = script.read()
-        found = head.match(text)
+        script = read(path)
+        found = head.match(script)
         if found:  # written in pip's form for long paths and for paths with blanks
-            with open(path, "wb") as script:
-                script.write(b'#!/bin/sh\n\'\'\'exec\' "%s%s" "$0" "$@"\n' % (new, found.group(1)))
-                script.write(b"' '''\n" + text[found.end() :])
+            shell = "#!/bin/sh\n'''exec' \"%s%s\" \"$0\" \"$@\"\n' '''\n" % (venv, found.group(1))
+            write(path, shell + script[found.end() :])
     write(place(venv), venv)
 
 
