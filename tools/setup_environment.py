@@ -12,6 +12,7 @@ a newer one and hand over.
 from __future__ import print_function
 
 import ast
+import contextlib
 import glob
 import hashlib
 import io
@@ -257,7 +258,6 @@ def move_scripts(venv):
         if found:  # written in pip's form for long paths and for paths with blanks
             shell = "#!/bin/sh\n'''exec' \"%s%s\" \"$0\" \"$@\"\n' '''\n" % (venv, found.group(1))
             write(path, shell + script[found.end() :])
-    write(place(venv), venv)
 
 
 def is_usable(venv):
@@ -269,7 +269,9 @@ def build_venv(venv, this_python):
     """Make the folder `venv` a working virtual environment; one that works is kept."""
     other = this_python and python_of(venv) not in (None, sys.version_info[:2])
     if is_usable(venv) and not other:
-        return move_scripts(venv) if is_moved(venv) else None
+        if is_moved(venv):
+            move_scripts(venv)
+        return write(place(venv), venv)
     if os.path.islink(venv):
         raise Stop(
             "%s is a link to %s, which holds no environment that can be used: remove the link, "
@@ -397,9 +399,11 @@ def is_ready(course, venv, requirements, this_python):
     return all(is_sound(found.get(package, []), pinned.get(package)) for package in names)
 
 
-def lock(course):
-    """Hold the course's folder until this process and its pip have ended, for two installs spoil each other."""
+@contextlib.contextmanager
+def alone(course):
+    """Hold the course's folder until this and its pip have ended, even where only this is killed: two would clash."""
     if fcntl is None:
+        yield
         return
     folder = os.open(course, os.O_RDONLY)
     os.set_inheritable(folder, True)
@@ -410,22 +414,25 @@ def lock(course):
         fcntl.flock(folder, fcntl.LOCK_EX)
     except OSError:  # a file system without locks
         pass
+    try:
+        yield
+    finally:
+        os.close(folder)
 
 
 def set_up(course, requirements, this_python=False):
     """Install `requirements` into the course's .venv unless all of it is there."""
-    venv = os.path.join(course, ".venv")
+    venv, base = os.path.join(course, ".venv"), os.path.join(course, "requirements.txt")
     if is_ready(course, venv, requirements, this_python):
         return
-    lock(course)
-    if is_ready(course, venv, requirements, this_python):
-        return
-    require_space(course, BYTES_NEEDED)
-    build_venv(venv, this_python)
-    packages = install(course, venv, requirements)
-    base = os.path.join(course, "requirements.txt")
-    for name in {base, requirements}:
-        write(stamp_of(venv, name), "\n".join([digest(course, venv, name)] + packages))
+    with alone(course):
+        if is_ready(course, venv, requirements, this_python):
+            return
+        require_space(course, BYTES_NEEDED)
+        build_venv(venv, this_python)
+        packages = install(course, venv, requirements)
+        for name in {base, requirements}:
+            write(stamp_of(venv, name), "\n".join([digest(course, venv, name)] + packages))
 
 
 def hand_over(arguments):
