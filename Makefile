@@ -1,6 +1,7 @@
 PYTHON ?= python3
 PYTEST ?=
 REPO ?=
+PINS ?=
 BIN := .venv/bin
 SET_UP = "$(PYTHON)" tools/setup_environment.py $(if $(filter file,$(origin PYTHON)),,--this-python)
 # Jupyter writes below HOME: where that cannot be, into .venv.
@@ -10,7 +11,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
 COMPARABLE := env -u MPLBACKEND OMP_NUM_THREADS=1 PYTHONHASHSEED=0 TQDM_DISABLE=1
 
-.PHONY: help lab test test-colab notebooks glove vectors links clean setup setup-test python
+.PHONY: help lab test test-colab notebooks glove vectors pins links clean setup setup-test python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
@@ -19,6 +20,7 @@ help:
 	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
 	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for notebook 01"
 	@echo "make vectors                train the vectors that ship with the course anew (needs WordNet)"
+	@echo "make pins                   raise all pinned versions; PINS=\"torch==2.13.0\" keeps that one"
 	@echo "make links REPO=owner/name  write the course's address into notebooks and README"
 	@echo "make clean                  remove .venv and caches; never a file of yours"
 
@@ -42,6 +44,9 @@ glove: setup
 vectors: python
 	@$(SET_UP) tools/requirements-vectors.txt
 	@$(BIN)/python tools/train_vectors.py
+
+pins: setup-test
+	@$(BIN)/python tools/raise_pins.py $(PINS)
 
 links: setup-test
 	@$(BIN)/python tools/links.py $(REPO)

@@ -70,6 +70,11 @@ def test_a_package_is_pinned_once():
     assert sorted(set(names)) == sorted(names)
 
 
+def test_the_word_vectors_are_made_with_the_versions_of_the_course():
+    course, vectors = pins("requirements.txt") | pins("constraints.txt"), pins("tools/requirements-vectors.txt")
+    assert {name: course.get(name, version) for name, version in vectors.items()} == vectors
+
+
 def test_what_is_installed_is_what_is_pinned():
     """Where the tests run by hand, in an environment of one's own, this says why numbers may differ."""
     from importlib import metadata
@@ -196,7 +201,7 @@ def test_licences_are_there():
 def test_make_alone_lists_the_targets():
     listed = subprocess.run(["make", "-s"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     names = re.findall(r"^make ([\w-]+)", listed, re.MULTILINE)
-    assert names == ["lab", "test", "test-colab", "notebooks", "glove", "vectors", "links", "clean"]
+    assert names == ["lab", "test", "test-colab", "notebooks", "glove", "vectors", "pins", "links", "clean"]
     assert all(f"\n{name}:" in (ROOT / "Makefile").read_text() for name in names)
 
 
