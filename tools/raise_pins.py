@@ -87,9 +87,9 @@ def main(given, course=COURSE):
         new = versions(resolve(python, [asked.get(name, name) for name in old | asked]))
     for path in files:
         path.write_text(raised(path.read_text(encoding="utf-8"), new), encoding="utf-8")
-    constraints = course / "constraints.txt"
-    added = {name: version for name, version in new.items() if name not in old}
-    constraints.write_text(completed(constraints.read_text(encoding="utf-8"), added), encoding="utf-8")
+    if added := {name: version for name, version in new.items() if name not in old}:
+        constraints = course / "constraints.txt"
+        constraints.write_text(completed(constraints.read_text(encoding="utf-8"), added), encoding="utf-8")
     for name, version in sorted(new.items()):
         if old.get(name) != release(version):
             print(f"{name:30} {old.get(name, 'new'):>12} → {version}")
