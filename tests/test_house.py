@@ -122,6 +122,7 @@ def test_ruff_has_nothing_to_say():
 ORDER = [
     "vectors",
     "glove",
+    "checks",
     "masks",
     "attention",
     "corpora",
