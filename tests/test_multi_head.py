@@ -82,12 +82,13 @@ def test_an_optimiser_from_before_loading_goes_on_training_the_layer(sizes):
     assert sum(not torch.equal(old, parameter) for old, parameter in zip(before, ours.parameters())) >= 7
 
 
-def test_loading_copies_and_keeps_our_dtype():
-    ours, theirs = MultiHeadAttention(12, 3).double(), nn.MultiheadAttention(12, 3)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_loading_copies_and_takes_the_dtype_over(dtype):
+    ours, theirs = MultiHeadAttention(12, 3), nn.MultiheadAttention(12, 3, dtype=dtype)
     ours.load_torch(theirs)
     with torch.no_grad():
         theirs.out_proj.weight.zero_()
-    assert ours.W_o.weight.all() and {parameter.dtype for parameter in ours.parameters()} == {torch.float64}
+    assert ours.W_o.weight.all() and {parameter.dtype for parameter in ours.parameters()} == {dtype}
 
 
 def test_without_a_batch_and_with_more_leading_axes():

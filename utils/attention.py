@@ -161,26 +161,30 @@ def changes_of_multi_head(ours: MultiHeadAttention, module: nn.MultiheadAttentio
         )
     apart = (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight)
     weights = apart if module.in_proj_weight is None else module.in_proj_weight.chunk(3)
-    biases = (None, None, None) if module.in_proj_bias is None else module.in_proj_bias.chunk(3)
     linears, sources = (ours.W_q, ours.W_k, ours.W_v, ours.W_o), (*weights, module.out_proj.weight)
-    changes = []
-    for linear, weight, b in zip(linears, sources, (*biases, module.out_proj.bias)):
-        changes += [(linear, "weight", weight), (linear, "in_features", weight.shape[1])]
-        changes += [(linear, "bias", b)] if bias else []
+    changes = [(linear, "weight", weight) for linear, weight in zip(linears, sources)]
+    changes += [(linear, "in_features", weight.shape[1]) for linear, weight in zip(linears, sources)]
+    if bias:
+        packed = weights[0].new_zeros(3 * len(weights[0])) if module.in_proj_bias is None else module.in_proj_bias
+        biases = (*packed.chunk(3), bias_or_zeros(module.out_proj))
+        changes += [(linear, "bias", b) for linear, b in zip(linears, biases)]
     return changes
 
 
 @torch.no_grad()
 def put(changes: list[tuple[nn.Module, str, object]]) -> None:
-    """Make each change (layer, name, new): a parameter gets the new numbers, 0 for None, and stays the same object, so
-    that an optimiser which holds it goes on training it; anything else is replaced."""
+    """Make each change (layer, name, new). A parameter gets the numbers, shape and dtype of the new one and stays the
+    same object, so that an optimiser which holds it goes on training it; anything else is replaced."""
     for layer, name, new in changes:
         old = getattr(layer, name)
         if not isinstance(old, nn.Parameter):
             setattr(layer, name, new)
-        elif new is None:
-            old.zero_()
-        elif new.shape == old.shape:
+        elif (old.shape, old.dtype) == (new.shape, new.dtype):
             old.copy_(new)
         else:
-            old.data = new.to(old, copy=True)
+            old.data = new.clone()
+
+
+def bias_or_zeros(layer: nn.Module) -> Tensor:
+    """The bias of a layer, or zeros where it has none."""
+    return layer.weight.new_zeros(len(layer.weight)) if layer.bias is None else layer.bias
