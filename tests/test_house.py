@@ -127,6 +127,7 @@ ORDER = [
     "vector_files",
     "vectors",
     "glove",
+    "checks",
     "masks",
     "attention",
     "corpora",
