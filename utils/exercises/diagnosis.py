@@ -211,7 +211,7 @@ def describe_kind(result: Any) -> str:
     if isinstance(result, Tensor) and as_tensor(result) is None:
         return f"a tensor of layout {result.layout} on device {result.device}"
     name = type(result).__name__
-    return ("an " if name[0] in "aeiou" else "a ") + name
+    return ("an " if name[0].lower() in "aeiou" else "a ") + name
 
 
 def text_of(error: BaseException) -> str:
@@ -267,7 +267,7 @@ def shorten(text: str, length: int) -> str:
 REMEDIES = (  # what to add to an exception; the pattern is sought in "Type: text; line"
     (r"^RecursionError", "Does the function call itself?"),
     (r"^SystemExit", "A function ends with return."),
-    (r"^MemoryError|allocate", "What is so large there? The inputs have few numbers."),
+    (r"^MemoryError|bytes are more", "What is so large there? The inputs have few numbers."),
     (
         r"return_types",
         "`max` with dim, like sort and topk, returns values and positions: take `.values`, or use `amax`.",
@@ -368,6 +368,7 @@ def crash(exercise, function: Callable, wrong: list[Run]) -> str | None:
     if isinstance(error, TypeError) and own_frame(error, function) is None:
         return f"it cannot be called. Keep its first line as it was: def {exercise.name}({', '.join(done.arguments)}):"
     text = shorten((text_of(error).splitlines() or [""])[0].rstrip("."), 160)
+    text = re.sub(r"^\[enforce fail.* allocate (\d+) bytes.*", r"\1 bytes are more than there is", text)
     for pattern, shapes in PRODUCTS_THAT_DO_NOT_FIT:
         text = pattern.sub(f"shapes {shapes} do not fit", text)
     line = own_line(error, function)

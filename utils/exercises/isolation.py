@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import torch
 
-SECONDS, MEMORY, TICK = 10.0, 2**30, 0.1
+SECONDS, MEMORY, TICK = 10.0, 500_000_000, 0.1  # seconds, bytes, seconds
 PRINTED = 1000  # characters
 ALARM = getattr(signal, "SIGALRM", signal.SIGTERM)  # Windows has no SIGALRM
 WATCHED = (builtins, math, torch, torch.nn.functional, np)  # builtins first: setting back the others needs them
@@ -104,11 +104,13 @@ class Isolation(contextlib.ExitStack):
         try:
             return self.bounded(function, *arguments)
         finally:
-            switched = _set_back(self.spaces)
+            self.running = False
+            switched = _set_back(self.spaces[:1])
             for (name, read, write), before in zip(SWITCHES, switches):
                 if read() != before:
                     write(before)
                     switched.append(name)
+            switched += _set_back(self.spaces[1:])
             if len(sys.modules) == modules:  # a first import may switch things itself
                 self.switched |= dict.fromkeys(switched)
             self.shown = self.displayed[:] if self.shown is None else self.shown
@@ -123,11 +125,15 @@ class Isolation(contextlib.ExitStack):
             self.running = outer
 
     def _tick(self, *_):
-        """Stops what is running, and again at the next tick, should a bare `except` have caught it."""
-        if self.running and time.monotonic() - self.began > SECONDS:
-            raise Stopped(f"was still running after {SECONDS:g} seconds")
-        if self.running and _memory() - self.memory > MEMORY:
-            raise Stopped("takes more than 1 GB of memory")
+        """Stop what is running, again and again until it ends: a bare `except` may catch what is raised."""
+        too_long = time.monotonic() - self.began > SECONDS
+        if not self.running or not (too_long or _memory() - self.memory > MEMORY):
+            return
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, TICK / 20, TICK / 20)
+        raise Stopped(
+            f"was still running after {SECONDS:g} seconds" if too_long else "takes more than 500 MB of memory"
+        )
 
 
 def _set_back(spaces: list[tuple[str, dict, dict]]) -> list[str]:
@@ -194,11 +200,12 @@ def _random_numbers_kept() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _shell_held() -> Iterator[list]:
-    """In IPython exit() and quit() raise SystemExit, and what is displayed is kept in a list."""
+    """In IPython exit() and quit() raise SystemExit, displays are kept in a list, and new figures are closed."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is None:
         yield []
         return
+    figures = _figures()
     from IPython.utils.capture import capture_output
 
     def leave(*_):
@@ -210,3 +217,11 @@ def _shell_held() -> Iterator[list]:
             yield captured.outputs
     finally:
         del shell.ask_exit
+        for number in _figures() - figures:
+            sys.modules["matplotlib.pyplot"].close(number)
+
+
+def _figures() -> set[int]:
+    """The numbers of pyplot's open figures: those of a cell are shown below it."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return set(pyplot.get_fignums()) if pyplot else set()
