@@ -41,6 +41,7 @@ from .diagnosis import (
     run,
     stopped,
     text_of,
+    unchanged,
 )
 from .isolation import Isolation, Printed, Stopped
 from .reading import READ_FIRST, listed
@@ -101,6 +102,12 @@ class Exercise:
         for arguments in self.draws(torch.Generator().manual_seed(seed)):
             yield dict(zip(names, arguments, strict=True))
 
+    def _other_numbers(self, usual: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """One draw of another seed that differs from the usual one; none where draws do not depend on the seed."""
+        pairs = zip(self.inputs(seed=1), usual)
+        others = (new for new, old in pairs if not all(unchanged(old[name], value) for name, value in new.items()))
+        return list(islice(others, 1))
+
     def verdict(self, function: Callable) -> Verdict:
         """Judge `function` on every draw, and on one with other numbers, which finds a table of the answers.
 
@@ -109,25 +116,27 @@ class Exercise:
         if not callable(function):
             return Verdict("wrong", f"{describe_kind(function)} is not a function.")
         with Isolation() as isolation:
-            draws = [*self.inputs(), *islice(self.inputs(seed=1), 1)]
+            usual = list(self.inputs())
+            draws = usual + self._other_numbers(usual)
             wanted = [self.reference(*inputs.values()) for inputs in draws]  # before the answer can spoil them
             runs: list[Run] = []
             for inputs, want in zip(draws, wanted):
                 runs.append(run(function, inputs, want, isolation.call))
                 if isinstance(runs[-1].error, Stopped):
                     break
+            isolation.start_clock()
             with contextlib.redirect_stdout(Printed()), contextlib.redirect_stderr(Printed()):
                 try:
-                    status, message = isolation.bounded(self._judge, function, runs, isolation)
+                    status, message = isolation.bounded(self._judge, function, runs, len(usual), isolation)
                 except KeyboardInterrupt:
                     raise
                 except BaseException as error:  # a result so odd that it cannot be compared
                     why = text_of(error) if isinstance(error, Stopped) else type(error).__name__
                     status = "wrong"
                     message = f"your result, {describe_kind(runs[0].result)}, cannot be compared: {why}."
-        return Verdict(status, message, runs[0].printed, tuple(isolation.shown))
+        return Verdict(status, message, runs[0].printed, isolation.shown)
 
-    def _judge(self, function: Callable, runs: list[Run], isolation: Isolation) -> tuple[str, str]:
+    def _judge(self, function: Callable, runs: list[Run], usual: int, isolation: Isolation) -> tuple[str, str]:
         """Status and message: first what hides everything else, then the diagnosis."""
         if isolation.asked:
             return "wrong", (
@@ -144,11 +153,11 @@ class Exercise:
                 f"your function sets {listed(isolation.switched)}: every later cell would go on with that. "
                 "Here it was set back; leave it as it is."
             )
-        *usual, other = runs
-        status, message = self._diagnose(function, usual)
-        if status == "right" and (not other.right or other.changed):
-            found = next(filter(None, (finding(self, function, [other]) for finding in FINDINGS)))
-            return "wrong", f"right on the {len(usual)} inputs of every check, but not on others like them: {found}"
+        status, message = self._diagnose(function, runs[:usual])
+        wrong = [done for done in runs[usual:] if not done.right]
+        if status == "right" and wrong:
+            found = next(filter(None, (finding(self, function, wrong) for finding in FINDINGS)))
+            return "wrong", f"right on the {usual} inputs of every check, but not on others like them: {found}"
         return status, message
 
     def _diagnose(self, function: Callable, runs: list[Run]) -> tuple[str, str]:
@@ -243,13 +252,8 @@ def check(function: Callable) -> None:
         print(verdict.printed, end="" if verdict.printed.endswith("\n") else "\n")
     for output in verdict.shown:
         output.display()
-    again = (
-        ""
-        if verdict.status == "right" or not found.used
-        else (
-            f" Then run the cell with use({found.name}) again: until then the cells below work with what stands here."
-        )
-    )
+    again = f" Until use({found.name}) runs again, the cells below work with this definition."
+    again = again if found.used and verdict.status != "right" and not _use_follows(found.name) else ""
     print(f"{MARKS[verdict.status]} {found.name}: {verdict.message}{again}")
 
 
@@ -319,6 +323,13 @@ def _find(function: Callable, verb: str) -> Exercise | None:
     else:
         return _catalogue[name]
     return None
+
+
+def _use_follows(name: str) -> bool:
+    """Does the cell that called check go on to use(…)?"""
+    frame = sys._getframe(2)
+    lines = linecache.getlines(frame.f_code.co_filename)[frame.f_lineno :]
+    return any(f"use({name})" in line for line in lines)
 
 
 def _meant(passed: Any) -> str:

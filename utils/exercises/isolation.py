@@ -23,6 +23,7 @@ from _thread import interrupt_main
 from collections.abc import Callable, Iterator
 from operator import is_
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,8 @@ class Isolation(contextlib.ExitStack):
 
     def __enter__(self):
         self.switched, self.asked, self.shown = {}, None, None
-        self.running, self.began, self.memory = False, time.monotonic(), _memory()
+        self.running = False
+        self.start_clock()
         self.displayed = self.enter_context(_shell_held())
         self.enter_context(_random_numbers_kept())
         self.enter_context(warnings.catch_warnings())
@@ -96,6 +98,9 @@ class Isolation(contextlib.ExitStack):
         self.callback(setattr, Isolation, "current", Isolation.current)
         Isolation.current = self
         return self
+
+    def start_clock(self):
+        self.began, self.memory = time.monotonic(), _memory()
 
     def call(self, function: Callable, *arguments) -> Any:
         """function(*arguments) within bounds; what it leaves switched is set back and named."""
@@ -113,7 +118,7 @@ class Isolation(contextlib.ExitStack):
             switched += _set_back(self.spaces[1:])
             if len(sys.modules) == modules:  # a first import may switch things itself
                 self.switched |= dict.fromkeys(switched)
-            self.shown = self.displayed[:] if self.shown is None else self.shown
+            self.shown = tuple(self.displayed.outputs) if self.shown is None else self.shown
             self.running = outer
 
     def bounded(self, function: Callable, *arguments) -> Any:
@@ -144,7 +149,7 @@ def _set_back(spaces: list[tuple[str, dict, dict]]) -> list[str]:
             changed = [name for name in kept if name[0] != "_" and space.get(name, space) is not kept[name]]
             for name in changed:
                 space[name] = kept[name]
-            names += [name if module == "builtins" else f"{module}.{name}" for name in changed]
+            names += sorted(name if module == "builtins" else f"{module}.{name}" for name in changed)
     return names
 
 
@@ -199,11 +204,11 @@ def _random_numbers_kept() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _shell_held() -> Iterator[list]:
-    """In IPython exit() and quit() raise SystemExit, displays are kept in a list, and new figures are closed."""
+def _shell_held() -> Iterator[Any]:
+    """In IPython exit() and quit() raise SystemExit, displays are kept in `outputs`, and new figures are closed."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is None:
-        yield []
+        yield SimpleNamespace(outputs=[])
         return
     figures = _figures()
     from IPython.utils.capture import capture_output
@@ -214,7 +219,7 @@ def _shell_held() -> Iterator[list]:
     shell.ask_exit = leave  # IPython's exit calls it, and would end the kernel after the cell without raising anything
     try:
         with capture_output(stdout=False, stderr=False) as captured:
-            yield captured.outputs
+            yield captured
     finally:
         del shell.ask_exit
         for number in _figures() - figures:
