@@ -124,7 +124,7 @@ class Exercise:
                 runs.append(run(function, inputs, want, isolation.call))
                 if isinstance(runs[-1].error, Stopped):
                     break
-            isolation.start_clock()
+            isolation.settle()
             with contextlib.redirect_stdout(Printed()), contextlib.redirect_stderr(Printed()):
                 try:
                     status, message = isolation.bounded(self._judge, function, runs, len(usual), isolation)
