@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import execute_notebooks
+import fill_notebooks
 import links
 from utils.exercises import catalogue
 from utils.exercises.engine import source as reference_source
@@ -280,28 +281,16 @@ def test_links_to_files_resolve(name):
 # Definitions and exercises
 
 
-def definitions(source):
-    """{name: syntax tree without docstrings, as text} of the functions and classes that `source` defines."""
-    found = {}
-    for node in ast.parse(source).body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            for inner in ast.walk(node):
-                if isinstance(inner, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(inner) is not None:
-                    inner.body = inner.body[1:] or [ast.Pass()]
-            found[node.name] = ast.dump(node)
-    return found
-
-
 @every_notebook
-def test_what_a_notebook_defines_is_what_utils_holds(name):
-    """Docstrings apart: in a notebook the prose around the cell says what a docstring says in a module."""
-    modules = [definitions(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "utils").glob("*.py"))]
-    for cell in code_cells(name):
-        if "defines" in cell.metadata.get("tags", []):
-            shown = definitions(cell.source)
-            assert shown, "a cell tagged `defines` defines nothing"
-            for defined, tree in shown.items():
-                assert tree in [ours.get(defined) for ours in modules], f"{defined} is not what utils/ holds"
+def test_what_a_notebook_shows_of_utils_is_what_utils_holds(name):
+    filled = fill_notebooks.fill(copy.deepcopy(NOTEBOOKS[name]))
+    stale = [cell.id for cell, now in zip(NOTEBOOKS[name].cells, filled.cells) if cell.source != now.source]
+    assert not stale, "run `make notebooks`"
+    assert all(
+        fill_notebooks.definitions(cell.source)
+        for cell in code_cells(name)
+        if "defines" in cell.metadata.get("tags", [])
+    )
 
 
 def test_every_exercise_is_in_one_notebook():

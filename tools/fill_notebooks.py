@@ -12,6 +12,10 @@ import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from utils.exercises import catalogue  # noqa: E402  (the folder above has to be on the path first)
+from utils.exercises.engine import source as reference_source  # noqa: E402
 
 
 def definitions(source):
@@ -29,7 +33,7 @@ def without_docstrings(source, node):
     """The lines of a definition; where a docstring stood below `class` or `def`, nothing is left, not even its gap."""
     lines, first = lines_of(source, node), node.end_lineno + 1 - len(lines_of(source, node))
     for inner in reversed(list(ast.walk(node))):
-        if isinstance(inner, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(inner) is not None:
+        if isinstance(inner, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(inner) and len(inner.body) > 1:
             begin, end = inner.body[0].lineno - first, inner.body[0].end_lineno - first + 1
             while end < len(lines) and not lines[end].strip():
                 end += 1
@@ -47,20 +51,21 @@ def docstring_lines(source, node):
 
 
 def in_utils(root=ROOT):
-    """{name: (source of the module, node)} of all that the modules of utils/ define, but for the exercises."""
+    """{name: (source of its module, node)} of what one module of utils/ defines, exercises left out."""
     found = {}
     for path in sorted((root / "utils").rglob("*.py")):
         if "exercises" not in path.parts:
             source = path.read_text(encoding="utf-8")
-            found |= {name: (source, node) for name, node in definitions(source).items()}
-    return found
+            for name, node in definitions(source).items():
+                found.setdefault(name, []).append((source, node))
+    return {name: places[0] for name, places in found.items() if len(places) == 1}
 
 
 def with_code_of(cell_source, held):
     """A cell's source with the code of every definition taken from `held`, {name: (source, node)}."""
     for name, shown in definitions(cell_source).items():
         if name not in held:
-            raise ValueError(f"a cell tagged `defines` shows {name}, which utils/ does not hold")
+            raise ValueError(f"a cell tagged `defines` shows {name}, which is not what one module of utils/ holds")
         shown = definitions(cell_source)[name]  # its place after those before it were filled
         code, own = without_docstrings(*held[name]), docstring_lines(cell_source, shown)
         header = held[name][1].body[0].lineno - held[name][1].lineno if own else 0
@@ -81,10 +86,6 @@ def with_stub_of(cell_source, name, reference):
 
 def fill(notebook):
     """The notebook, changed in place, with the code of utils/ in its cells that show it."""
-    sys.path.insert(0, str(ROOT))
-    from utils.exercises import catalogue
-    from utils.exercises.engine import source as reference_source
-
     held = in_utils()
     for cell in notebook.cells:
         tags = cell.metadata.get("tags", [])
