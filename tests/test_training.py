@@ -797,6 +797,8 @@ UNFIT = {
     "weights (3, 3) must be (q, k) and cover 4 target and 3": lambda: training.argmax_links(SQUARE, 3, 4),
     "cover 3 target and 4 source": lambda: training.argmax_links(SQUARE, 4, 3),
     "cover 3 target and 0 source": lambda: training.argmax_links(SQUARE, 0, 3),
+    "weights is of the type list": lambda: training.argmax_links(SQUARE.tolist(), 3, 3),
+    "weights is of the type tuple": lambda: training.attention_mass([(1.0,)], [{(0, 0)}]),
     "weights (1, 3, 3) must be": lambda: training.argmax_links(SQUARE[None], 3, 1),
     "1 and 2 and 1 sentences": lambda: training.alignment_error_rate([A], [S, S], [P]),
     "0 and 0 and 0 sentences": lambda: training.alignment_error_rate([], [], []),

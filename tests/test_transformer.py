@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
 
-from utils.attention import put
 from utils.masks import causal_mask, causality_probe, leaks, padding_mask
 from utils.transformer import (
     Encoder,
@@ -22,7 +21,6 @@ from utils.transformer import (
     PositionalEncoding,
     Tagger,
     ablate,
-    changes_of_norm,
     sinusoidal_positions,
 )
 
@@ -270,7 +268,7 @@ def test_layer_norm_in_half_precision_is_right_where_torch_is(dtype, size):
     ours, theirs = LayerNorm(12).to(dtype), nn.LayerNorm(12, dtype=dtype)
     for parameter in theirs.parameters():
         nn.init.normal_(parameter)
-    put(changes_of_norm(ours, theirs))
+    ours.load_state_dict(dict(zip(("gamma", "beta"), theirs.parameters())))
     x, twin = ((draw(4, 12).clamp(-2, 2) * size).to(dtype).requires_grad_() for _ in range(2))
     output, expected, upstream = ours(x), theirs(twin), draw(4, 12, seed=9).to(dtype)
     assert output.dtype == dtype
