@@ -288,8 +288,9 @@ def build_venv(venv, this_python):
         if failed or not is_usable(venv):
             words.seek(0)
             raise Stop(
-                "%s cannot be built (%s). Put that right, or move the course to a folder of yours with a plain name, "
-                "then run the command again." % (venv, last_line(words.read().decode("utf-8", "replace")))
+                "%s cannot be built (%s). Put that right (`make clean` removes .venv), or move the course to a folder "
+                "of yours with a plain name, then run the command again."
+                % (venv, last_line(words.read().decode("utf-8", "replace")))
             )
     write(place(venv), venv)
 
