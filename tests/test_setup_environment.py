@@ -472,7 +472,7 @@ class Course:
         self.site = next(self.venv.glob("lib/python*/site-packages"))
         ours = Path(pytest.importorskip("pip").__file__).parent
         for path in (ours, *ours.parent.glob("pip-*.dist-info")):
-            shutil.copytree(path, self.site / path.name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(path, self.site / path.name)
         torch = self.site / "torch-2.13.0+cpu.dist-info"
         torch.mkdir()
         (torch / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0+cpu\n")
