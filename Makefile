@@ -4,14 +4,20 @@ REPO ?=
 BIN := .venv/bin
 # JupyterLab refuses to run as root, as one does in a container, unless told so.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
-OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.app_settings_dir=$(CURDIR)/tools/lab
 COMPARABLE := env -u MPLBACKEND OMP_NUM_THREADS=1 PYTHONHASHSEED=0 TQDM_DISABLE=1
 
-.PHONY: help lab test test-colab notebooks glove vectors links clean setup setup-test python
+# Kernels of older processors, which round otherwise: what is stored in the notebooks has to hold with them, too.
+SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_2 OPENBLAS_CORETYPE=NEHALEM DNNL_MAX_CPU_ISA=SSE41
+AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
+QUICK := $(wildcard notebooks/0[0-4]_*.ipynb)
+
+.PHONY: help lab test test-processors test-colab notebooks glove vectors links clean setup setup-test python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
 	@echo "make test                   all tests: utils/, notebooks, widgets in a browser where Chromium is installed"
+	@echo "make test-processors        every notebook with the kernels of older processors (SSE, then AVX2)"
 	@echo "make test-colab             the tests of the notebooks with Colab's IPython 7.34 and ipywidgets 7.7.1"
 	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
 	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for notebook 01"
@@ -24,6 +30,11 @@ lab: setup
 
 test: setup-test
 	@$(COMPARABLE) $(BIN)/python -m pytest $(PYTEST)
+	@$(if $(PYTEST),,$(COMPARABLE) $(SSE) $(BIN)/python -m pytest -q $(QUICK))
+
+test-processors: setup-test
+	@$(COMPARABLE) $(SSE) $(BIN)/python -m pytest $(PYTEST) notebooks
+	@$(COMPARABLE) $(AVX2) $(BIN)/python -m pytest $(PYTEST) notebooks
 
 # Colab's older packages are laid over those of .venv, in front of them on the path.
 test-colab: setup-test

@@ -3,6 +3,7 @@
 The course's address points to a repository on this machine, made of the files as they are now.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 import execute_notebooks
 import links
+from utils import VERSION
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -36,15 +38,23 @@ def address(tmp_path_factory):
     git("init", "--quiet", folder=published)
     git("add", "--all", folder=published)
     git("commit", "--quiet", "--message", "The course", folder=published)
+    git("tag", f"v{VERSION}", folder=published)
+    git("commit", "--quiet", "--allow-empty", "--message", "Later than the notebooks", folder=published)
     return published.as_uri()
 
 
 def setup_cell(address):
-    return links.ADDRESS.sub(f'COURSE = "{address}"', links.setup_cell())
+    return links.ADDRESS.sub(f'COURSE, VERSION = "{address}", "{VERSION}"', links.setup_cell())
 
 
-def run_setup_cell(address, folder):
-    return subprocess.run([sys.executable, "-c", setup_cell(address)], cwd=folder, capture_output=True, text=True)
+def run_setup_cell(address, folder, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", setup_cell(address) + "\nprint(home)"],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -57,11 +67,44 @@ def test_a_notebook_alone_in_an_empty_folder_runs(path, address, tmp_path):
 
 
 def test_half_a_clone_is_not_taken_for_the_course(address, tmp_path):
-    half = tmp_path / "attention-course.part" / "utils" / "exercises"
+    half = tmp_path / "attention-course.1.part" / "utils" / "exercises"
     half.mkdir(parents=True)
     done = run_setup_cell(address, tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "attention-course" / "utils" / "exercises" / "engine.py").exists() and not half.exists()
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'attention-course'}\n"), done.stderr
+    log = git("log", "--format=%s", folder=tmp_path / "attention-course")
+    assert log == "The course\n", "the tag of the notebook's version, not what came after it"
+
+
+def test_a_course_of_another_version_is_named(tmp_path):
+    (tmp_path / "utils").mkdir()
+    for name in ("explore", "plots", "exercises", "vectors"):
+        (tmp_path / "utils" / f"{name}.py").write_text("check = hint = solution = use = WordVectors = None\n")
+    (tmp_path / "utils" / "exercises").mkdir()
+    (tmp_path / "utils" / "exercises" / "__init__.py").write_text("check = hint = solution = use = None\n")
+    done = run_setup_cell(NOWHERE, tmp_path)
+    said = f"This notebook is of version {VERSION}, the course in {tmp_path} is not: take both from the same place."
+    assert done.stdout.splitlines()[0] == said, done.stderr
+
+
+NOWHERE = "file:///nowhere"
+
+
+@pytest.mark.parametrize("variable", ["ATTENTION_COURSE", "PYTHONPATH"])
+def test_an_installed_course_is_found_before_anything_is_fetched(tmp_path, variable):
+    done = run_setup_cell(NOWHERE, tmp_path, **{variable: str(ROOT)})
+    assert (done.returncode, done.stdout) == (0, f"{ROOT}\n"), done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_the_course_is_named_and_left_as_it_is(tmp_path):
+    done = run_setup_cell(NOWHERE, tmp_path, ATTENTION_COURSE=str(tmp_path / "moved"))
+    assert done.stderr.splitlines()[-1].startswith(f"RuntimeError: {tmp_path / 'moved'} is not the course: ")
+    note = tmp_path / "attention-course" / "note.txt"
+    note.parent.mkdir()
+    note.write_text("mine")
+    done = run_setup_cell(NOWHERE, tmp_path)
+    assert done.stderr.splitlines()[-1].startswith(f"RuntimeError: {note.parent} is not the course: ")
+    assert note.read_text() == "mine" and len(list(tmp_path.iterdir())) == 1
 
 
 def test_an_address_that_does_not_answer_is_named(tmp_path):
@@ -73,5 +116,5 @@ def test_an_address_that_does_not_answer_is_named(tmp_path):
 
 def test_a_machine_without_git_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    done = run_setup_cell("file:///nowhere", tmp_path)
+    done = run_setup_cell(NOWHERE, tmp_path)
     assert done.stderr.splitlines()[-1].endswith("git and a network. [Errno 2] No such file or directory: 'git'")

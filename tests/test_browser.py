@@ -1,4 +1,8 @@
-"""Every notebook in JupyterLab in Chromium, as a learner sees it: run all, move every control, see the view change."""
+"""Every notebook in JupyterLab in Chromium, as a learner sees it: opened, then run, with every control moved.
+
+Opened for the first time it is not trusted, later it is; saved and opened again it has a new kernel. Whichever it is,
+each widget's picture is there before anything runs.
+"""
 
 import json
 import os
@@ -21,11 +25,12 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 LAUNCH = ["--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 LAUNCH += ["--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 LAUNCH += ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []  # Chromium's sandbox refuses root
-SETTINGS = {
-    "notebook-extension/tracker": {"windowingMode": "none"},  # every cell is in the page, in sight or not
-    "apputils-extension/notification": {"fetchNews": "false"},
-}
-SECONDS = 300
+SETTINGS = {"notebook-extension/tracker": {"windowingMode": "none"}}  # every cell is in the page, in sight or not
+SECONDS = 3000  # for a notebook, as for its cells under nbval: a guard against one that hangs
+
+# What `make lab` starts JupyterLab with.
+OPTIONS = re.search(r"^OFFLINE_LAB := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
+OPTIONS = OPTIONS.replace("$(CURDIR)", str(ROOT)).split()
 
 pytestmark = [
     pytest.mark.browser,
@@ -65,9 +70,10 @@ def lab(course):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content))
     folders = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_RUNTIME_DIR": "runtime", "IPYTHONDIR": "ipython"}
+    folders |= {"JUPYTER_DATA_DIR": "data"}
     folders |= {"JUPYTERLAB_SETTINGS_DIR": "settings", "JUPYTERLAB_WORKSPACES_DIR": "workspaces"}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"]
-    command += ["--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    command += OPTIONS
     command += [f"--IdentityProvider.token={token}"]
     environment = os.environ | {name: str(scratch / folder) for name, folder in folders.items()}
     with open(scratch / "lab.log", "w") as log:
@@ -82,7 +88,7 @@ def lab(course):
                 time.sleep(0.25)
         else:
             pytest.fail("JupyterLab did not start:\n" + (scratch / "lab.log").read_text()[-2000:])
-        yield address, token
+        yield address, token, environment
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait(30)
@@ -107,7 +113,7 @@ def complaints():
 @pytest.fixture
 def open_notebook(browser, lab, complaints):
     """open_notebook(file name) → the page, once its kernel is ready."""
-    address, token = lab
+    address, token, _ = lab
     page = browser.new_page(viewport={"width": 1200, "height": 1600})
     page.set_default_timeout(60_000)
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
@@ -128,21 +134,30 @@ def open_notebook(browser, lab, complaints):
 
     yield open_notebook
     page.close()
+    end_kernels(lab)
+
+
+def end_kernels(lab):
+    address, token, _ = lab
     for kernel in kernels(lab):
         request = urllib.request.Request(f"{address}/api/kernels/{kernel['id']}?token={token}", method="DELETE")
         urllib.request.urlopen(request, timeout=30).close()
 
 
 def kernels(lab):
-    address, token = lab
+    address, token, _ = lab
     with urllib.request.urlopen(f"{address}/api/kernels?token={token}", timeout=30) as answer:
         return json.load(answer)
 
 
+def choose(page, menu, item):
+    page.click(f".lm-MenuBar-itemLabel:text-is('{menu}')")
+    page.click(f".lm-Menu-itemLabel:text-is('{item}')")
+
+
 def run_all(page, lab):
     """Run every cell from the menu and wait until no cell waits and the kernel has been idle for two seconds."""
-    page.click(".lm-MenuBar-itemLabel:text-is('Run')")
-    page.click(".lm-Menu-itemLabel:text-is('Run All Cells')")
+    choose(page, "Run", "Run All Cells")
     deadline, quiet = time.monotonic() + SECONDS, 0
     while quiet < 8:
         assert time.monotonic() < deadline, f"the notebook still runs after {SECONDS} s"
@@ -224,16 +239,42 @@ def move_every_control(page, widget):
     return found
 
 
+def descriptions(name):
+    """Of the stored pictures of widgets, in their order."""
+    cells = json.loads((ROOT / "notebooks" / name).read_text(encoding="utf-8"))["cells"]
+    stored = [output.get("data", {}) for cell in cells for output in cell.get("outputs", [])]
+    return ["".join(data["text/plain"]) for data in stored if "image/svg+xml" in data]
+
+
+def assert_opened_well(page, name):
+    """Nothing has run: the picture of each widget is there, with its description, and no message is in the way."""
+    page.wait_for_timeout(1000)  # widgets that cannot be shown say so a moment later
+    find = "all => all.map(one => [one.alt, one.complete && one.naturalWidth > 0])"
+    shown = page.eval_on_selector_all(".jp-OutputArea-output img", find)
+    missing = [said for said in descriptions(name) if [said, True] not in shown]
+    assert not missing
+    assert page.get_by_text("Error displaying widget").count() == 0
+    assert page.get_by_text("official Jupyter news").count() == 0
+
+
+def trust(course, lab, name):
+    command = [sys.executable, "-m", "nbformat.sign", str(course / "notebooks" / name)]
+    subprocess.run(command, env=lab[2], check=True, capture_output=True)
+
+
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_report, name):
+def test_a_notebook_in_the_browser(open_notebook, course, lab, complaints, browser_report, name):
     page = open_notebook(name)
+    assert_opened_well(page, name)
+    trust(course, lab, name)
+    page = open_notebook(name)
+    assert_opened_well(page, name)
     run_all(page, lab)
     for kind in ("error", "stderr"):
         shown = page.locator(f".jp-Notebook [data-mime-type='application/vnd.jupyter.{kind}']")
         assert shown.count() == 0, shown.first.inner_text()
     widgets = page.locator(".jp-Notebook .jp-OutputArea-output:has(.widget-html-content)").all()
-    stored = (ROOT / "notebooks" / name).read_text(encoding="utf-8")
-    assert len(widgets) == stored.count('"application/vnd.jupyter.widget-view+json"')
+    assert len(widgets) == len(descriptions(name))
     page.evaluate(WATCH)
     changes, number = [], 0
     for place, widget in enumerate(widgets, 1):
@@ -248,4 +289,11 @@ def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_repor
         f"{name:<40} {len(widgets)} widgets, {number} controls, {len(changes)} changes: "
         f"median {statistics.median(changes):.0f} ms, slowest {max(changes):.0f} ms"
     )
-    assert statistics.median(changes) < 500, "milliseconds from key press to screen"
+    assert statistics.median(changes) < 1000, "milliseconds from key press to screen, 50 on the machine in the README"
+    choose(page, "File", "Save Notebook")
+    page.wait_for_selector(".jp-mod-dirty", state="detached")
+    end_kernels(lab)
+    page = open_notebook(name)
+    page.wait_for_timeout(1000)
+    assert page.get_by_text("Error displaying widget").count() == 0
+    assert page.locator(".jp-Notebook .jp-OutputArea-output:has(.widget-html-content)").count() == len(widgets)

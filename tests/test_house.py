@@ -197,7 +197,7 @@ def test_licences_are_there():
 def test_make_alone_lists_the_targets():
     listed = subprocess.run(["make", "-s"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     names = re.findall(r"^make ([\w-]+)", listed, re.MULTILINE)
-    assert names == ["lab", "test", "test-colab", "notebooks", "glove", "vectors", "links", "clean"]
+    assert names == ["lab", "test", "test-processors", "test-colab", "notebooks", "glove", "vectors", "links", "clean"]
     assert all(f"\n{name}:" in (ROOT / "Makefile").read_text() for name in names)
 
 
@@ -226,6 +226,11 @@ def test_continuous_integration_calls_the_one_test_command():
     script, workflow = ROOT / ".ci" / "run", (ROOT / ".github" / "workflows" / "test.yml").read_text()
     assert os.access(script, os.X_OK) and script.read_text().rstrip().endswith("make test")
     assert "- run: .ci/run" in workflow and "upload" not in workflow
+
+
+def test_actions_are_pinned_by_commit():
+    used = re.findall(r"uses: (\S+)", (ROOT / ".github" / "workflows" / "test.yml").read_text())
+    assert used and all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action) for action in used)
 
 
 def test_the_setup_can_be_read_by_an_old_python():
@@ -433,6 +438,16 @@ def test_other_seeds_run_on_a_copy(notebook, capsys):
     assert "seed 2: cell 2 raised AssertionError" in capsys.readouterr().err and path.read_bytes() == before
     with pytest.raises(ValueError, match="0 cells begin with SEED = 0"):
         repeat_with_seeds.main([str(notebook("seed = 0"))])
+
+
+def test_the_margins_of_assertions_are_printed(notebook, capsys):
+    path = notebook("SEED = 0", "a = 3.0 - SEED\nassert 0 < a < 10 and all(a <= b for b in (5, 7)) and a != 9")
+    assert repeat_with_seeds.main([str(path), "--seeds", "0", "2"]) == 0
+    said = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert {"1 2 [2] 0 < a", "7 2 [2] a < 10", "2 2 [2] a <= b"} <= set(said)
+    path = notebook("SEED = 0", "assert SEED < 4")
+    assert repeat_with_seeds.main([str(path), "--seeds", "0", "3"]) == 0
+    assert "thin 1 3 [2] SEED < 4" in " ".join(capsys.readouterr().out.split())
 
 
 def test_writing_is_all_or_nothing(notebook, monkeypatch):

@@ -5,6 +5,7 @@ nbval compares each notebook with a fresh run, cell by cell; here stands what nb
 
 import ast
 import copy
+import html
 import re
 import textwrap
 import warnings
@@ -19,6 +20,7 @@ import execute_notebooks
 import links
 from utils.exercises import catalogue
 from utils.exercises.engine import source as reference_source
+from utils.plots import NOISE
 from utils.vectors import WordVectors
 
 ROOT = Path(__file__).parent.parent
@@ -33,7 +35,7 @@ SYLLABUS = {
     "05_rnn_with_attention": "A1 A2 B2 C9 D1-D11 D19 X7 Q6 Q10",
     "06_transformer_encoder": "A1 B9-B13 D12 D15 D16 X8 Q3 Q7",
 }
-WIDGET = execute_notebooks.WIDGET
+SVG = "image/svg+xml"
 TRAINS = {"05_rnn_with_attention", "06_transformer_encoder"}  # takes minutes, and shows what live training brings
 FILLER = re.compile(r"\b(simply|just|obviously|of course|trivially)\b", re.IGNORECASE)
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:root|work|home/\w|tmp/\w|Users/\w)|[A-Z]:\\Users")
@@ -143,15 +145,17 @@ def test_every_picture_is_described(name):
         if "image/png" in data:
             alt = output.metadata.get("image/png", {}).get("alt")
             assert alt and alt == description, f"code cell {number}: the alternative text is {alt!r}"
-        if WIDGET in data:
-            assert data.get("image/svg+xml", "").lstrip().startswith("<svg"), f"code cell {number}: no static twin"
+        if SVG in data:
+            assert data[SVG].lstrip().startswith("<svg"), f"code cell {number}: no static twin"
             assert description and not re.match(r"[A-Z]\w+\(\w+=", description), f"code cell {number}: {description!r}"
+            assert f'alt="{html.escape(description)}"' in data["text/html"], f"code cell {number}: no alternative text"
         assert "<Figure" not in description, f"code cell {number}: a figure without a description"
 
 
 @every_notebook
 def test_nothing_of_the_machine_is_stored(name):
     assert "widgets" not in NOTEBOOKS[name].metadata
+    assert not any(execute_notebooks.WIDGET in output.get("data", {}) for _, output in outputs(name))
     for cell in NOTEBOOKS[name].cells:
         shown = "".join(str(said) for said in texts(cell)) if cell.cell_type == "code" else ""
         assert not MACHINE_PATH.search(cell.source + shown), MACHINE_PATH.search(cell.source + shown).group()
@@ -163,6 +167,59 @@ def test_nothing_of_the_machine_is_stored(name):
 def test_no_code_that_the_course_does_without(name, pattern):
     found = [cell.source for cell in code_cells(name) if re.search(pattern, cell.source, re.MULTILINE)]
     assert not found, UNWANTED_CODE[pattern]
+
+
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\d)")
+TINY_IN_MATHEMATICS = {  # exact in its first digits on every processor, for no sum of larger numbers is behind it
+    "02_single_token_attention": {"2e-35"},  # exp(-80)
+    "05_rnn_with_attention": {"6e-11"},  # a product of twelve probabilities
+    "06_transformer_encoder": {"1.9e-17"},  # 0.3 to the power of 32
+}
+COMPARES = {"equal", "allclose", "isclose", "array_equal", "array_equiv"}
+
+
+def tiny_numbers(text):
+    """The numbers in `text` that are not 0 and so near to it that they may be what rounding leaves."""
+    return {said for said in NUMBER.findall(text) if 0 < abs(float(said)) < NOISE}
+
+
+def printed_comparisons(source):
+    """The comparisons of numbers whose truth `source` prints: one that rounding decides differs by processor."""
+
+    def compares(node):
+        if isinstance(node, ast.Call):
+            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            inner = called in ("all", "any", "item", "tolist", "bool") and ast.walk(node.func)
+            return called in COMPARES or any(isinstance(part, ast.Compare) for part in inner or ())
+        return isinstance(node, ast.Compare)
+
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    shown = [argument for call in calls if getattr(call.func, "id", "") == "print" for argument in call.args]
+    shown += [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FormattedValue)]
+    return [ast.unparse(node) for node in shown if compares(node)]
+
+
+@every_notebook
+def test_stored_outputs_hold_on_every_processor(name):
+    said = {number: tiny_numbers(str(text)) for number, cell in enumerate(code_cells(name), 1) for text in texts(cell)}
+    noise = {number: found for number, found in said.items() if found - TINY_IN_MATHEMATICS.get(name, set())}
+    assert not noise, "by code cell; plots.in_words says below 1e-9"
+    assert not [found for cell in code_cells(name) for found in printed_comparisons(cell.source)]
+
+
+def test_noise_and_printed_comparisons_are_found():
+    assert tiny_numbers("to 1.72e-16 at 6, [-3e-17] 2e-9 0 0e+00 0.0 1e-3 e-12 7e4") == {"1.72e-16", "-3e-17"}
+    assert tiny_numbers("below 1e-9") == set()
+    for source in ("print('equal?', torch.equal(a, b))", "print(f'{(a == b).all()}')", "x = f'{a < b}'"):
+        assert printed_comparisons(source), source
+    assert not printed_comparisons("print(a if a == b else 'no'); assert torch.equal(a, b); f'{(mask).all()}'")
+
+
+@every_notebook
+def test_a_cell_keeps_its_id(name):
+    """An id says nothing of the position, so that no one is tempted to number anew when a cell is put in between."""
+    ids = [cell.id for cell in NOTEBOOKS[name].cells]
+    assert len(set(ids)) == len(ids) and not any(re.fullmatch(r"\d+-\d+", one) for one in ids)
 
 
 # The prose
@@ -191,7 +248,7 @@ def test_anatomy(name):
 @every_notebook
 def test_four_exercises_and_two_widgets(name):
     assert len(exercise_cells(NOTEBOOKS[name])) >= 4
-    assert sum(WIDGET in output.get("data", {}) for _, output in outputs(name)) >= 2
+    assert sum(SVG in output.get("data", {}) for _, output in outputs(name)) >= 2
 
 
 def syllabus_ids(text):

@@ -1,10 +1,11 @@
-"""Write the course's address into notebooks and README (`make links REPO=owner/name`).
+"""Write the course's address and version into notebooks and README (`make links REPO=owner/name`).
 
     python tools/links.py [OWNER/NAME]        without a name: only bring everything in line with tools/setup_cell.py
 
-The address stands in one place, the line `COURSE = ...` of tools/setup_cell.py, which is every notebook's setup cell.
-From it follow the setup cells, the launch links in each notebook's first cell, and every link to the course in
-notebooks and README.md.
+The address stands in one place, the line `COURSE, VERSION = ...` of tools/setup_cell.py, which is every notebook's
+setup cell; the version stands in utils/__init__.py. A notebook that is opened alone fetches the tag of its version, so
+the tag has to be pushed when the version rises. From the address follow the launch links in each notebook's first cell,
+and every link to the course in notebooks and README.md.
 """
 
 import re
@@ -14,8 +15,13 @@ from pathlib import Path
 import nbformat
 
 COURSE = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(COURSE))
+
+from utils import VERSION  # noqa: E402  (the folder above has to be on the path first)
+
 SETUP_CELL = Path("tools/setup_cell.py")
-ADDRESS = re.compile(r'^COURSE = "https://github\.com/([^"]+)"$', re.MULTILINE)
+ADDRESS = re.compile(r'^COURSE, VERSION = "https://github\.com/([^"]+)", "([^"]+)"$', re.MULTILINE)
+PLACEHOLDER = "THE_OWNER/attention-course"  # no account may have an underscore, so nobody can take this name
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
 COLAB, BINDER = "https://colab.research.google.com/github/", "https://mybinder.org/v2/gh/"
 LAUNCH_LINK = re.compile(rf"(?:{COLAB}|{BINDER})[^)\s]+".replace(".", r"\."))
@@ -45,7 +51,7 @@ def replace_address(text, old_repo, repo):
 def update_notebook(path, cell_source, old_repo, repo):
     """Bring one notebook in line; returns whether the file changed."""
     notebook = nbformat.read(path, as_version=4)
-    setup = next((cell for cell in notebook.cells if ADDRESS.search(cell.source)), None)
+    setup = next((cell for cell in notebook.cells if re.search(r"^COURSE\b", cell.source, re.MULTILINE)), None)
     if setup is None:
         raise SystemExit(f"{path.name} has no setup cell: its first code cell must be the text of {SETUP_CELL}")
     setup.source = cell_source
@@ -69,10 +75,10 @@ def update(root, new_repo=None):
     """Write the address `new_repo` (owner/name) everywhere below `root`; returns the files that changed."""
     old_repo = repository(root)
     repo = new_repo or old_repo
-    if not NAME.fullmatch(repo) or repo.endswith((".git", "/.", "/..")):
+    if repo != PLACEHOLDER and (not NAME.fullmatch(repo) or repo.endswith((".git", "/.", "/.."))):
         raise SystemExit(f"REPO={repo} is not of the form owner/name, as in REPO=ada/attention-course")
     cell, changed = root / SETUP_CELL, []
-    source = ADDRESS.sub(f'COURSE = "https://github.com/{repo}"', setup_cell(root))
+    source = ADDRESS.sub(f'COURSE, VERSION = "https://github.com/{repo}", "{VERSION}"', setup_cell(root))
     for path in sorted((root / "notebooks").glob("*.ipynb")):
         if update_notebook(path, source, old_repo, repo):
             changed.append(path.name)
@@ -88,6 +94,7 @@ def update(root, new_repo=None):
 def main(arguments):
     changed = update(COURSE, arguments[0] if arguments else None)
     print(f"The course is at https://github.com/{repository()}. Changed: {', '.join(changed) or 'nothing'}")
+    print(f"Notebooks opened alone fetch the tag v{VERSION}: git tag v{VERSION}, then git push --tags")
 
 
 if __name__ == "__main__":

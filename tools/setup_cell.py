@@ -1,25 +1,25 @@
-import math, os, shutil, subprocess, sys
-from pathlib import Path
-
-COURSE = "https://github.com/OWNER/attention-course"
-here = Path.cwd()
-nearby = (here, here.parent, here / "attention-course")
-home = next((folder for folder in nearby if (folder / "utils" / "exercises").is_dir()), None)
+import math, os, pathlib, subprocess, sys
+COURSE, VERSION = "https://github.com/THE_OWNER/attention-course", "0.2.0"
+here, told = pathlib.Path.cwd(), os.environ.get("ATTENTION_COURSE")  # the course's folder, where it is not nearby
+nearby = [told] if told else [here, here.parent, here / "attention-course", *sys.path]
+home = next((folder for folder in map(pathlib.Path, nearby) if (folder / "utils" / "exercises").is_dir()), None)
 if home is None:  # the notebook was opened alone, as on Colab: fetch the course
-    home, part = here / "attention-course", here / "attention-course.part"
-    shutil.rmtree(part, ignore_errors=True)
-    fetch = ["git", "clone", "--quiet", "--depth", "1", COURSE, str(part)]
+    home, part = here / "attention-course", here / f"attention-course.{os.getpid()}.part"
+    if told or home.exists():
+        raise RuntimeError(f"{told or home} is not the course: move it, or let ATTENTION_COURSE name the right folder")
+    fetch = ["git", "clone", "--quiet", "--depth", "1", "--branch", f"v{VERSION}", COURSE, str(part)]
     try:
         subprocess.run(fetch, check=True, env=os.environ | {"GIT_TERMINAL_PROMPT": "0"})
         part.rename(home)  # only a whole clone gets the name that is looked for above
     except (OSError, subprocess.CalledProcessError) as problem:
         raise RuntimeError(f"Cannot fetch {COURSE} into {home}: it takes git and a network. {problem}") from None
 sys.path.insert(0, str(home))
-
 import numpy as np
 import torch
+import utils
 from utils import explore, plots
 from utils.exercises import check, hint, solution, use
 from utils.vectors import WordVectors
-
 torch.set_num_threads(1)  # the same numbers whatever the number of cores
+if getattr(utils, "VERSION", None) != VERSION:
+    print(f"This notebook is of version {VERSION}, the course in {home} is not: take both from the same place.")

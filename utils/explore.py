@@ -13,6 +13,7 @@ from IPython import get_ipython
 
 from utils import corpora, masks, views
 from utils.attention import scaled_dot_product_attention
+from utils.plots import in_words
 from utils.transformer import sinusoidal_positions
 from utils.vectors import pca
 
@@ -52,11 +53,7 @@ class Explorer:
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         shown = {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id}
-        return {
-            "application/vnd.jupyter.widget-view+json": shown,
-            "image/svg+xml": self.first.svg,
-            "text/plain": self.first.description,
-        }
+        return {"application/vnd.jupyter.widget-view+json": shown} | self.first._repr_mimebundle_()
 
 
 ALIVE = {}  # cell id: (the run of the cell, its explorers)
@@ -239,6 +236,7 @@ def softmax_saturation(keys=5, seed=0):
     is left of the gradient, here and on average over 500 draws."""
     generator = torch.Generator().manual_seed(seed)
     query, key = torch.randn(1024, generator=generator), torch.randn(keys, 1024, generator=generator)
+    query, key = query.double(), key.double()  # in float32 the gradient below is rounding where one weight is near 1
     many = torch.randn(500, keys, 1024, generator=generator) * torch.randn(500, 1, 1024, generator=generator)
 
     def draw(power, divide):
@@ -247,7 +245,7 @@ def softmax_saturation(keys=5, seed=0):
         weights = torch.softmax(scores, dim=-1)
         best = torch.softmax(many[..., : 2**power].sum(-1) / scale, dim=-1).max(-1).values
         facts = (
-            f"largest gradient {weights.max() * (1 - weights.max()):.2g}",
+            f"largest gradient {in_words((weights * (1 - weights)).max(), 2)}",
             f"standard deviation of the scores {scores.std():.2g}",
             f"mean of the largest gradient over 500 draws {(best * (1 - best)).mean():.2g}",
         )

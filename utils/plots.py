@@ -19,6 +19,7 @@ BLUE, ORANGE, GREEN, RED, GREY = (
     "#C14600",
     "#5F6670",
 )  # told apart by colour-blind eyes
+NOISE = 1e-9  # a smaller number may be what rounding leaves, so it differs from processor to processor
 COLOURS = (BLUE, ORANGE, GREEN, RED, "#8A5A9E", GREY)
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#FFFFFF", "#8CC0E0", BLUE, "#003A66"])  # 0 … large
 SIGNED = LinearSegmentedColormap.from_list(
@@ -136,10 +137,12 @@ def describe_heat_map(values, rows, columns, kind, decimals):
     if values.min() >= 0 and np.allclose(values.sum(-1), 1, atol=1e-4):
         said.append("Every row sums to 1.")
     where = "Largest in each row"
-    if rows == columns and (values.argmax(-1) == np.arange(len(rows))).all():
+    peaks = [largest(line)[0] for line in values]
+    if rows == columns and peaks == list(range(len(rows))):
         values, where = np.where(np.eye(len(rows)) > 0, -np.inf, values), "Largest is the diagonal; beside it"
-    peaks = [f"{row} → {columns[k]} {line[k]:.{decimals}f}" for row, line, k in zip(rows, values, values.argmax(-1))]
-    return " ".join([*said, f"{where}: {', '.join(peaks)}."])
+        peaks = [largest(line)[0] for line in values]
+    named = [f"{row} → {columns[k]} {line[k]:.{decimals}f}" for row, line, k in zip(rows, values, peaks)]
+    return " ".join([*said, f"{where}: {', '.join(named)}."])
 
 
 @in_style
@@ -164,7 +167,7 @@ def draw_curves(axes, x, series, log):
     for number, (name, values) in enumerate(series.items()):
         values = as_numbers(values, 1)
         axes.plot(x, values, "osD^v"[number % 5] + "-", label=name, color=COLOURS[number], markersize=6)
-        said.append(f"{name}: from {values[0]:.3g} at {names[0]} to {values[-1]:.3g} at {names[-1]}")
+        said.append(f"{name}: from {in_words(values[0])} at {names[0]} to {in_words(values[-1])} at {names[-1]}")
     if log:
         axes.set_yscale("log", base=10 if log == "y" else 2)
     if log is True:
@@ -256,11 +259,31 @@ def mask_pictures(masks, rows, columns=None, meaning="may attend"):
     return figure
 
 
+def in_words(number, digits=3):
+    """A number in at most `digits` digits, as descriptions say it: what rounding leaves of 0 is "below 1e-9".
+
+    A sum that is 0 in mathematics comes out as 1e-17 on one processor and as 3e-17 on another.
+    """
+    number = float(number)
+    return f"{number:.{digits}g}" if abs(number) >= NOISE or number == 0 else f"below {NOISE:g}"
+
+
+def largest(values, count=1):
+    """Positions of the `count` largest numbers (n,), best first; of those that only rounding tells apart, the first."""
+    rest = np.array(values, dtype=float)
+    nearly = 1e-6 * np.abs(rest[np.isfinite(rest)]).max(initial=0.0)
+    found = []
+    for _ in range(min(count, len(rest))):
+        found.append(int(np.flatnonzero(rest >= rest.max() - nearly)[0]))
+        rest[found[-1]] = -np.inf
+    return found
+
+
 def nearest_pairs(points, words):
     """Which words lie next to each other on a map (n, 2), in words."""
     distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
     np.fill_diagonal(distances, np.inf)
-    closest = [f"{word} to {words[k]}" for word, k in zip(words, distances.argmin(-1))]
+    closest = [f"{word} to {words[largest(-row)[0]]}" for word, row in zip(words, distances)]
     return f"Nearest: {', '.join(closest)}."
 
 
@@ -337,7 +360,7 @@ def images(pictures, x_label="", y_label="", kind="attention weights", signed=Fa
     figure.colorbar(image, ax=panels, label=kind)
     said = []
     for title, table in tables.items():
-        peaks = " ".join(str(k) for k in table.argmax(-1)[:16])
+        peaks = " ".join(str(largest(row)[0]) for row in table[:16])
         shown = f"{'x'.join(map(str, table.shape))}, from {table.min():.2f} to {table.max():.2f}"
         said.append(f"{title}: {shown}; largest in each row, from the top: column {peaks}")
     figure.description = f"Pictures of {kind}. {'. '.join(said)}."

@@ -3,6 +3,7 @@
 A view carries its description in words, as a `Figure` of plots.py does. explore.py puts controls around these.
 """
 
+import base64
 import math
 import re
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from html import escape
 import numpy as np
 from matplotlib.colors import to_hex
 
-from utils.plots import BLUE, GREEN, GREY, ORANGE, RED, SIGNED, WEIGHTS, as_numbers, label_places
+from utils.plots import BLUE, GREEN, GREY, ORANGE, RED, SIGNED, WEIGHTS, as_numbers, label_places, largest
 
 INK, PALE = "#1F2328", "#D0D5DB"
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -25,7 +26,10 @@ class View:
     description: str
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        return {"image/svg+xml": self.svg, "text/plain": self.description}
+        """As an image in HTML, it shows in notebooks that are not trusted, too, and carries its description."""
+        picture = base64.b64encode(self.svg.encode()).decode()
+        shown = f'<img alt="{escape(self.description)}" src="data:image/svg+xml;base64,{picture}">'
+        return {"text/html": shown, "image/svg+xml": self.svg, "text/plain": self.description}
 
 
 class Canvas:
@@ -117,7 +121,7 @@ def word_links(words, weights, chosen):
         )
         canvas.rect(float(x) - 17, 237 - 42 * float(share[number]), 34, 42 * float(share[number]), BLUE)
         canvas.text(float(x), 254, f"{row[number]:.0%}", 13)
-    most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in np.argsort(-row, kind="stable")[:3])
+    most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in largest(row, 3))
     return canvas.view(f"{words[chosen]} attends most to {most}.")
 
 
@@ -405,7 +409,7 @@ def decoding_step(source, target, weights, step, gold=()):
         bold = "bold" if i == step else "normal"
         if i <= step:
             canvas.text(float(x), 214, word, float(size_below), fill=RED if i == step else INK, font_weight=bold)
-    heard = ", ".join(f"{source[j]} {row[j]:.0%}" for j in np.argsort(-row, kind="stable")[:3])
+    heard = ", ".join(f"{source[j]} {row[j]:.0%}" for j in largest(row, 3))
     canvas.text(480, 252, f"step {step + 1}: {target[step]} looks at {heard}", 15)
     linked = ", ".join(source[j] for i, j in gold if i == step)
     return canvas.view(f"{target[step]} looks at {heard}." + (f" It translates {linked}." if linked else ""))
@@ -428,7 +432,7 @@ def translation_weights(source, target, weights, gold, facts=()):
             canvas.rect(141 + width * j, top + 1 + 28 * i, width - 2, 24, "none", stroke=RED, stroke_width=2.5)
     for number, fact in enumerate(facts):
         canvas.text(20, 24 + 24 * number, fact, 14.5, "start")
-    peaks = ", ".join(f"{word} → {source[j]}" for word, j in zip(target, weights.argmax(-1)))
+    peaks = ", ".join(f"{word} → {source[largest(row)[0]]}" for word, row in zip(target, weights))
     return canvas.view(f"{' '.join(source)}: {' '.join(target)}. Largest weights: {peaks}. " + " ".join(facts))
 
 
@@ -556,5 +560,5 @@ def tagged_links(words, weights, chosen, tags, title):
         canvas.text(float(x), 206, f"{row[number]:.0%}", 13, fill=GREY)
         canvas.text(float(x), 230, tag, 14, fill=GREEN, font_weight="bold")
     canvas.text(480, 254, "below each word: its weight, and the tag that the model gives", 13, fill=GREY)
-    most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in np.argsort(-row, kind="stable")[:2])
+    most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in largest(row, 2))
     return canvas.view(f"{title}. {words[chosen]} attends most to {most}; its tag is {tags[chosen]}.")
