@@ -80,7 +80,8 @@ def test_what_is_installed_is_what_is_pinned():
 
 
 CALLED = {"sklearn": "scikit-learn"}  # import name → package
-COMES_WITH = {"IPython": "ipykernel", "scipy": "scikit-learn", "requests": "remotezip", "urllib3": "remotezip"}
+COMES_WITH = {"IPython": "ipykernel", "scipy": "scikit-learn", "PIL": "matplotlib"}
+COMES_WITH |= {"requests": "remotezip", "urllib3": "remotezip"}
 OURS = {"utils"} | {path.stem for folder in ("tools", "tests") for path in (ROOT / folder).glob("*.py")}
 
 
@@ -128,8 +129,9 @@ ORDER = [
     "rnn",
     "transformer",
     "training",
+    "style",
     "plots",
-    "views",
+    "widgets",
     "explore",
     "exercises",
     "installation",
@@ -157,7 +159,9 @@ def test_a_module_imports_only_modules_above_it():
     for path in modules:
         own = path.relative_to(ROOT / "utils").parts[0].removesuffix(".py")
         for other in utils_imports(path):
-            assert own == other == "exercises" or ORDER.index(other) < ORDER.index(own), f"{path.name} imports {other}"
+            assert own == other in ("exercises", "widgets") or ORDER.index(other) < ORDER.index(own), (
+                f"{path.name} imports {other}"
+            )
 
 
 def test_no_pyplot():
