@@ -1,7 +1,11 @@
 PYTHON ?= python3
 PYTEST ?=
 REPO ?=
+PINS ?=
 BIN := .venv/bin
+SET_UP = "$(PYTHON)" tools/setup_environment.py $(if $(filter file,$(origin PYTHON)),,--this-python)
+# Jupyter writes below HOME: where that cannot be, into .venv.
+WRITABLE_HOME = test -w "$$HOME" || { export HOME="$(CURDIR)/.venv/home"; mkdir -p "$$HOME"; }
 # JupyterLab refuses to run as root, as one does in a container, unless told so.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.app_settings_dir=$(CURDIR)/tools/lab
@@ -10,9 +14,9 @@ COMPARABLE := env -u MPLBACKEND OMP_NUM_THREADS=1 PYTHONHASHSEED=0 TQDM_DISABLE=
 # Kernels of older processors, which round otherwise: what is stored in the notebooks has to hold with them, too.
 SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_2 OPENBLAS_CORETYPE=NEHALEM DNNL_MAX_CPU_ISA=SSE41
 AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
-QUICK := $(wildcard notebooks/0[0-4]_*.ipynb)
+QUICK := $(shell sed -E '/^\#|trains$$/d; s|(\w+) .*|notebooks/\1.ipynb|' tests/syllabus.txt)
 
-.PHONY: help lab test test-processors test-colab notebooks glove vectors links clean setup setup-test python
+.PHONY: help lab test test-processors test-colab notebooks glove vectors pins links clean setup setup-test python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
@@ -22,11 +26,12 @@ help:
 	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
 	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for notebook 01"
 	@echo "make vectors                train the vectors that ship with the course anew (needs WordNet)"
+	@echo "make pins                   raise all pinned versions; PINS=\"torch==2.13.0\" keeps that one"
 	@echo "make links REPO=owner/name  write the course's address into notebooks and README"
 	@echo "make clean                  remove .venv and caches; never a file of yours"
 
 lab: setup
-	@$(BIN)/python -m jupyterlab $(AS_ROOT) $(OFFLINE_LAB) $(LAB_OPTIONS) notebooks/00_start_here.ipynb
+	@$(WRITABLE_HOME); $(BIN)/python -m jupyterlab $(AS_ROOT) $(OFFLINE_LAB) $(LAB_OPTIONS) notebooks/00_start_here.ipynb
 
 test: setup-test
 	@$(COMPARABLE) $(BIN)/python -m pytest $(PYTEST)
@@ -48,8 +53,11 @@ glove: setup
 	@$(BIN)/python -m utils.glove
 
 vectors: python
-	@$(PYTHON) tools/setup_environment.py tools/requirements-vectors.txt
+	@$(SET_UP) tools/requirements-vectors.txt
 	@$(BIN)/python tools/train_vectors.py
+
+pins: setup-test
+	@$(BIN)/python tools/raise_pins.py $(PINS)
 
 links: setup-test
 	@$(BIN)/python tools/links.py $(REPO)
@@ -59,10 +67,10 @@ clean:
 	@find utils tests tools notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 setup: python
-	@$(PYTHON) tools/setup_environment.py
+	@$(SET_UP)
 
 setup-test: python
-	@$(PYTHON) tools/setup_environment.py requirements-test.txt
+	@$(SET_UP) requirements-test.txt
 
 python:
-	@command -v $(PYTHON) >/dev/null || { echo "setup: $(PYTHON) was not found: install Python 3.11 or newer, for instance from python.org, then run the command again." >&2; exit 1; }
+	@command -v "$(PYTHON)" >/dev/null || { echo "setup: $(PYTHON) was not found: install Python 3.11 or newer, for instance from python.org, then run the command again." >&2; exit 1; }

@@ -96,6 +96,64 @@ def test_masks_that_do_not_fit_are_named(mask, said):
     assert said in str(caught.value)
 
 
+FLOATS = torch.zeros(4, 8)
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ((None, FLOATS, FLOATS), "query is None"),
+        ((FLOATS, FLOATS.numpy(), FLOATS), "key is of the type ndarray"),
+        ((FLOATS, FLOATS, FLOATS.tolist()), "value is of the type list"),
+        ((FLOATS, FLOATS, FLOATS, [[True]]), "mask is of the type list"),
+        ((FLOATS, FLOATS.double(), FLOATS), "torch.float32, torch.float64 and torch.float32"),
+        ((FLOATS.int(), FLOATS.int(), FLOATS.int()), "torch.int32, torch.int32 and torch.int32"),
+    ],
+)
+def test_inputs_of_another_kind_are_named(given, said):
+    with pytest.raises(ValueError) as caught:
+        scaled_dot_product_attention(*given)
+    assert said in str(caught.value)
+
+
+# A mask of two axes
+
+
+def masked_weights(mask, b, q, heads=()):
+    X, memory = draw(b, *heads, q, 4), draw(b, *heads, mask.shape[-1], 4, seed=1)
+    return scaled_dot_product_attention(X, memory, memory, mask)[1]
+
+
+@pytest.mark.parametrize("lengths", [[3, 1, 2], [5, 4, 4], [5, 5, 1], [1, 5, 1]])
+@pytest.mark.parametrize("heads, index", [((), "[:, None, :]"), ((2,), "[:, None, None, :]")])
+@pytest.mark.parametrize("q", [3, 4])
+def test_padding_for_a_batch_is_refused_by_name(lengths, heads, index, q):
+    """Also where there are as many sentences as queries, so that its shape fits."""
+    padding = torch.arange(5) < torch.tensor(lengths)[:, None]  # (b, k)
+    with pytest.raises(ValueError) as caught:
+        masked_weights(padding, 3, q, heads)
+    assert str(caught.value).endswith(f"the mask (3, 5) reads as padding (b, k), one row a sentence: write mask{index}")
+    place = (slice(None), *[None] * (len(heads) + 1))
+    weights = masked_weights(padding[place], 3, q, heads)
+    assert (weights.movedim(0, -2)[..., ~padding] == 0).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(1, 5), past=st.integers(0, 3), prefix=st.integers(0, 4), heads=st.sampled_from([(), (2,)]))
+def test_a_mask_of_queries_stays_one_in_a_batch_of_as_many_sentences(n, past, prefix, heads):
+    """Causal, with keys from before, with a prefix that all may see."""
+    causal = torch.ones(n, n + past, dtype=torch.bool).tril(past)
+    causal[:, :prefix] = True
+    weights = masked_weights(causal, n, n, heads)
+    assert torch.equal(weights > 0, causal.expand(weights.shape))
+
+
+@pytest.mark.parametrize("rows", [[[1, 1, 0], [0, 1, 1], [1, 0, 0]], [[1, 1, 1], [0, 0, 0], [1, 0, 0]]])
+def test_what_cannot_be_padding_is_a_mask_of_queries(rows):
+    mask = torch.tensor(rows).bool()
+    assert torch.equal(masked_weights(mask, 3, 3) > 0, mask.expand(3, 3, 3))
+
+
 @settings(max_examples=50, deadline=None)
 @given(q=st.integers(1, 5), k=st.integers(1, 6), e=st.integers(1, 8), seed=st.integers(0, 10_000))
 def test_laws_for_all_inputs(q, k, e, seed):
@@ -123,6 +181,61 @@ def test_a_masked_key_has_no_influence_whatever_it_holds(k, changed, seed, numbe
     blind = ~mask[..., changed]
     torch.testing.assert_close(after[blind], before[blind], atol=0, rtol=0)
     torch.testing.assert_close(weights_after[blind], weights_before[blind], atol=0, rtol=0)
+
+
+NUMBERS = st.sampled_from([math.nan, math.inf, -math.inf]) | st.floats()
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    k=st.integers(2, 6), changed=st.integers(0, 5), seed=st.integers(0, 10_000), number=NUMBERS, everyone=st.booleans()
+)
+def test_a_masked_key_has_no_influence_on_any_gradient(k, changed, seed, number, everyone):
+    """No gradient of what the blind queries yield moves, whatever a key and its value hold; their own is 0.
+
+    Where somebody does see them, that query's weights are NaN, which the gradients of the values are products with.
+    """
+    changed %= k
+    mask = torch.rand(2, 4, k, generator=torch.Generator().manual_seed(seed)) < 0.6
+    mask[..., changed] &= not everyone
+    blind, found = ~mask[..., changed], []
+    for key_holds, value_holds in ((0.5, 0.5), (number, -number)):
+        given = [draw(2, 4, 3, seed=seed), draw(2, k, 3, seed=seed + 1), draw(2, k, 5, seed=seed + 2)]
+        given[1][:, changed], given[2][:, changed] = key_holds, value_holds
+        given = [x.requires_grad_() for x in given]
+        output, weights = scaled_dot_product_attention(*given, mask)
+        (output[blind].square().sum() + weights[blind].square().sum()).backward()
+        found.append([x.grad for x in (given if everyone else given[:2])])
+    torch.testing.assert_close(found[1], found[0], atol=1e-12, rtol=0)
+    assert all((gradient[:, changed] == 0).all() for gradient in found[1][1:])
+
+
+@pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf])
+def test_a_key_that_is_not_a_number_reaches_those_who_see_it(broken):
+    key = draw(4, 2, seed=1)
+    key[2, 1] = broken
+    mask = torch.ones(4, 4, dtype=torch.bool).tril()
+    output, weights = scaled_dot_product_attention(draw(4, 2), key, draw(4, 3), mask)
+    assert output[:2].isfinite().all() and output[2:].isnan().all()
+    assert (weights[~mask] == 0).all() and weights[2, :3].isnan().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("masked", [False, True])
+def test_no_overflow_where_torch_has_none(dtype, masked):
+    """Products that pass 65,504, the largest float16, though the scores do not."""
+    query, key = (60 * draw(6, 64, seed=s).sign().to(dtype) for s in (0, 1))
+    key[0] = query[0]
+    value, mask = draw(6, 3, seed=2).to(dtype), some_mask(6, 6) if masked else None
+    assert (query.double() @ key.double().mT).max() > 65_504
+    ours, theirs = ([x.clone().requires_grad_() for x in (query, key, value)] for _ in range(2))
+    output, weights = scaled_dot_product_attention(*ours, mask)
+    expected = F.scaled_dot_product_attention(*theirs, attn_mask=mask)
+    assert weights.isfinite().all()
+    torch.testing.assert_close(output, expected)
+    output.sum().backward()
+    expected.sum().backward()
+    torch.testing.assert_close([x.grad for x in ours], [x.grad for x in theirs], atol=0.05, rtol=0.05)
 
 
 def test_a_value_that_is_not_a_number_reaches_those_who_see_it():
@@ -153,13 +266,13 @@ def test_self_attention_keeps_to_its_mask():
     assert (weights[~mask] == 0).all()
 
 
-@pytest.mark.parametrize("d_model, d_head", [(0, None), (4, 0), (-1, 2)])
+@pytest.mark.parametrize("d_model, d_head", [(0, None), (4, 0), (-1, 2), (2.5, None), (4, "4")])
 def test_self_attention_refuses_impossible_sizes(d_model, d_head):
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match="at least 1|whole numbers"):
         SelfAttention(d_model, d_head)
 
 
 @pytest.mark.parametrize("shape", [(6,), (5, 7)])
 def test_self_attention_names_an_input_of_the_wrong_width(shape):
-    with pytest.raises(ValueError, match=r"\(…, n, 6\)"):
+    with pytest.raises(ValueError, match=r"\(…, positions, 6\)"):
         SelfAttention(6)(torch.zeros(shape))

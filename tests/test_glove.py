@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -206,6 +207,15 @@ def test_a_stored_member_that_is_altered(serve, tmp_path):
     refuse(tmp_path, serve(content).url, r"sent is damaged .*line \d+")
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_the_checksum_of_a_whole_member(serve, tmp_path, method):
+    """A word that is altered into another makes a line like any other: only the archive's checksum tells."""
+    sums = [zlib.crc32(text).to_bytes(4, "little") for text in (member_text(), b"other text")]
+    content = archive_of(member_text(), method=method)
+    assert content.count(sums[0]) == 2  # before the member, and in the list of contents
+    refuse(tmp_path, serve(content.replace(*sums)).url, "damaged .*CRC", words=WORDS)
+
+
 def test_a_member_without_lines(serve, tmp_path):
     refuse(tmp_path, serve(archive_of(b"word " + b"0" * 5_000_000)).url, "Line 1 .* does not end")
 
@@ -244,6 +254,32 @@ def test_a_disk_that_is_full(serve, good_archive, tmp_path):
     assert "cannot be written" in result.stdout, result.stderr
     assert "Make room, or choose another folder." in result.stdout
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_in_the_place_of_the_file(serve, good_archive, tmp_path):
+    server = serve(good_archive)
+    (tmp_path / "glove.6B.100d.first10.txt").mkdir()
+    with pytest.raises(glove.FetchError, match="first10.txt is in the way: it is not a file. Rename it, or choose"):
+        glove.fetch(tmp_path, 10, server.url)
+    assert not server.requests and [path.is_dir() for path in tmp_path.iterdir()] == [True]
+
+
+def test_no_step_down_from_https_to_http(tmp_path, monkeypatch):
+    import requests
+
+    asked = []
+
+    def send(adapter, request, **options):
+        asked.append(request.url)
+        response = requests.Response()
+        response.status_code, response.url, response.request = 302, request.url, request
+        response.headers["Location"] = {1: "https://b.example/x", 2: "HTTP://c.example/x"}.get(len(asked), "/end")
+        response.raw = io.BytesIO()
+        return response
+
+    monkeypatch.setattr(requests.adapters.HTTPAdapter, "send", send)
+    refuse(tmp_path, "https://a.example/glove.zip", "it leads from https to HTTP://c.example/x, which is not encrypted")
+    assert asked == ["https://a.example/glove.zip", "https://b.example/x"]
 
 
 def test_a_folder_that_is_a_file(serve, good_archive, tmp_path):

@@ -18,7 +18,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 import execute_notebooks
 import links
 import repeat_with_seeds
-import setup_environment
 
 ROOT = Path(__file__).parent.parent
 POSIX = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
@@ -71,6 +70,11 @@ def test_a_package_is_pinned_once():
     assert sorted(set(names)) == sorted(names)
 
 
+def test_the_word_vectors_are_made_with_the_versions_of_the_course():
+    course, vectors = pins("requirements.txt") | pins("constraints.txt"), pins("tools/requirements-vectors.txt")
+    assert {name: course.get(name, version) for name, version in vectors.items()} == vectors
+
+
 def test_what_is_installed_is_what_is_pinned():
     """Where the tests run by hand, in an environment of one's own, this says why numbers may differ."""
     from importlib import metadata
@@ -80,8 +84,14 @@ def test_what_is_installed_is_what_is_pinned():
 
 
 CALLED = {"sklearn": "scikit-learn"}  # import name → package
-COMES_WITH = {"IPython": "ipykernel", "scipy": "scikit-learn", "PIL": "matplotlib"}
-COMES_WITH |= {"requests": "remotezip", "urllib3": "remotezip"}
+COMES_WITH = {
+    "IPython": "ipykernel",
+    "jupyter_client": "ipykernel",
+    "PIL": "matplotlib",
+    "scipy": "scikit-learn",
+    "requests": "remotezip",
+    "urllib3": "remotezip",
+}
 OURS = {"utils"} | {path.stem for folder in ("tools", "tests") for path in (ROOT / folder).glob("*.py")}
 
 
@@ -121,8 +131,10 @@ def test_ruff_has_nothing_to_say():
 
 
 ORDER = [
+    "vector_files",
     "vectors",
     "glove",
+    "checks",
     "masks",
     "attention",
     "corpora",
@@ -201,7 +213,8 @@ def test_licences_are_there():
 def test_make_alone_lists_the_targets():
     listed = subprocess.run(["make", "-s"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     names = re.findall(r"^make ([\w-]+)", listed, re.MULTILINE)
-    assert names == ["lab", "test", "test-processors", "test-colab", "notebooks", "glove", "vectors", "links", "clean"]
+    targets = ["lab", "test", "test-processors", "test-colab", "notebooks"]
+    assert names == [*targets, "glove", "vectors", "pins", "links", "clean"]
     assert all(f"\n{name}:" in (ROOT / "Makefile").read_text() for name in names)
 
 
@@ -235,131 +248,6 @@ def test_continuous_integration_calls_the_one_test_command():
 def test_actions_are_pinned_by_commit():
     used = re.findall(r"uses: (\S+)", (ROOT / ".github" / "workflows" / "test.yml").read_text())
     assert used and all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action) for action in used)
-
-
-def test_the_setup_can_be_read_by_an_old_python():
-    ast.parse((ROOT / "tools" / "setup_environment.py").read_text(), feature_version=(3, 6))
-
-
-PIP = """#!/bin/sh
-echo "$@" >> "{calls}"
-case "$*" in *{failing}*) echo "ERROR: {error}"; exit 1;; esac
-"""
-
-
-class Stage:
-    """A course folder whose .venv holds a stand-in for Python that notes what pip is asked for."""
-
-    def __init__(self, folder):
-        self.folder, self.python, self.calls = folder, folder / ".venv" / "bin" / "python", folder / "calls"
-        for name in ("requirements.txt", "constraints.txt"):
-            shutil.copy(ROOT / name, folder / name)
-        self.python.parent.mkdir(parents=True)
-        self.let_pip()
-
-    def let_pip(self, failing="nothing-fails", error=""):
-        self.python.write_text(PIP.format(calls=self.calls, failing=failing, error=error))
-        self.python.chmod(0o755)
-
-    def installs(self):
-        """What pip was asked to install since the last time."""
-        lines = self.calls.read_text().splitlines() if self.calls.exists() else []
-        self.calls.unlink(missing_ok=True)
-        return [line for line in lines if "pip install" in line]
-
-    def set_up(self):
-        return setup_environment.main([])
-
-
-@pytest.fixture
-def stage(tmp_path, monkeypatch):
-    if os.name == "nt":
-        pytest.skip("needs a POSIX shell")
-    monkeypatch.setattr(setup_environment, "COURSE", str(tmp_path))
-    monkeypatch.setattr(sys, "platform", "linux")
-    return Stage(tmp_path)
-
-
-def one_line(capsys):
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 1 and lines[0].startswith("setup: ")
-    return lines[0]
-
-
-def test_an_install_is_done_once_and_again_when_the_requirements_change(stage):
-    assert stage.set_up() == 0
-    torch, others = stage.installs()
-    assert "--no-deps" in torch and torch.endswith("https://download.pytorch.org/whl/cpu torch==2.13.0")
-    assert "-c " in others and "requirements.txt" in others and "index" not in others
-    assert stage.set_up() == 0 and not stage.installs()
-    with open(stage.folder / "constraints.txt", "a") as constraints:
-        constraints.write("six==1.17.0\n")
-    assert stage.set_up() == 0 and stage.installs()
-
-
-def test_only_linux_takes_pytorch_from_its_own_index(stage, monkeypatch):
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert stage.set_up() == 0 and len(stage.installs()) == 1
-
-
-def test_without_pytorchs_index_the_default_one_serves(stage):
-    stage.let_pip(failing="download.pytorch.org")
-    assert stage.set_up() == 0 and len(stage.installs()) == 2
-
-
-def test_a_failed_install_says_so_in_one_line_and_is_resumed(stage, capsys):
-    stage.let_pip(failing="requirements.txt", error="No matching distribution found for numpy")
-    assert stage.set_up() == 1
-    said = one_line(capsys)
-    assert "No matching distribution found for numpy" in said and "run the command again" in said
-    assert "No matching" in (stage.folder / ".venv" / "install.log").read_text()
-    stage.let_pip()
-    assert stage.set_up() == 0 and len(stage.installs()) == 4
-
-
-def test_a_disk_that_fills_up_is_named(stage, capsys):
-    stage.let_pip(failing="requirements.txt", error="[Errno 28] No space left on device")
-    assert stage.set_up() == 1
-    assert "The disk is full" in one_line(capsys)
-
-
-def test_too_little_space_is_found_out_before(stage, capsys, monkeypatch):
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: type("usage", (), {"free": 10**9}))
-    assert stage.set_up() == 1
-    said = one_line(capsys)
-    assert "GB of free space are needed" in said and "there are 1.0 GB" in said and not stage.installs()
-
-
-def test_an_old_python_is_told_what_is_needed(stage, capsys, monkeypatch):
-    monkeypatch.setattr(setup_environment, "works", lambda python, code: False)
-    assert stage.set_up() == 1
-    assert "Python 3.11 or newer is needed" in one_line(capsys)
-
-
-def test_an_old_python_finds_a_newer_one(tmp_path, monkeypatch):
-    newer = tmp_path / "python3.12"
-    newer.write_text("#!/bin/sh\nexit 0\n")
-    newer.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "too-old"))
-    assert setup_environment.find_python() == "python3.12"
-
-
-def test_a_python_without_venv_is_told_what_to_install(stage, capsys, monkeypatch):
-    monkeypatch.setattr(setup_environment, "works", lambda python, code: code == "pass")
-    assert stage.set_up() == 1
-    assert "has no venv module" in one_line(capsys)
-
-
-def test_an_interrupted_install_is_resumed(stage, capsys, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(setup_environment, "pip_install", interrupt)
-        assert stage.set_up() == 130
-    assert "interrupted" in one_line(capsys)
-    assert stage.set_up() == 0 and len(stage.installs()) == 2
 
 
 # No network

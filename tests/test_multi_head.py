@@ -63,8 +63,32 @@ def test_equal_to_torch_forward_and_backward(mask_name, batch, n_queries, bias):
 
 def test_loads_matrices_that_torch_keeps_apart():
     ours, theirs = pair(kdim=5, vdim=7)
+    assert (ours.W_q.in_features, ours.W_k.in_features, ours.W_v.in_features) == (12, 5, 7)
     query, key, value = draw(2, 4, 12), draw(2, 6, 5, seed=2), draw(2, 6, 7, seed=3)
     torch.testing.assert_close(ours(query, key, value)[0], theirs(query, key, value)[0], atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("sizes", [{}, {"kdim": 5, "vdim": 7}], ids=["packed", "apart"])
+def test_an_optimiser_from_before_loading_goes_on_training_the_layer(sizes):
+    ours, theirs = MultiHeadAttention(12, 3), nn.MultiheadAttention(12, 3, **sizes)
+    optimiser = torch.optim.SGD(ours.parameters(), lr=0.1)
+    ours.load_torch(theirs)
+    before = [parameter.detach().clone() for parameter in ours.parameters()]
+    query, key, value = torch.randn(4, 12), torch.randn(6, sizes.get("kdim", 12)), torch.randn(6, sizes.get("vdim", 12))
+    ours(query, key, value)[0].square().sum().backward()
+    optimiser.step()
+    for old, parameter in zip(before, ours.parameters()):
+        torch.testing.assert_close(parameter, old - 0.1 * parameter.grad)
+    assert sum(not torch.equal(old, parameter) for old, parameter in zip(before, ours.parameters())) >= 7
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_loading_copies_and_takes_the_dtype_over(dtype):
+    ours, theirs = MultiHeadAttention(12, 3), nn.MultiheadAttention(12, 3, dtype=dtype)
+    ours.load_torch(theirs)
+    with torch.no_grad():
+        theirs.out_proj.weight.zero_()
+    assert ours.W_o.weight.all() and {parameter.dtype for parameter in ours.parameters()} == {dtype}
 
 
 def test_without_a_batch_and_with_more_leading_axes():
@@ -129,10 +153,20 @@ def test_gradients_are_finite_with_a_row_that_may_attend_to_nothing(dtype):
     assert X.grad.isfinite().all() and all(gradient.isfinite().all() for gradient in gradients(layer))
 
 
-@pytest.mark.parametrize("d_model, num_heads", [(10, 3), (8, 0), (0, 1)])
-def test_sizes_that_cannot_be_shared_are_named(d_model, num_heads):
-    with pytest.raises(ValueError, match=f"d_model = {d_model} .*num_heads = {num_heads}"):
-        MultiHeadAttention(d_model, num_heads)
+@pytest.mark.parametrize(
+    "sizes, said",
+    [
+        ((10, 3), "d_model = 10 cannot be shared by num_heads = 3"),
+        ((8, 0), "d_model 8 and num_heads 0 must be at least 1"),
+        ((0, 1), "d_model 0 and num_heads 1 must be at least 1"),
+        ((2.5, 2.5), "d_model 2.5 and num_heads 2.5 must be whole numbers"),
+        ((8.0, 2), "d_model 8.0 and num_heads 2 must be whole numbers"),
+        ((8, None), "num_heads None must be whole numbers"),
+    ],
+)
+def test_sizes_that_cannot_be_shared_are_named(sizes, said):
+    with pytest.raises(ValueError, match=said):
+        MultiHeadAttention(*sizes)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +179,64 @@ def test_inputs_that_do_not_fit_are_named(shapes, said):
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "query, said",
+    [
+        (None, "query is None; it must be a tensor"),
+        ([[0.0] * 12], "query is of the type list"),
+        (torch.zeros(4, 12).numpy(), "query is of the type ndarray"),
+        (torch.zeros(4, 12), "query holds torch.float32, the weights torch.float64: query.to(torch.float64)"),
+    ],
+)
+def test_inputs_of_another_kind_are_named(query, said):
+    with pytest.raises(ValueError) as caught:
+        MultiHeadAttention(12, 3).double()(query)
+    assert said in str(caught.value)
+
+
+def test_padding_without_its_axes_is_refused_by_name():
+    with pytest.raises(ValueError) as caught:
+        pair()[0](draw(3, 6, 12), mask=TOKENS > 0)
+    assert "the mask (3, 6) reads as padding (b, k), one row a sentence: write mask[:, None, None, :]" in str(
+        caught.value
+    )
+
+
+def test_what_a_masked_position_holds_does_not_matter_backwards_either():
+    ours, _ = pair()
+    found = []
+    for number in (0.0, torch.nan, torch.inf):
+        query, key = draw(3, 4, 12), draw(3, 6, 12, seed=2).detach()
+        value = draw(3, 6, 12, seed=3)
+        key[TOKENS == 0] = number
+        Q = query.detach().requires_grad_()
+        ours.zero_grad()
+        ours(Q, key, value, padding_mask(TOKENS))[0].square().sum().backward()
+        found.append([Q.grad, ours.W_q.weight.grad.clone(), ours.W_v.weight.grad.clone()])
+    torch.testing.assert_close(found[1], found[0], atol=1e-12, rtol=0)
+    torch.testing.assert_close(found[2], found[0], atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_no_overflow_where_torch_has_none(dtype):
+    """Products that pass 65,504, the largest float16, though the scores do not."""
+    torch.manual_seed(0)
+    theirs = nn.MultiheadAttention(64, 1, batch_first=True, dtype=dtype)
+    ours, X = MultiHeadAttention(64, 1).to(dtype).load_torch(theirs), (torch.randn(2, 5, 64) * 150).to(dtype)
+    assert (ours.W_q(X).double() @ ours.W_k(X).double().mT).abs().max() > 65_504
+    both = [X.clone().requires_grad_() for _ in range(2)]
+    output, weights = ours(both[0])
+    expected, expected_weights = theirs(both[1], both[1], both[1], average_attn_weights=False)
+    torch.testing.assert_close([output, weights], [expected, expected_weights])
+    upstream = torch.randn_like(output)
+    output.backward(upstream)
+    expected.backward(upstream)
+    assert both[0].grad.isfinite().all()
+    torch.testing.assert_close(both[0].grad, both[1].grad, atol=0.1, rtol=0.05)
+
+
 def test_load_torch_names_what_differs():
+    with pytest.raises(ValueError, match="Linear"):
+        MultiHeadAttention(12, 3).load_torch(nn.Linear(12, 12))
     with pytest.raises(ValueError, match=r"\(12, 3, True\).*\(12, 4, True\)"):
         MultiHeadAttention(12, 3).load_torch(nn.MultiheadAttention(12, 4))

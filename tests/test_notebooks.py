@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import execute_notebooks
+import fill_notebooks
 import links
 from utils.exercises import catalogue
 from utils.exercises.engine import source as reference_source
@@ -26,17 +27,10 @@ from utils.vectors import WordVectors
 ROOT = Path(__file__).parent.parent
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 NOTEBOOKS = {path.stem: execute_notebooks.read(path) for path in PATHS}
-SYLLABUS = {
-    "00_start_here": "Q8 Q9",
-    "01_dot_product_similarity": "B1 B3 B4 X4 C1",
-    "02_single_token_attention": "A1-A6 B5-B7 C1-C4 E1-E6 D13 X1-X3 X9 X10",
-    "03_multi_head_attention": "A7 A8 B5 C6-C8 D14 E2 X2 X6 Q2 Q8",
-    "04_masking": "A2 B8 B9 C5 D12 X5 Q1 Q4 Q5",
-    "05_rnn_with_attention": "A1 A2 B2 C9 D1-D11 D19 X7 Q6 Q10",
-    "06_transformer_encoder": "A1 B9-B13 D12 D15 D16 X8 Q3 Q7",
-}
+LISTED = [line.split(maxsplit=1) for line in (ROOT / "tests" / "syllabus.txt").read_text().splitlines()[1:]]
+SYLLABUS = {name: ids.removesuffix(" trains") for name, ids in LISTED}
 SVG = "image/svg+xml"
-TRAINS = {"05_rnn_with_attention", "06_transformer_encoder"}  # takes minutes, and shows what live training brings
+TRAINS = {name for name, ids in LISTED if ids.endswith(" trains")}
 FILLER = re.compile(r"\b(simply|just|obviously|of course|trivially)\b", re.IGNORECASE)
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:root|work|home/\w|tmp/\w|Users/\w)|[A-Z]:\\Users")
 ADDRESS_IN_MEMORY = re.compile(r"\bat 0x[0-9a-f]{6,}")
@@ -90,8 +84,17 @@ def texts(cell):
 # The files
 
 
-def test_the_notebooks_are_there():
-    assert set(SYLLABUS) <= set(NOTEBOOKS)
+def test_the_syllabus_lists_the_notebooks():
+    assert list(SYLLABUS) == list(NOTEBOOKS)
+
+
+def test_the_map_in_notebook_00_is_the_readmes():
+    rows = fill_notebooks.map_rows()
+    assert len(rows) == len(NOTEBOOKS) and all(row in prose("00_start_here") for row in rows)
+    for row, (name, notebook) in zip(rows, NOTEBOOKS.items()):
+        assert f"({name}.ipynb)" in row
+        told = re.search(r"(\d+) minutes to read and run.*?(\d+) more for", notebook.cells[0].source)
+        assert row.endswith(f" {told[1]} + {told[2]} |")
 
 
 @every_notebook
@@ -280,28 +283,16 @@ def test_links_to_files_resolve(name):
 # Definitions and exercises
 
 
-def definitions(source):
-    """{name: syntax tree without docstrings, as text} of the functions and classes that `source` defines."""
-    found = {}
-    for node in ast.parse(source).body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            for inner in ast.walk(node):
-                if isinstance(inner, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(inner) is not None:
-                    inner.body = inner.body[1:] or [ast.Pass()]
-            found[node.name] = ast.dump(node)
-    return found
-
-
 @every_notebook
-def test_what_a_notebook_defines_is_what_utils_holds(name):
-    """Docstrings apart: in a notebook the prose around the cell says what a docstring says in a module."""
-    modules = [definitions(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "utils").glob("*.py"))]
-    for cell in code_cells(name):
-        if "defines" in cell.metadata.get("tags", []):
-            shown = definitions(cell.source)
-            assert shown, "a cell tagged `defines` defines nothing"
-            for defined, tree in shown.items():
-                assert tree in [ours.get(defined) for ours in modules], f"{defined} is not what utils/ holds"
+def test_what_a_notebook_shows_of_utils_is_what_utils_holds(name):
+    filled = fill_notebooks.fill(copy.deepcopy(NOTEBOOKS[name]))
+    stale = [cell.id for cell, now in zip(NOTEBOOKS[name].cells, filled.cells) if cell.source != now.source]
+    assert not stale, "run `make notebooks`"
+    assert all(
+        fill_notebooks.definitions(cell.source)
+        for cell in code_cells(name)
+        if "defines" in cell.metadata.get("tags", [])
+    )
 
 
 def test_every_exercise_is_in_one_notebook():

@@ -374,13 +374,18 @@ def test_states_do_not_depend_on_neighbours_or_padding(cell, bidirectional):
         assert not together.states[b, length:].any()
 
 
-def test_a_padded_state_has_no_influence_even_if_it_is_nan():
-    model, source = decoder("dot, PreviousStateDecoder"), memory()
-    logits, _, weights = model(TARGETS, source)
+@pytest.mark.parametrize("name", [name for name in DECODERS if "Attention" in name or "Previous" in name])
+def test_a_padded_state_has_no_influence_even_if_it_is_nan(name):
+    """Neither on what comes out nor on any gradient."""
+    model, source = decoder(name), memory()
     spoilt = source._replace(states=source.states.masked_fill(~MASK[..., None], torch.nan))
-    found = model(TARGETS, spoilt)
-    close(found[0], logits)
-    close(found[2], weights)
+    found = []
+    for states in (source, spoilt):
+        model.zero_grad()
+        logits, _, weights = model(TARGETS, states)
+        logits.logsumexp(-1).sum().backward()
+        found.append([logits, weights, *(parameter.grad.clone() for parameter in model.parameters())])
+    close(found[1], found[0])
 
 
 # Greedy decoding
@@ -468,10 +473,21 @@ def nothing_to_read(mask):
     return mask
 
 
+def spoilt(model):
+    """A copy of the model as a training that blew up leaves it."""
+    model = copy.deepcopy(model)
+    with torch.no_grad():
+        next(model.parameters()).fill_(torch.nan)
+    return model
+
+
 ENCODER, DECODER = Encoder(WORDS, SIZE, STATE), AttentionDecoder(WORDS, SIZE, STATE)
 PLAIN, MEMORY = Decoder(WORDS, SIZE, STATE), Memory(torch.zeros(3, 5, STATE), torch.zeros(3, STATE), MASK)
 REFUSED = {
     "d_in 0 and d_hidden 3 must be at least 1": lambda: ElmanCell(0, 3),
+    "d_in 2.5 and d_hidden 3 must be whole numbers": lambda: ElmanCell(2.5, 3),
+    "d_in 4 and d_hidden 2.5 must be whole numbers": lambda: LanguageModel(9, 4, 2.5),
+    "h is None": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), None),
     "x (2, 4) and h (2, 6) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 4), torch.zeros(2, 6)),
     "x (2, 5) and h (2, 5) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), torch.zeros(2, 5)),
     "RNN(6, 5) must be an nn.RNN(5, 6)": lambda: ElmanCell(5, 6).load_torch(nn.RNN(6, 5)),
@@ -486,6 +502,12 @@ REFUSED = {
     "d_hidden = 7 must be even, for two directions": lambda: Encoder(9, 4, 7),
     "whole numbers (b, n), not (5,)": lambda: LanguageModel(9, 4, 4)(TOKENS[0]),
     "not (3, 5) of torch.float32": lambda: LanguageModel(9, 4, 4)(TOKENS.float()),
+    "tokens is of the type list": lambda: LanguageModel(9, 4, 4)(TOKENS.tolist()),
+    "mask is of the type ndarray": lambda: ENCODER(TOKENS, MASK.numpy()),
+    "context is None": lambda: DECODER(TARGETS, MEMORY._replace(context=None)),
+    "some logits are NaN or infinite": lambda: spoilt(LanguageModel(9, 4, 4)).generate(),
+    "logits are NaN or infinite": lambda: spoilt(LanguageModel(9, 4, 4)).generate(generator=torch.Generator()),
+    "so no token is the most probable": lambda: spoilt(Translator(ENCODER, DECODER)).translate(TOKENS, MASK),
     "not (1, 0)": lambda: LanguageModel(9, 4, 4)(TOKENS[:1, :0]),
     "ids from 0 to 10 must lie between 0 and 8": lambda: LanguageModel(9, 4, 4)(TOKENS),
     "ids from -1 to 9": lambda: ENCODER(TOKENS - 1, MASK),
@@ -505,7 +527,7 @@ REFUSED = {
     "must end in 3 and 5": lambda: rnn.additive_score(
         draw(1, 3), draw(1, 6), {"W_q": draw(3, 2), "W_k": draw(5, 2), "v": draw(2)}
     ),
-    "limit = 0": lambda: Translator(ENCODER, DECODER).translate(TOKENS, MASK, limit=0),
+    "limit 0 must be at least 1": lambda: Translator(ENCODER, DECODER).translate(TOKENS, MASK, limit=0),
 }
 
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from itertools import islice
 from pathlib import Path
 
@@ -263,15 +264,30 @@ def test_an_interrupt_does_not_end_a_generator_of_batches():
     assert torch.equal(weights_of(model), weights_of(whole))
 
 
-def test_a_second_interrupt_does_not_wait():
-    reached = []
-    with pytest.raises(KeyboardInterrupt):
-        with training.uninterrupted():
+def test_interrupts_in_quick_succession_count_as_one():
+    done = []
+
+    def loss(model, x):
+        try:
             pressed()
-            reached.append("after the first")
+        finally:
+            pressed()  # while the first is on its way
+            done.append("the second was let pass")
+        return squares(model, x)
+
+    history = fit(line(), samples(), loss, 5)
+    assert done and not history.losses and not history.finished
+
+
+def test_an_interrupt_that_the_loss_swallows_stops_it_after_the_step():
+    def loss(model, x):
+        try:
             pressed()
-            reached.append("after the second")
-    assert reached == ["after the first"]
+        except KeyboardInterrupt:
+            pass
+        return squares(model, x)
+
+    assert len(fit(line(), samples(), loss, 5).losses) == 1
 
 
 def in_a_process(code, **environment):
@@ -308,6 +324,87 @@ def test_a_real_interrupt_stops_it():
     losses, steps, *rest = json.loads(result)
     assert losses == steps >= 5 and rest == [False, False, True]
     assert said == f"Stopped after {losses} of 10000000 steps; fit(…, history=history) goes on."
+
+
+PRESSED_TWICE = """
+import signal
+from test_training import *
+def in_fit(*_):
+    frame = sys._getframe()
+    while frame:
+        if frame.f_code is fit.__code__:
+            raise KeyboardInterrupt
+        frame = frame.f_back
+signal.signal(signal.SIGINT, in_fit)
+chance, stops, calm = random.Random(0), 0, threading.Event()
+def press(number):
+    calm.wait(chance.uniform(0, 0.015))
+    for _ in range(number):
+        os.kill(os.getpid(), signal.SIGINT)
+        calm.wait(chance.choice([0, 0.0001, 0.0005, 0.002]))
+whole = line()
+fit(whole, by_length(0), squares, 20)
+for run in range(60):
+    model, history, batches = line().eval(), History(), by_length(0)
+    while not history.finished:
+        thread = threading.Thread(target=press, args=[2 + run % 2])
+        thread.start()
+        try:
+            fit(model, batches, squares, 20, history=history)
+        except KeyboardInterrupt:  # before the first line of fit, or after the last
+            pass
+        thread.join()
+        stops += not history.finished
+        assert not model.training and all(p.grad is None for p in model.parameters()), "left as it was in training"
+        assert signal.getsignal(signal.SIGINT) is in_fit
+        assert len(history.losses) == (updates(history) if history.optimiser else 0), "half a step"
+    assert torch.equal(weights_of(model), weights_of(whole)), f"training {run} came to other weights"
+print(stops)
+"""
+
+
+@POSIX
+def test_two_interrupts_and_three_are_as_safe_as_one():
+    output, errors = in_a_process(PRESSED_TWICE, TQDM_DISABLE="1").communicate(timeout=900)
+    assert output.splitlines() and output.splitlines()[-1].isdigit(), errors[-2000:]
+    assert int(output.splitlines()[-1]) > 30
+
+
+HANGING = """
+import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from test_training import *
+def hang(*_):
+    print("hangs", flush=True)
+    while True:
+        try:
+            while True: time.sleep(0.01)
+        except BaseException:
+            if swallows: swallows.pop()
+            else: raise
+def batches():
+    hang()
+    yield
+model, supply = line(), {supply}
+swallows = [1] * {swallowed}
+print(fit(model, supply, {loss}, 5), model.training)
+"""
+
+
+@POSIX
+@pytest.mark.parametrize("supply, loss", [("samples()", "hang"), ("batches()", "squares")])
+@pytest.mark.parametrize("swallowed", [0, 1])
+def test_whatever_hangs_ends_when_interrupts_are_repeated(supply, loss, swallowed):
+    code = HANGING.replace("{supply}", supply).replace("{loss}", loss).replace("{swallowed}", str(swallowed))
+    process = in_a_process(code)
+    assert process.stdout.readline() == "hangs\n"
+    for _ in range(1200):
+        if process.poll() is not None:
+            break
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+    assert process.poll() is not None, "still running after a minute of interrupts"
+    assert "stopped after 0 steps False" in process.communicate()[0]
 
 
 STOPPED_ALL_THE_TIME = """
@@ -363,6 +460,40 @@ def test_a_run_is_saved_and_gone_on_with_elsewhere():
     assert torch.equal(weights_of(model), weights_of(whole))
 
 
+class FailsOnce:
+    """Batches from a file that cannot be read at first."""
+
+    def __init__(self, at):
+        self.at, self.failed = at, False
+
+    def __iter__(self):
+        for i, batch in enumerate(samples(6)):
+            if i == self.at and not self.failed:
+                self.failed = True
+                raise OSError("the disk is away")
+            yield batch
+
+
+@pytest.mark.parametrize("at", [0, 4])
+def test_a_batch_that_failed_is_drawn_again(at):
+    model, whole, history, batches = line(), line(), History(), FailsOnce(at)
+    with pytest.raises(OSError, match="the disk is away"):
+        fit(model, batches, squares, STEPS, history=history)
+    assert len(history.losses) == at and not model.training
+    fit(model, batches, squares, STEPS, history=history)
+    fit(whole, list(samples(6)), squares, STEPS)
+    assert torch.equal(weights_of(model), weights_of(whole))
+
+
+def test_a_generator_that_failed_is_named_and_another_goes_on():
+    model, history, batches = line(), History(), iter(FailsOnce(4))
+    with pytest.raises(OSError):
+        fit(model, batches, squares, STEPS, history=history)
+    with pytest.raises(ValueError, match="a generator that does not end and does not fail"):
+        fit(model, batches, squares, STEPS, history=history)
+    assert fit(model, samples(), squares, STEPS, history=history).finished
+
+
 def test_a_finished_run_stays_as_it_is_or_goes_further():
     model = line()
     history = fit(model, samples(), squares, 10)
@@ -407,6 +538,24 @@ def test_a_loss_or_gradient_that_is_no_number_changes_no_weight(said):
     assert len(history.losses) == 3 and not model.training and torch.equal(weights_of(model), kept[0])
 
 
+def test_the_loss_of_another_model_is_refused_and_the_right_one_goes_on():
+    model, other, history, whole = line(), line(number=1), History(), line()
+    before, batches = weights_of(model), list(samples(6))
+    with pytest.raises(ValueError, match="does not depend on this Line: no parameter of it has a gradient"):
+        fit(model, batches, lambda _, x: squares(other, x), STEPS, history=history)
+    assert torch.equal(weights_of(model), before) and not history.losses and not history.finished
+    fit(model, batches, squares, STEPS, history=history)
+    fit(whole, batches, squares, STEPS)
+    assert torch.equal(weights_of(model), weights_of(whole))
+
+
+def test_a_loss_may_leave_a_part_of_the_model_out():
+    model = nn.ModuleList([line(), line(number=1)])
+    used, spare = weights_of(model[0]), weights_of(model[1])
+    assert fit(model, samples(), lambda model, x: squares(model[0], x), 3).finished
+    assert not torch.equal(weights_of(model[0]), used) and torch.equal(weights_of(model[1]), spare)
+
+
 def frozen():
     model = line()
     model.requires_grad_(False)
@@ -424,6 +573,7 @@ REFUSED = {
     "steps = 3 must be at least 1, and at least the 5": lambda: on_with(line(), 3),
     "the history is that of another model": lambda: on_with(line(number=1), 9),
     "there is no batch (left)": lambda: fit(line(), [], squares, 5),
+    "batches of the type NoneType cannot be gone through": lambda: fit(line(), None, squares, 5),
     "one number, a tensor that depends on the model, not 1.5": lambda: fit(line(), samples(), lambda *_: 1.5, 5),
     "not tensor(2.)": lambda: fit(line(), samples(), lambda *_: torch.tensor(2.0), 5),
     "not tensor([[": lambda: fit(line(), samples(), lambda model, x: model(x), 5),
@@ -561,6 +711,7 @@ def test_accuracies():
     logits = nn.functional.one_hot(TARGETS, 5).double()
     assert training.token_accuracy(logits, TARGETS, MASK) == 1.0
     assert training.token_accuracy(logits, TARGETS.masked_fill(~MASK, 1), MASK) == 1.0
+    assert training.token_accuracy(logits.masked_fill(~MASK[..., None], math.nan), TARGETS, MASK) == 1.0
     wrong = TARGETS.clone()
     wrong[0, 0], wrong[1, 1] = 1, 1
     assert training.token_accuracy(logits, wrong, MASK) == pytest.approx(4 / 6)
@@ -626,16 +777,28 @@ def test_attention_mass_by_hand():
 
 
 LOGITS, SQUARE = torch.zeros(2, 4, 5), torch.eye(3)
+IGNORED = TARGETS.masked_fill(TARGETS == 3, -100)  # as torch's cross_entropy leaves targets out
 UNFIT = {
     "logits (2, 4, 5), targets (2, 3), mask (2, 4)": lambda: training.sequence_loss(LOGITS, TARGETS[:, :3], MASK),
     "targets (2, 4), mask (2, 4) torch.int64 must": lambda: training.sequence_loss(LOGITS, TARGETS, MASK.long()),
     "mask (4,) torch.bool must be": lambda: training.token_accuracy(LOGITS, TARGETS, MASK[0]),
     "the mask is False everywhere": lambda: training.token_accuracy(LOGITS, TARGETS, MASK & False),
+    "targets from -100 to 4 must lie between 0 and 4": lambda: training.sequence_loss(LOGITS, IGNORED, MASK),
+    "targets from 0 to 5 must lie between": lambda: training.sequence_loss(LOGITS, TARGETS + (TARGETS == 4), MASK),
+    "targets must be whole numbers, not (6,) of torch.float32": lambda: training.sequence_loss(
+        LOGITS, TARGETS.float(), MASK
+    ),
+    "from -100 to": lambda: training.token_accuracy(LOGITS, IGNORED, MASK),
+    "some logits are NaN": lambda: training.token_accuracy(LOGITS * math.nan, TARGETS * 0, MASK),
+    "logits is of the type list": lambda: training.token_accuracy(LOGITS.tolist(), TARGETS, MASK),
+    "mask is None": lambda: training.sequence_loss(LOGITS, TARGETS, None),
     "2 and 1 sentences": lambda: training.sequence_accuracy([[1], [2]], [[1]]),
     "0 and 0 sentences": lambda: training.sequence_accuracy([], []),
     "weights (3, 3) must be (q, k) and cover 4 target and 3": lambda: training.argmax_links(SQUARE, 3, 4),
     "cover 3 target and 4 source": lambda: training.argmax_links(SQUARE, 4, 3),
     "cover 3 target and 0 source": lambda: training.argmax_links(SQUARE, 0, 3),
+    "weights is of the type list": lambda: training.argmax_links(SQUARE.tolist(), 3, 3),
+    "weights is of the type tuple": lambda: training.attention_mass([(1.0,)], [{(0, 0)}]),
     "weights (1, 3, 3) must be": lambda: training.argmax_links(SQUARE[None], 3, 1),
     "1 and 2 and 1 sentences": lambda: training.alignment_error_rate([A], [S, S], [P]),
     "0 and 0 and 0 sentences": lambda: training.alignment_error_rate([], [], []),

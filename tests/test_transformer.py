@@ -223,6 +223,63 @@ def test_a_block_without_feed_forward_layer_cannot_load_one():
         EncoderBlock(12, 2, None, norm="post").load_torch(layer())
 
 
+# Good in every part but the last that is looked at
+NEARLY = {
+    "block": (lambda: EncoderBlock(**SIZES, norm="post"), lambda: with_norm(layer(), norm2=nn.LayerNorm(11))),
+    "stack": (
+        lambda: Encoder(2, **SIZES, norm="post", final_norm=True),
+        lambda: with_norm(stack(2), norm=nn.RMSNorm(12)),
+    ),
+}
+
+
+def with_norm(module, **norms):
+    for name, norm in norms.items():
+        setattr(module, name, norm)
+    return module
+
+
+@pytest.mark.parametrize("kind", NEARLY)
+def test_what_cannot_be_loaded_leaves_every_weight(kind):
+    ours, theirs = (make() for make in NEARLY[kind])
+    before = {name: parameter.detach().clone() for name, parameter in ours.named_parameters()}
+    with pytest.raises(ValueError, match="Norm"):
+        ours.load_torch(theirs)
+    for name, parameter in ours.named_parameters():
+        assert torch.equal(parameter, before[name]), name
+
+
+def test_an_optimiser_from_before_loading_goes_on_training_the_stack():
+    ours, theirs = Encoder(2, **SIZES, norm="post"), stack(2)
+    before = list(map(id, ours.parameters()))
+    optimiser = torch.optim.Adam(ours.parameters())
+    ours.load_torch(theirs)
+    assert list(map(id, ours.parameters())) == before
+    loaded = [parameter.detach().clone() for parameter in ours.parameters()]
+    x = draw(2, 6, 12).to(loaded[0])
+    ours(x)[0].square().sum().backward()
+    optimiser.step()
+    assert not any(torch.equal(old, parameter) for old, parameter in zip(loaded, ours.parameters()))
+
+
+@pytest.mark.parametrize("size", [1, 300, 30_000])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_layer_norm_in_half_precision_is_right_where_torch_is(dtype, size):
+    ours, theirs = LayerNorm(12).to(dtype), nn.LayerNorm(12, dtype=dtype)
+    for parameter in theirs.parameters():
+        nn.init.normal_(parameter)
+    ours.load_state_dict(dict(zip(("gamma", "beta"), theirs.parameters())))
+    x, twin = ((draw(4, 12).clamp(-2, 2) * size).to(dtype).requires_grad_() for _ in range(2))
+    output, expected, upstream = ours(x), theirs(twin), draw(4, 12, seed=9).to(dtype)
+    assert output.dtype == dtype
+    close_enough = dict(atol=0.02, rtol=0.02)
+    torch.testing.assert_close(output, expected, **close_enough)
+    output.backward(upstream)
+    expected.backward(upstream)
+    torch.testing.assert_close(x.grad, twin.grad, **close_enough)
+    torch.testing.assert_close(ours.gamma.grad, theirs.weight.grad, **close_enough)
+
+
 STACKS = [
     (stack(3), "(2, False) here and (3, False)", False),
     (stack(2, nn.LayerNorm(12)), "(2, False) here and (2, True)", False),
@@ -515,7 +572,13 @@ WRONG = {
     "base -1": lambda: sinusoidal_positions(4, 4, -1),
     "x (2, 1) must be (…, 4)": lambda: LayerNorm(4)(torch.zeros(2, 1)),
     "d_model 4 and d_ff 0 must": lambda: FeedForward(4, 0),
-    "'tanh' one of relu, gelu": lambda: FeedForward(4, 8, "tanh"),
+    "n 4 and d_model 2.5 must be whole numbers": lambda: sinusoidal_positions(4, 2.5),
+    "d_model 4.0 must be whole numbers": lambda: LayerNorm(4.0),
+    "x is of the type list": lambda: LayerNorm(4)([0.0] * 4),
+    "x is None": lambda: PositionalEncoding(4, 6)(None),
+    "x holds torch.float64, the weights torch.float32": lambda: FeedForward(4, 8)(torch.zeros(2, 4).double()),
+    "tokens is of the type list": lambda: Tagger(9, 4, 4, 2, 8, 1)([[1, 2]]),
+    "activation 'tanh' is unknown; there are relu, gelu": lambda: FeedForward(4, 8, "tanh"),
     "x (2, 5) must be (…, positions, 4)": lambda: FeedForward(4, 8)(torch.zeros(2, 5)),
     "norm 'middle' must be 'pre' or 'post'": lambda: EncoderBlock(4, 2, 8, norm="middle"),
     "d_model = 5 cannot be shared by num_heads = 2": lambda: Encoder(1, 5, 2, 8),

@@ -1,12 +1,12 @@
-"""Execute notebooks in place so that a second run leaves no diff (`make notebooks`).
+"""Fill notebooks with the code of utils/ that they show, and execute them in place (`make notebooks`).
 
     python tools/execute_notebooks.py [--fresh] [NOTEBOOK ...]        without names: every notebook of the course
 
-What is stored holds nothing that changes from run to run: no timings, one kernelspec, of a widget its picture alone
-(a stored widget would need the kernel that made it). A cell keeps its id for life. A cell tagged
-`nbval-ignore-output` shows timings or a training log, so its stored output is kept as long as its source and the source
-of every code cell before it are what they were when it ran (a fingerprint in the cell's metadata says so); `--fresh`
-runs it anew. A notebook in which a cell raises is not written; a notebook is written whole or not at all.
+A second run leaves no diff: what is stored holds nothing that changes from run to run, no timings, one kernelspec, of a
+widget its picture alone (a stored widget would need the kernel that made it). A cell keeps its id for life. A cell
+tagged `nbval-ignore-output` shows timings or a training log, so its stored output is kept as long as its source and the
+source of every code cell before it are what they were when it ran (a fingerprint in the cell's metadata says so);
+`--fresh` runs it anew. A notebook in which a cell raises is not written; a notebook is written whole or not at all.
 """
 
 import argparse
@@ -20,6 +20,8 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+import fill_notebooks
 
 COURSE = Path(__file__).resolve().parent.parent
 NOTEBOOKS = COURSE / "notebooks"
@@ -149,7 +151,7 @@ def main(arguments=None):
     for path in options.notebooks or sorted(NOTEBOOKS.glob("*.ipynb")):
         began = time.perf_counter()
         try:
-            changed = write(execute(read(path), path.resolve().parent, options.fresh), path)
+            changed = write(execute(fill_notebooks.fill(read(path)), path.resolve().parent, options.fresh), path)
         except CellFailed as problem:
             failures += 1
             print(f"{path.name}: {problem}. The file is left as it was.", file=sys.stderr)

@@ -3,15 +3,21 @@
 A cell tagged `defines` holds functions or classes that utils/ holds, too: their code is taken from there, while the
 docstring stays the cell's own, or away, for in a notebook the prose around the cell says what a docstring says in a
 module. A cell tagged `exercise:name` holds a stub: its signature and docstring are those of the exercise's reference,
-and its body stays as it is, since it may be a learner's.
+and its body stays as it is, since it may be a learner's. The map of the course, in a cell tagged `map`, has the rows
+of the table in README.md.
 """
 
 import ast
+import re
 import sys
 import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from utils.exercises import catalogue  # noqa: E402  (the folder above has to be on the path first)
+from utils.exercises.engine import source as reference_source  # noqa: E402
 
 
 def definitions(source):
@@ -29,7 +35,7 @@ def without_docstrings(source, node):
     """The lines of a definition; where a docstring stood below `class` or `def`, nothing is left, not even its gap."""
     lines, first = lines_of(source, node), node.end_lineno + 1 - len(lines_of(source, node))
     for inner in reversed(list(ast.walk(node))):
-        if isinstance(inner, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(inner) is not None:
+        if isinstance(inner, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(inner) and len(inner.body) > 1:
             begin, end = inner.body[0].lineno - first, inner.body[0].end_lineno - first + 1
             while end < len(lines) and not lines[end].strip():
                 end += 1
@@ -47,20 +53,21 @@ def docstring_lines(source, node):
 
 
 def in_utils(root=ROOT):
-    """{name: (source of the module, node)} of all that the modules of utils/ define, but for the exercises."""
+    """{name: (source of its module, node)} of what one module of utils/ defines, exercises left out."""
     found = {}
     for path in sorted((root / "utils").rglob("*.py")):
         if "exercises" not in path.parts:
             source = path.read_text(encoding="utf-8")
-            found |= {name: (source, node) for name, node in definitions(source).items()}
-    return found
+            for name, node in definitions(source).items():
+                found.setdefault(name, []).append((source, node))
+    return {name: places[0] for name, places in found.items() if len(places) == 1}
 
 
 def with_code_of(cell_source, held):
     """A cell's source with the code of every definition taken from `held`, {name: (source, node)}."""
     for name, shown in definitions(cell_source).items():
         if name not in held:
-            raise ValueError(f"a cell tagged `defines` shows {name}, which utils/ does not hold")
+            raise ValueError(f"a cell tagged `defines` shows {name}, which is not what one module of utils/ holds")
         shown = definitions(cell_source)[name]  # its place after those before it were filled
         code, own = without_docstrings(*held[name]), docstring_lines(cell_source, shown)
         header = held[name][1].body[0].lineno - held[name][1].lineno if own else 0
@@ -79,15 +86,27 @@ def with_stub_of(cell_source, name, reference):
     return "\n".join([*lines[: mine.lineno - 1], *given[theirs.lineno - 1 : theirs_ends], *lines[mine_ends:]])
 
 
+def map_rows(root=ROOT):
+    """The rows of README's table of notebooks, without the column of launch links."""
+    lines = (root / "README.md").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("|")[1:5] for line in lines if re.match(r"\| \d\d \|.*\.ipynb", line)]
+    return [f"|{'|'.join(row)}|".replace("](notebooks/", "](") for row in rows]
+
+
+def with_map(cell_source):
+    """The cell's source with README's rows in the place of its own."""
+    first, *_ = (line for line in cell_source.splitlines() if re.match(r"\| \d\d \|", line))
+    kept = [line for line in cell_source.splitlines() if line == first or not re.match(r"\| \d\d \|", line)]
+    return "\n".join(kept).replace(first, "\n".join(map_rows()))
+
+
 def fill(notebook):
     """The notebook, changed in place, with the code of utils/ in its cells that show it."""
-    sys.path.insert(0, str(ROOT))
-    from utils.exercises import catalogue
-    from utils.exercises.engine import source as reference_source
-
     held = in_utils()
     for cell in notebook.cells:
         tags = cell.metadata.get("tags", [])
+        if "map" in tags:
+            cell.source = with_map(cell.source)
         if "defines" in tags:
             cell.source = with_code_of(cell.source, held)
         for name in (tag.removeprefix("exercise:") for tag in tags if tag.startswith("exercise:")):

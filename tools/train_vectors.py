@@ -39,7 +39,8 @@ try:
 except ImportError as error:
     sys.exit(f"{error}. Training needs more than the course: python -m pip install -r tools/requirements-vectors.txt")
 
-from utils.vectors import SHIPPED, write_npz  # noqa: E402  (the folder above has to be on the path first)
+from utils.vector_files import write_npz  # noqa: E402  (the folder above has to be on the path first)
+from utils.vectors import SHIPPED  # noqa: E402
 
 # ------------------------------------------------------------------------------------------------ settings
 

@@ -9,6 +9,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from .checks import require_fitting_shapes, require_vectors, require_whole
+
 
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
@@ -16,8 +18,9 @@ def scaled_dot_product_attention(
     """softmax(Q Kᵀ / √e) V, from Vaswani et al. 2017, equation 1.
 
     query (…, q, e), key (…, k, e), value (…, k, v); mask boolean, broadcasts to (…, q, k),
-    True = may attend. Returns the output (…, q, v) and the weights (…, q, k); both are 0 for a
-    query that may attend to nothing. Shapes that do not fit: ValueError that names them.
+    True = may attend; two axes are always (q, k). Returns the output (…, q, v) and the weights
+    (…, q, k); both are 0 for a query that may attend to nothing. Inputs that do not fit, and
+    padding (b, k) without its axis for the queries: ValueError that names them.
     """
     require_fitting_shapes(query, key, value, mask)
     weights = attention_weights(query, key, mask)  # (…, q, k)
@@ -25,9 +28,20 @@ def scaled_dot_product_attention(
 
 
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
-    """softmax(Q Kᵀ / √e), (…, q, k)."""
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (…, q, k)
+    """softmax(Q Kᵀ / √e), (…, q, k). The query is divided, not the far more numerous scores, which could overflow."""
+    if mask is not None and not key.isfinite().all():
+        return weights_despite_broken_keys(query, key, mask)
+    scores = query / math.sqrt(query.shape[-1]) @ key.transpose(-2, -1)  # (…, q, k)
     return masked_softmax(scores, mask)
+
+
+def weights_despite_broken_keys(query: Tensor, key: Tensor, mask: Tensor) -> Tensor:
+    """`attention_weights` where a key is NaN or infinite: NaN for a query that may see it. For the others it is 0,
+    since their gradients are products with it, and 0 · NaN is NaN."""
+    finite = key.isfinite()
+    broken = mask & ~finite.all(dim=-1)[..., None, :]  # (…, q, k)
+    weights = attention_weights(query, key.masked_fill(~finite, 0.0), mask)
+    return weights.masked_fill(broken.any(dim=-1, keepdim=True) & mask, math.nan)
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -37,16 +51,18 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """
     if mask is None:
         return torch.softmax(scores, dim=-1)
-    attends = mask.any(dim=-1, keepdim=True)  # (…, q, 1), False: masked everywhere
-    scores = scores.masked_fill(~mask, -math.inf).masked_fill(~attends, 0.0)
-    return torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
+    scores = scores.masked_fill(~mask, -math.inf)
+    blind = ~mask.any(dim=-1, keepdim=True)  # (…, q, 1): may attend to nothing
+    if not blind.any():
+        return torch.softmax(scores, dim=-1)
+    return torch.softmax(scores.masked_fill(blind, 0.0), dim=-1).masked_fill(blind, 0.0)
 
 
 def mix(weights: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
     """weights @ value; a masked value has no influence even if it is NaN or infinite (0 · NaN is NaN)."""
-    finite = torch.isfinite(value)
-    if mask is None or finite.all():
+    if mask is None or value.isfinite().all():
         return weights @ value
+    finite = value.isfinite()
     seen = mask.expand(weights.shape).to(value.dtype) @ (~finite).to(value.dtype)
     return (weights @ value.masked_fill(~finite, 0.0)).masked_fill(seen > 0, math.nan)
 
@@ -62,15 +78,13 @@ class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int | None = None):
         super().__init__()
         d_head = d_model if d_head is None else d_head
-        if min(d_model, d_head) < 1:
-            raise ValueError(f"d_model {d_model} and d_head {d_head} must be at least 1")
+        require_whole(d_model=d_model, d_head=d_head)
         self.W_q = nn.Linear(d_model, d_head, bias=False)
         self.W_k = nn.Linear(d_model, d_head, bias=False)
         self.W_v = nn.Linear(d_model, d_head, bias=False)
 
     def forward(self, X: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        if X.ndim < 2 or X.shape[-1] != self.W_q.in_features:
-            raise ValueError(f"X {tuple(X.shape)} must be (…, n, {self.W_q.in_features})")
+        require_vectors("X", X, self.W_q.weight)
         return scaled_dot_product_attention(self.W_q(X), self.W_k(X), self.W_v(X), mask)
 
 
@@ -81,12 +95,13 @@ class MultiHeadAttention(nn.Module):
     weights set to 0 in training, the others growing so that their expectation stays.
     Called with query (…, q, d), and perhaps key and value (…, k, d) and a mask that broadcasts to (…, h, q, k), it
     returns the output (…, q, d) and the weights (…, h, q, k) before dropout. key is query where it is left out, value
-    is key. Sizes and shapes that do not fit: ValueError that names them.
+    is key. Sizes, shapes and dtypes that do not fit: ValueError that names them.
     """
 
     def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0, bias: bool = True):
         super().__init__()
-        if min(d_model, num_heads) < 1 or d_model % num_heads:
+        require_whole(d_model=d_model, num_heads=num_heads)
+        if d_model % num_heads:
             raise ValueError(f"d_model = {d_model} cannot be shared by num_heads = {num_heads}")
         self.num_heads, self.dropout = num_heads, nn.Dropout(dropout)
         projections = (nn.Linear(d_model, d_model, bias) for _ in range(4))
@@ -99,8 +114,7 @@ class MultiHeadAttention(nn.Module):
         K = split_heads(project(self.W_k, key, "key"), self.num_heads)  # (…, h, k, e)
         V = split_heads(project(self.W_v, value, "value"), self.num_heads)  # (…, h, k, e)
         require_fitting_shapes(Q, K, V, mask)
-        scores = torch.einsum("...hqe,...hke->...hqk", Q, K) / math.sqrt(Q.shape[-1])
-        weights = masked_softmax(scores, mask)  # (…, h, q, k)
+        weights = attention_weights(Q, K, mask)  # (…, h, q, k)
         heads = mix(self.dropout(weights), V, mask)  # (…, h, q, e)
         return self.W_o(merge_heads(heads)), weights
 
@@ -119,20 +133,26 @@ def merge_heads(heads: Tensor) -> Tensor:
 
 
 def project(W: nn.Linear, x: Tensor, name: str) -> Tensor:
-    """W(x), or a ValueError that names the shape of x if its last axis is not what W needs."""
-    if x.ndim < 2 or x.shape[-1] != W.in_features:
-        raise ValueError(f"{name} {tuple(x.shape)} must be (…, positions, {W.in_features})")
+    """W(x), or a ValueError that names x, its shape or its dtype, if it is not what W needs."""
+    require_vectors(name, x, W.weight)
     return W(x)
 
 
-@torch.no_grad()
 def load_multi_head(ours: MultiHeadAttention, module: nn.MultiheadAttention) -> MultiHeadAttention:
     """Copy the weights of PyTorch's layer into ours, and return ours.
 
     PyTorch packs W_q, W_k and W_v into one matrix, and keeps them apart where keys or values have sizes of their own
-    (kdim, vdim), which ours then takes over. ValueError where sizes, heads or biases differ.
+    (kdim, vdim), which ours then takes over. ValueError where sizes, heads or biases differ; then nothing is copied.
     """
-    bias = module.in_proj_bias is not None
+    put(changes_of_multi_head(ours, module))
+    return ours
+
+
+def changes_of_multi_head(ours: MultiHeadAttention, module: nn.MultiheadAttention, bias: bool | None = None) -> list:
+    """What `load_multi_head` puts where, as `put` takes it. bias True: missing biases are loaded as 0."""
+    if not isinstance(module, nn.MultiheadAttention):
+        raise ValueError(f"{type(module).__name__} is not an nn.MultiheadAttention")
+    bias = module.in_proj_bias is not None if bias is None else bias
     here = (ours.W_q.in_features, ours.num_heads, ours.W_q.bias is not None)
     there = (module.embed_dim, module.num_heads, bias)
     if here != there or module.bias_k is not None or module.add_zero_attn:
@@ -142,42 +162,30 @@ def load_multi_head(ours: MultiHeadAttention, module: nn.MultiheadAttention) -> 
         )
     apart = (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight)
     weights = apart if module.in_proj_weight is None else module.in_proj_weight.chunk(3)
-    biases = module.in_proj_bias.chunk(3) if bias else (None, None, None)
     linears, sources = (ours.W_q, ours.W_k, ours.W_v, ours.W_o), (*weights, module.out_proj.weight)
-    for linear, weight, b in zip(linears, sources, (*biases, module.out_proj.bias)):
-        linear.weight, linear.in_features = nn.Parameter(weight.clone()), weight.shape[1]
-        if b is not None:
-            linear.bias = nn.Parameter(b.clone())
-    return ours
+    changes = [(linear, "weight", weight) for linear, weight in zip(linears, sources)]
+    changes += [(linear, "in_features", weight.shape[1]) for linear, weight in zip(linears, sources)]
+    if bias:
+        packed = weights[0].new_zeros(3 * len(weights[0])) if module.in_proj_bias is None else module.in_proj_bias
+        biases = (*packed.chunk(3), bias_or_zeros(module.out_proj))
+        changes += [(linear, "bias", b) for linear, b in zip(linears, biases)]
+    return changes
 
 
-def require_fitting_shapes(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
-    """Raise a ValueError that names the shapes unless query, key, value and mask go together."""
-    shapes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
-    if min(query.ndim, key.ndim, value.ndim) < 2:
-        raise ValueError(f"{shapes}: each needs at least two axes, (…, q, e), (…, k, e), (…, k, v)")
-    if query.shape[-1] != key.shape[-1]:
-        raise ValueError(
-            f"{shapes}: query and key must have the same last axis e, but {query.shape[-1]} ≠ {key.shape[-1]}"
-        )
-    if key.shape[-2] != value.shape[-2]:
-        raise ValueError(
-            f"{shapes}: each key needs one value, but there are {key.shape[-2]} keys, {value.shape[-2]} values"
-        )
-    try:
-        leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
-    except RuntimeError:
-        raise ValueError(f"{shapes}: the axes before the last two do not broadcast") from None
-    if mask is None:
-        return
-    if mask.dtype != torch.bool:
-        raise ValueError(
-            f"the mask has dtype {mask.dtype}; it must be boolean, True = may attend: mask.bool() converts"
-        )
-    scores_shape = (*leading, query.shape[-2], key.shape[-2])
-    try:
-        fits = torch.broadcast_shapes(mask.shape, scores_shape) == scores_shape
-    except RuntimeError:
-        fits = False
-    if not fits:
-        raise ValueError(f"{shapes}: the mask {tuple(mask.shape)} does not broadcast to the scores {scores_shape}")
+@torch.no_grad()
+def put(changes: list[tuple[nn.Module, str, object]]) -> None:
+    """Make each change (layer, name, new). A parameter gets the numbers, shape and dtype of the new one and stays the
+    same object, so that an optimiser which holds it goes on training it; anything else is replaced."""
+    for layer, name, new in changes:
+        old = getattr(layer, name)
+        if not isinstance(old, nn.Parameter):
+            setattr(layer, name, new)
+        elif (old.shape, old.dtype) == (new.shape, new.dtype):
+            old.copy_(new)
+        else:
+            old.data = new.clone()
+
+
+def bias_or_zeros(layer: nn.Module) -> Tensor:
+    """The bias of a layer, or zeros where it has none."""
+    return layer.weight.new_zeros(len(layer.weight)) if layer.bias is None else layer.bias

@@ -3,6 +3,10 @@
 Stanford's archive (GloVe 6B, trained on Wikipedia and Gigaword; Public Domain Dedication and License) takes 862 MB. Its
 words are sorted by frequency, so the first 40,000 are enough for a course, and they take some 15 MB: a web server can
 send a part of a file (an HTTP range), and remotezip unpacks a member of an archive from such parts.
+
+Nobody publishes a checksum of that beginning, and a zip archive holds one of whole members only. So the way is guarded
+(https with a valid certificate, no step down to http), every line is parsed, and the archive's checksum is compared
+where the whole member is asked for.
 """
 
 import argparse
@@ -18,7 +22,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from .vectors import SHIPPED, read_text
+from .vector_files import read_text
+from .vectors import SHIPPED
 
 URL = "https://nlp.stanford.edu/data/glove.6B.zip"
 MEMBER = "glove.6B.100d.txt"
@@ -44,10 +49,12 @@ def fetch(folder: str | os.PathLike | None = None, words: int = 40_000, url: str
     folder = SHIPPED.parent if folder is None else Path(folder)
     path = folder / MEMBER.replace(".txt", f".first{words}.txt")
     if path.exists():
+        if not path.is_file():
+            raise FetchError(f"{path} is in the way: it is not a file. Rename it, or choose another folder.")
         try:
             _verify(path, words)
             return path
-        except ValueError:
+        except (ValueError, OSError):
             pass  # someone changed it: fetch it anew
     unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
@@ -88,7 +95,8 @@ def _first_lines(url: str, number: int) -> Iterator[bytes]:
     headers = {"Accept-Encoding": "identity"}
     try:
         with (
-            remotezip.RemoteZip(url, headers=headers, timeout=_TIMEOUT) as archive,
+            _session() as session,
+            remotezip.RemoteZip(url, session=session, headers=headers, timeout=_TIMEOUT) as archive,
             archive.open(MEMBER) as member,
             tqdm(total=number, desc=MEMBER, unit="word", unit_scale=True) as progress,
         ):
@@ -110,6 +118,20 @@ def _first_lines(url: str, number: int) -> Iterator[bytes]:
     except (remotezip.RemoteZipError, urllib3.exceptions.HTTPError, OSError, EOFError) as error:
         reason = re.sub(r"\s+", " ", str(error))[:300] or type(error).__name__
         raise FetchError(f"{url} cannot be read, or the connection broke ({reason}). Try again.") from error
+
+
+def _session():
+    """A requests.Session that follows no redirect from https to http, where anybody on the way can alter the file."""
+    import requests
+
+    def refuse_http(response, **_):
+        target = response.headers.get("Location", "")
+        if response.is_redirect and response.url.startswith("https:") and target.lower().startswith("http:"):
+            raise requests.RequestException(f"it leads from https to {target[:100]}, which is not encrypted")
+
+    session = requests.Session()
+    session.hooks["response"].append(refuse_http)
+    return session
 
 
 def _end_of_lines(url: str, line: bytes, done: int, number: int) -> str:

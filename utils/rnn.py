@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from utils.attention import masked_softmax, mix
+from .attention import masked_softmax
+from .checks import known, require_logits, require_tensors, require_tokens, require_whole
 
 START_ID, END_ID = 1, 2  # <s> and </s> in every `Vocabulary`
 
@@ -23,13 +24,13 @@ class ElmanCell(nn.Module):
 
     def __init__(self, d_in: int, d_hidden: int):
         super().__init__()
-        if min(d_in, d_hidden) < 1:
-            raise ValueError(f"d_in {d_in} and d_hidden {d_hidden} must be at least 1")
+        require_whole(d_in=d_in, d_hidden=d_hidden)
         self.W = nn.Parameter(torch.randn(d_in, d_hidden) / d_in**0.5)
         self.U = nn.Parameter(torch.randn(d_hidden, d_hidden) / d_hidden**0.5)
         self.b = nn.Parameter(torch.zeros(d_hidden))
 
     def forward(self, x: Tensor, h: Tensor) -> Tensor:
+        require_tensors(x=x, h=h)
         d_in, d_hidden = self.W.shape
         if x.shape[-1:] != (d_in,) or h.shape[-1:] != (d_hidden,):
             shapes = f"x {tuple(x.shape)} and h {tuple(h.shape)}"
@@ -57,23 +58,13 @@ CELLS = {"elman": nn.RNN, "gru": nn.GRU}
 
 def recurrent(cell: str, d_in: int, d_hidden: int, bidirectional: bool = False) -> nn.Module:
     """torch's recurrent layer, inputs (b, n, d_in): "elman" (equal to an `ElmanCell` at every step) or "gru"."""
+    require_whole(d_in=d_in, d_hidden=d_hidden)
     return CELLS[known(cell, CELLS, "cell")](d_in, d_hidden, batch_first=True, bidirectional=bidirectional)
-
-
-def known(name, choices, what):
-    """`name`, or a ValueError that lists the choices."""
-    if name not in choices:
-        raise ValueError(f"{what} {name!r} is unknown; there are {', '.join(choices)}")
-    return name
 
 
 def embed(embedding: nn.Embedding, tokens: Tensor) -> Tensor:
     """The vectors (b, n, d) of token ids (b, n); ValueError for another shape, no token, or ids of no word."""
-    if tokens.ndim != 2 or not tokens.numel() or tokens.is_floating_point():
-        raise ValueError(f"token ids must be whole numbers (b, n), not {tuple(tokens.shape)} of {tokens.dtype}")
-    if tokens.min() < 0 or tokens.max() >= embedding.num_embeddings:
-        last = embedding.num_embeddings - 1
-        raise ValueError(f"token ids from {tokens.min()} to {tokens.max()} must lie between 0 and {last}")
+    require_tokens(tokens, embedding.num_embeddings)
     return embedding(tokens)
 
 
@@ -96,11 +87,11 @@ class LanguageModel(nn.Module):
     @torch.no_grad()
     def generate(self, limit: int = 20, generator: torch.Generator | None = None) -> list[int]:
         """Token ids from `<s>` on until `</s>`, which is left out, at most `limit`: the most probable token each time,
-        or one drawn at random where a `generator` is given."""
+        or one drawn at random where a `generator` is given. Logits that are NaN or ∞: ValueError."""
         token, state, written = torch.tensor([[START_ID]]), None, []
         while len(written) < limit:
             logits, state = self(token, state)
-            p = logits[:, -1].softmax(-1)  # (1, v)
+            p = require_logits(logits[:, -1]).softmax(-1)  # (1, v)
             if generator is None:
                 token = p.argmax(-1, keepdim=True)
             else:
@@ -147,6 +138,7 @@ class Encoder(nn.Module):
 
 def require_words_first(tokens: Tensor, mask: Tensor) -> Tensor:
     """The lengths (b,) of the sentences; ValueError unless each begins with a word and ends in padding."""
+    require_tensors(tokens=tokens, mask=mask)
     if tokens.shape != mask.shape or mask.dtype != torch.bool or tokens.ndim != 2 or not len(tokens):
         shapes = f"tokens {tuple(tokens.shape)} and mask {tuple(mask.shape)} of {mask.dtype}"
         raise ValueError(f"{shapes} must both be (b, k), at least one sentence, and the mask boolean")
@@ -158,6 +150,7 @@ def require_words_first(tokens: Tensor, mask: Tensor) -> Tensor:
 
 def require_fitting_memory(memory: Memory, tokens: Tensor, d: int) -> None:
     """ValueError unless the parts of the memory fit each other, the target tokens (b, q) and the decoder's size d."""
+    require_tensors(tokens=tokens, **memory._asdict())
     b, k, d_states = memory.states.shape
     fits = memory.context.shape == (b, d_states) and memory.mask.shape == (b, k) and memory.mask.dtype == torch.bool
     if not fits or d_states != d or len(tokens) != b:
@@ -260,10 +253,10 @@ class AttentionDecoder(nn.Module):
 
     def attend(self, query, memory):
         """The context vectors (b, q, d) of queries (b, q, d), and the weights (b, q, k)."""
-        mask = memory.mask[:, None, :]  # (b, 1, k)
-        scores = SCORES[self.score](query, memory.states, self.parameters_of_score)  # (b, q, k)
-        weights = masked_softmax(scores, mask)
-        return mix(weights, memory.states, mask), weights
+        states = memory.states.masked_fill(~memory.mask[..., None], 0.0)  # (b, k, d), padding may hold NaN
+        scores = SCORES[self.score](query, states, self.parameters_of_score)  # (b, q, k)
+        weights = masked_softmax(scores, memory.mask[:, None, :])
+        return weights @ states, weights
 
 
 class PreviousStateDecoder(AttentionDecoder):
@@ -303,16 +296,15 @@ class Translator(nn.Module):
         """Greedy decoding: the most probable word each time, until every sentence has its `</s>` or has `limit` words.
 
         Returns the token ids of each sentence without `</s>`, and the weights (b, q, k) of each step or None: those of
-        a sentence end with its `</s>`, while longer ones go on. A limit below 1: ValueError.
+        a sentence end with its `</s>`, while longer ones go on. A limit below 1, logits that are NaN: ValueError.
         """
-        if limit < 1:
-            raise ValueError(f"limit = {limit}: a translation needs room for at least one word")
+        require_whole(limit=limit)
         memory, state, steps, attended = self.encoder(source, mask), None, [], []
         token = torch.full((len(source), 1), START_ID)
         done = torch.zeros(len(source), dtype=torch.bool)
         while len(steps) < limit and not done.all():
             logits, state, weights = self.decoder(token, memory, state)
-            token = logits.argmax(-1)  # (b, 1)
+            token = require_logits(logits).argmax(-1)  # (b, 1)
             steps.append(token)
             attended.append(weights)
             done |= token[:, 0] == END_ID

@@ -5,13 +5,17 @@ import os
 import random
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from statistics import fmean
 
 import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
+
+from .checks import require_ids, require_logits, require_tensors
 
 
 def seed(number: int) -> None:
@@ -58,51 +62,69 @@ def fit(
     Interrupting the cell stops the training between two steps: the model is usable, and the history says how far it
     is. fit(…, history=history) with the same model, batches and steps then goes on where it stopped, to the weights
     that it would have reached in one go (unless dropout draws other random numbers). More steps train further.
-    Afterwards the model is in evaluation mode and holds no gradients.
+    Afterwards the model is in evaluation mode and holds no gradients. Interrupts in quick succession count as one.
 
     ValueError: nothing to train, no batch, a loss that does not depend on the model, a loss or gradient that is
     infinite or NaN (the weights stay as they were before that step), or a history of another model or of more steps.
     """
     history = History() if history is None else history
-    begin = len(history.losses)
     require_trainable(model, history, steps)
     if history.optimiser is None:
         history.optimiser = torch.optim.Adam(model.parameters(), learning_rate, betas=(0.9, 0.98), fused=True)
-    if history.batches is not batches:
-        history.supply, history.batch, history.batches = endless(batches), None, batches
+    if history.supply is None or history.batches is not batches:
+        history.supply, history.batch, history.batches = Endless(batches), None, batches
     history.finished = False
-    try:
-        model.train()
-        quiet = os.environ.get("TQDM_DISABLE") == "1"  # tqdm's own switch, which its bar for notebooks does not read
-        with tqdm(total=steps, initial=begin, leave=False, mininterval=0.3, disable=quiet) as bar:
-            for step in range(begin, steps):
-                with uninterrupted():
+    with Interrupts() as interrupts:
+        try:
+            model.train()
+            for step in progress(history, steps):
+                with interrupts.after(1.0):  # a generator that is interrupted yields no more
                     history.batch = next(history.supply) if history.batch is None else history.batch
+                with interrupts.after(0.0):
+                    value = backward(model, loss, history.batch, clip, step)
                 rate = min(1.0, (step + 1) / max(warm_up, 1)) * 0.5 * (1 + math.cos(math.pi * step / steps))
                 for group in history.optimiser.param_groups:
                     group["lr"] = learning_rate * rate
-                model.zero_grad()
-                value = loss(model, history.batch)
-                if not (isinstance(value, Tensor) and value.numel() == 1 and value.requires_grad):
-                    raise ValueError(f"the loss must be one number, a tensor that depends on the model, not {value!r}")
-                value.backward()
-                norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
-                if not (value.isfinite() and norm.isfinite()):
-                    what = f"the loss is {value.item()} and the norm of its gradients {norm.item()}"
-                    raise ValueError(f"at step {step}, {what}: a smaller learning_rate may help")
-                with uninterrupted():
-                    history.optimiser.step()
-                    history.losses.append(value.item())
-                    history.batch = None
-                bar.set_postfix_str(f"loss {mean_of_last(history.losses):.3f}", refresh=False)
-                bar.update()
-        history.finished = True
-    except KeyboardInterrupt:
-        print(f"Stopped after {len(history.losses)} of {steps} steps; fit(…, history=history) goes on.")
-    finally:
-        model.eval()
-        model.zero_grad()
+                history.optimiser.step()
+                history.losses.append(value)
+                history.batch = None
+            history.finished = True
+        except KeyboardInterrupt:
+            print(f"Stopped after {len(history.losses)} of {steps} steps; fit(…, history=history) goes on.")
+        finally:
+            model.eval()
+            model.zero_grad()
     return history
+
+
+def progress(history: History, steps: int) -> Iterator[int]:
+    """The steps that are left, with a bar that shows how many are done and the loss."""
+    quiet = os.environ.get("TQDM_DISABLE") == "1"  # tqdm's own switch, which its bar for notebooks does not read
+    begin = len(history.losses)
+    with tqdm(total=steps, initial=begin, leave=False, mininterval=0.3, disable=quiet) as bar:
+        for step in range(begin, steps):
+            yield step
+            bar.set_postfix_str(f"loss {mean_of_last(history.losses):.3f}", refresh=False)
+            bar.update()
+
+
+def backward(model: nn.Module, loss: Callable[..., Tensor], batch, clip: float, step: int) -> float:
+    """The loss of a batch, its gradients in the model, clipped; ValueError where they cannot train it."""
+    model.zero_grad()
+    value = loss(model, batch)
+    if not (isinstance(value, Tensor) and value.numel() == 1 and value.requires_grad):
+        raise ValueError(f"the loss must be one number, a tensor that depends on the model, not {value!r}")
+    value.backward()
+    if all(parameter.grad is None for parameter in model.parameters()):
+        kind = type(model).__name__
+        raise ValueError(
+            f"the loss does not depend on this {kind}: no parameter of it has a gradient. Another model's?"
+        )
+    norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
+    if not (value.isfinite() and norm.isfinite()):
+        what = f"the loss is {value.item()} and the norm of its gradients {norm.item()}"
+        raise ValueError(f"at step {step}, {what}: a smaller learning_rate may help")
+    return value.item()
 
 
 def require_trainable(model: nn.Module, history: History, steps: int) -> None:
@@ -118,37 +140,78 @@ def require_trainable(model: nn.Module, history: History, steps: int) -> None:
             raise ValueError("the history is that of another model: leave it out to begin anew")
 
 
-@contextmanager
-def uninterrupted():
-    """Do the block to its end before an interrupt takes effect; a second interrupt takes effect at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread is ever interrupted
-        return
-    held = []
+class Interrupts:
+    """Within it, an interrupt (SIGINT) waits, and takes effect only where an `after` block lets it.
 
-    def hold(*_):
-        if held:
-            raise KeyboardInterrupt
-        held.append(True)
+    Whoever presses stop may press twice: within a second after an interrupt took effect, others count as the same.
+    """
 
-    before = signal.signal(signal.SIGINT, hold)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if held:
-            signal.raise_signal(signal.SIGINT)
+    def __init__(self):
+        self.patience = math.inf  # how many seconds an interrupt waits for the block it came in
+        self.pressed = None  # when the first interrupt came, or the last took effect
+
+    def __enter__(self) -> "Interrupts":
+        main = threading.current_thread() is threading.main_thread()  # only the main thread is ever interrupted
+        self.before = signal.getsignal(signal.SIGINT) if main else None
+        if callable(self.before):
+            signal.signal(signal.SIGINT, self.press)
+        return self
+
+    def __exit__(self, *_) -> None:
+        if callable(self.before):
+            signal.signal(signal.SIGINT, self.before)
+
+    def press(self, *_) -> None:
+        now = time.monotonic()
+        first, self.pressed = self.pressed is None, now if self.pressed is None else self.pressed
+        if now - self.pressed >= (self.patience if first else max(self.patience, 1.0)):
+            self.take_effect()
+
+    def take_effect(self) -> None:
+        self.pressed = time.monotonic()
+        self.before(signal.SIGINT, None)  # raises KeyboardInterrupt, unless somebody has put something else there
+        self.pressed = None
+
+    @contextmanager
+    def after(self, seconds: float) -> Iterator[None]:
+        """A block that an interrupt ends, at once (0) or where the block lasts longer than that."""
+        self.patience = seconds
+        try:
+            if self.pressed is not None and not seconds:
+                self.take_effect()
+            yield
+        finally:
+            self.patience = math.inf
 
 
-def endless(batches: Iterable) -> Iterator:
-    """The batches again and again; ValueError if there are none, or if they cannot be gone through again."""
-    while True:
-        empty = True
-        for batch in batches:
-            yield batch
-            empty = False
-        if empty:
-            raise ValueError("there is no batch (left): give a list, or a generator that does not end")
+class Endless:
+    """The batches again and again; ValueError if there are none, or if they cannot be gone through again.
+
+    Where drawing a batch fails, the next draw tries that batch again.
+    """
+
+    def __init__(self, batches: Iterable):
+        if not hasattr(batches, "__iter__") and not hasattr(batches, "__getitem__"):
+            raise ValueError(f"batches of the type {type(batches).__name__} cannot be gone through: give a list")
+        self.batches, self.iterator, self.drawn = batches, None, 0
+
+    def __next__(self):
+        try:
+            if self.iterator is None:
+                again = iter(self.batches)
+                self.iterator = again if again is self.batches else islice(again, self.drawn, None)
+            for batch in self.iterator:
+                self.drawn += 1
+                return batch
+        except BaseException:
+            self.iterator = None  # a generator that failed yields no more
+            raise
+        if not self.drawn:
+            raise ValueError(
+                "there is no batch (left): give a list, or a generator that does not end and does not fail"
+            )
+        self.iterator, self.drawn = None, 0
+        return next(self)
 
 
 def batches_by_length(
@@ -174,7 +237,8 @@ def batches_by_length(
 def sequence_loss(logits: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
     """Mean cross-entropy of targets (…, n) under logits (…, n, v), in nats a word, over the words where mask is True.
 
-    Shapes that do not fit, or no word at all: ValueError, here and in `token_accuracy`.
+    Shapes that do not fit, no word at all, or a target outside the vocabulary: ValueError, here and in
+    `token_accuracy`, which refuses logits that are NaN or ∞ as well.
     """
     require_words(logits, targets, mask)
     return nn.functional.cross_entropy(logits[mask], targets[mask])
@@ -188,15 +252,17 @@ def perplexity(loss: float | Tensor) -> float:
 def token_accuracy(logits: Tensor, targets: Tensor, mask: Tensor) -> float:
     """The share of words, where mask (…, n) is True, whose largest logit (…, n, v) is the target's (…, n)."""
     require_words(logits, targets, mask)
-    return (logits.argmax(-1) == targets)[mask].float().mean().item()
+    return (require_logits(logits[mask]).argmax(-1) == targets[mask]).float().mean().item()
 
 
 def require_words(logits: Tensor, targets: Tensor, mask: Tensor) -> None:
+    require_tensors(logits=logits, targets=targets, mask=mask)
     if not logits.shape[:-1] == targets.shape == mask.shape or mask.dtype != torch.bool:
         shapes = f"logits {tuple(logits.shape)}, targets {tuple(targets.shape)}, mask {tuple(mask.shape)} {mask.dtype}"
         raise ValueError(f"{shapes} must be (…, n, v), (…, n) and boolean (…, n)")
     if not mask.any():
         raise ValueError("the mask is False everywhere: there is no word to measure")
+    require_ids(targets[mask], logits.shape[-1], "targets")
 
 
 def sequence_accuracy(written: list, right: list) -> float:
@@ -217,6 +283,7 @@ def argmax_links(weights: Tensor, source_length: int, target_length: int) -> set
 
     The lengths leave padding, `<s>` and `</s>` out. ValueError where the weights hold fewer positions.
     """
+    require_tensors(weights=weights)
     if weights.ndim != 2 or not (0 < target_length <= len(weights) and 0 < source_length <= weights.shape[1]):
         lengths = f"{target_length} target and {source_length} source words"
         raise ValueError(f"weights {tuple(weights.shape)} must be (q, k) and cover {lengths}, at least one of each")
@@ -247,6 +314,7 @@ def attention_mass(weights: list[Tensor], links: list[set]) -> float:
     require_same_number(weights, links)
     mass = []
     for row, gold in zip(weights, links):
+        require_tensors(weights=row)
         if any(not (0 <= i < row.shape[0] and 0 <= j < row.shape[1]) for i, j in gold):
             raise ValueError(f"links {sorted(gold)} reach beyond weights {tuple(row.shape)}")
         mass += [sum(row[i, j].item() for i, j in gold if i == target) for target in {i for i, _ in gold}]

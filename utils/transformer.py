@@ -4,14 +4,14 @@ Axis letters: b batch, n position, q and k the same as query and as key, h head,
 Masks are boolean, True = may attend, and broadcast to (b, h, q, k).
 """
 
-import copy
 from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .attention import MultiHeadAttention, project
+from .attention import MultiHeadAttention, bias_or_zeros, changes_of_multi_head, project, put
+from .checks import known, require_tensors, require_whole
 from .masks import causal_mask
 from .rnn import embed
 
@@ -23,8 +23,9 @@ def sinusoidal_positions(n: int, d_model: int, base: float = 10000.0) -> Tensor:
 
     Vaswani et al. 2017, section 3.5; an odd d_model ends with a sine. Sizes below 1 or base ≤ 0: ValueError.
     """
-    if min(n, d_model) < 1 or base <= 0:
-        raise ValueError(f"n {n} and d_model {d_model} must be at least 1, and base {base} above 0")
+    require_whole(n=n, d_model=d_model)
+    if base <= 0:
+        raise ValueError(f"base {base} must be above 0")
     position = torch.arange(n)[:, None]  # (n, 1)
     two_i = torch.arange(0, d_model, 2, dtype=torch.float64)  # (⌈d/2⌉,)
     angles = position / base ** (two_i / d_model)  # (n, ⌈d/2⌉)
@@ -44,6 +45,7 @@ class PositionalEncoding(nn.Module):
         self.register_buffer("table", sinusoidal_positions(max_len, d_model), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
+        require_tensors(x=x)
         max_len, d_model = self.table.shape
         if x.ndim < 2 or x.shape[-1] != d_model or x.shape[-2] > max_len:
             fits = f"(…, n, {d_model}) with n at most max_len = {max_len}"
@@ -62,20 +64,24 @@ class LearnedPositions(PositionalEncoding):
 class LayerNorm(nn.Module):
     """(x - mean) / √(variance + eps) · gamma + beta over the last axis (Ba et al. 2016).
 
-    The variance is the biased one, divided by d_model, as in PyTorch. Another width than d_model: ValueError.
+    The variance is the biased one, divided by d_model, and float16 is computed in float32, both as in PyTorch. Another
+    width than d_model: ValueError.
     """
 
     def __init__(self, d_model: int, eps: float = 1e-5):
         super().__init__()
+        require_whole(d_model=d_model)
         self.gamma, self.beta = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
         self.eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
+        require_tensors(x=x)
         if x.shape[-1:] != self.gamma.shape:
             raise ValueError(f"x {tuple(x.shape)} must be (…, {len(self.gamma)})")
-        centred = x - x.mean(dim=-1, keepdim=True)
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))  # the square of a float16 may overflow
+        centred = wide - wide.mean(dim=-1, keepdim=True)
         variance = centred.square().mean(dim=-1, keepdim=True)  # (…, 1); far faster than x.var
-        return centred / torch.sqrt(variance + self.eps) * self.gamma + self.beta
+        return (centred / torch.sqrt(variance + self.eps) * self.gamma + self.beta).to(x.dtype)
 
 
 class FeedForward(nn.Module):
@@ -87,11 +93,9 @@ class FeedForward(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int, activation: str = "relu", dropout: float = 0.0):
         super().__init__()
-        if min(d_model, d_ff) < 1 or activation not in ACTIVATIONS:
-            sizes = f"d_model {d_model} and d_ff {d_ff} must be at least 1"
-            raise ValueError(f"{sizes}, activation {activation!r} one of {', '.join(ACTIVATIONS)}")
+        require_whole(d_model=d_model, d_ff=d_ff)
         self.W_1, self.W_2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
-        self.activation, self.dropout = activation, nn.Dropout(dropout)
+        self.activation, self.dropout = known(activation, ACTIVATIONS, "activation"), nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         hidden = ACTIVATIONS[self.activation](project(self.W_1, x, "x"))  # (…, n, d_ff)
@@ -144,8 +148,7 @@ class Encoder(nn.Module):
         self, num_layers, d_model, num_heads, d_ff, dropout=0.0, norm="pre", activation="relu", final_norm=False
     ):
         super().__init__()
-        if num_layers < 1:
-            raise ValueError(f"num_layers {num_layers} must be at least 1")
+        require_whole(num_layers=num_layers)
         blocks = (EncoderBlock(d_model, num_heads, d_ff, dropout, norm, activation) for _ in range(num_layers))
         self.blocks = nn.ModuleList(blocks)
         self.final_norm = LayerNorm(d_model) if final_norm else nn.Identity()
@@ -215,25 +218,32 @@ def ablate(encoder: Encoder, layer: int, head: int):
 
 
 def load_encoder(ours: Encoder, module: nn.TransformerEncoder) -> Encoder:
-    """Copy the weights of PyTorch's stack into ours, and return ours; ValueError where they differ in kind."""
+    """Copy the weights of PyTorch's stack into ours, and return ours; ValueError, and nothing is copied, where they
+    differ in kind."""
+    if not isinstance(module, nn.TransformerEncoder):
+        raise ValueError(f"{type(module).__name__} is not an nn.TransformerEncoder")
     here = (len(ours.blocks), isinstance(ours.final_norm, LayerNorm))
     there = (len(module.layers), module.norm is not None)
     if here != there:
         raise ValueError(f"num_layers and final_norm are {here} here and {there} in PyTorch's stack; make them equal")
-    for block, layer in zip(ours.blocks, module.layers):
-        load_block(block, layer)
-    if module.norm is not None:
-        load_norm(ours.final_norm, module.norm)
+    changes = [one for block, layer in zip(ours.blocks, module.layers) for one in changes_of_block(block, layer)]
+    put(changes + (changes_of_norm(ours.final_norm, module.norm) if module.norm is not None else []))
     return ours
 
 
-@torch.no_grad()
 def load_block(ours: EncoderBlock, module: nn.TransformerEncoderLayer) -> EncoderBlock:
     """Copy the weights of PyTorch's layer into ours, and return ours.
 
     Biases that PyTorch's layer lacks are 0 here; rates of dropout are not copied. ValueError where sizes, norm or
-    activation differ.
+    activation differ; then nothing is copied.
     """
+    put(changes_of_block(ours, module))
+    return ours
+
+
+@torch.no_grad()
+def changes_of_block(ours: EncoderBlock, module: nn.TransformerEncoderLayer) -> list:
+    """What `load_block` puts where, as `put` takes it."""
     feed_forward = ours.feed_forward
     if not isinstance(module, nn.TransformerEncoderLayer) or feed_forward is None:
         raise ValueError(f"a block with feed-forward layer {feed_forward} cannot load a {type(module).__name__}")
@@ -243,27 +253,19 @@ def load_block(ours: EncoderBlock, module: nn.TransformerEncoderLayer) -> Encode
     there = (module.linear1.out_features, "pre" if module.norm_first else "post", next(activation, module.activation))
     if here != there:
         raise ValueError(f"d_ff, norm, activation are {here} here and {there} in PyTorch's layer; make them equal")
-    attention = copy.deepcopy(module.self_attn)
-    if attention.in_proj_bias is None:
-        attention.in_proj_bias = nn.Parameter(x.new_zeros(3 * attention.embed_dim))
-        attention.out_proj.bias = nn.Parameter(x.new_zeros(attention.embed_dim))
-    ours.attention.load_torch(attention)
-    feed_forward.W_1.weight, feed_forward.W_1.bias = weight_and_bias(module.linear1)
-    feed_forward.W_2.weight, feed_forward.W_2.bias = weight_and_bias(module.linear2)
-    load_norm(ours.norm_1, module.norm1)
-    load_norm(ours.norm_2, module.norm2)
-    return ours
+    return [
+        *changes_of_multi_head(ours.attention, module.self_attn, bias=True),
+        (feed_forward.W_1, "weight", module.linear1.weight),
+        (feed_forward.W_1, "bias", bias_or_zeros(module.linear1)),
+        (feed_forward.W_2, "weight", module.linear2.weight),
+        (feed_forward.W_2, "bias", bias_or_zeros(module.linear2)),
+        *changes_of_norm(ours.norm_1, module.norm1),
+        *changes_of_norm(ours.norm_2, module.norm2),
+    ]
 
 
-def load_norm(ours: LayerNorm, module: nn.LayerNorm) -> None:
-    """Copy gamma, beta and eps; ValueError if the module is not a layer norm with a gamma of the same width."""
+def changes_of_norm(ours: LayerNorm, module: nn.LayerNorm) -> list:
+    """What loading a layer norm puts where, as `put` takes it; ValueError unless it has a gamma of the same width."""
     if not isinstance(module, nn.LayerNorm) or module.weight is None or module.weight.shape != ours.gamma.shape:
         raise ValueError(f"{module} is not an nn.LayerNorm with a weight for d_model = {len(ours.gamma)}")
-    ours.eps, (ours.gamma, ours.beta) = module.eps, weight_and_bias(module)
-
-
-@torch.no_grad()
-def weight_and_bias(module: nn.Linear | nn.LayerNorm) -> tuple[nn.Parameter, nn.Parameter]:
-    """Copies of a layer's weight and bias; a bias that is not there is 0."""
-    bias = module.weight.new_zeros(len(module.weight)) if module.bias is None else module.bias.clone()
-    return nn.Parameter(module.weight.clone()), nn.Parameter(bias)
+    return [(ours, "gamma", module.weight), (ours, "beta", bias_or_zeros(module)), (ours, "eps", module.eps)]

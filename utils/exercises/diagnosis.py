@@ -8,8 +8,8 @@ import contextlib
 import copy
 import dis
 import inspect
-import io
 import linecache
+import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .isolation import Isolation, Printed, Stopped
 from .reading import its_arguments, listed, source_of, tree_of
 
 FLOATS = (torch.float32, torch.float64)
@@ -51,28 +52,35 @@ class Run:
         return self.error is None and same(self.result, self.want)
 
 
-def run(function: Callable, arguments: dict[str, Any], want: Any = None) -> Run:
-    """Call `function` on copies of `arguments`. Whatever it raises is kept, except KeyboardInterrupt."""
-    copies = copy.deepcopy(arguments)
+def run(function: Callable, arguments: dict[str, Any], want: Any = None, call: Callable = operator.call) -> Run:
+    """call(function, …) on copies of `arguments`. Whatever it raises is kept, except KeyboardInterrupt."""
+    copies = {name: copied(value) for name, value in arguments.items()}
     done = Run(arguments, want)
-    with contextlib.redirect_stdout(io.StringIO()) as output:
+    with contextlib.redirect_stdout(Printed()) as output, contextlib.redirect_stderr(output):
         try:
-            done.result = function(*copies.values())
+            done.result = call(function, *copies.values())
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # SystemExit too: quit() in an exercise must not end the kernel
+        except BaseException as error:  # SystemExit too: sys.exit() in an exercise must not end the kernel
             done.error = error
-    done.printed = output.getvalue()
+    done.printed = str(output)
     done.changed = tuple(name for name, value in arguments.items() if not unchanged(value, copies[name]))
     return done
 
 
+def copied(value: Any) -> Any:
+    return value.clone() if isinstance(value, Tensor) else copy.deepcopy(value)
+
+
 def unchanged(before: Any, after: Any) -> bool:
-    if not isinstance(before, Tensor):
-        return before == after or callable(before)
-    if before.dtype != after.dtype or before.shape != after.shape:
+    try:
+        if not isinstance(before, Tensor):
+            return before == after or callable(before)
+        if before.dtype != after.dtype or before.shape != after.shape:
+            return False
+        return torch.equal(before, after) or bool(((before == after) | (before.isnan() & after.isnan())).all())
+    except Exception:  # something was put into it that cannot be compared
         return False
-    return bool(((before == after) | (before.isnan() & after.isnan())).all())
 
 
 # ---- comparing
@@ -154,7 +162,7 @@ def is_todo(done: Run, function: Callable) -> bool:
     torch raises NotImplementedError too ("not implemented for 'Long'"), but from inside a call. A `...` that is left in
     an expression raises a TypeError that names the ellipsis.
     """
-    if isinstance(done.error, TypeError) and "ellipsis" in str(done.error):
+    if isinstance(done.error, TypeError) and "ellipsis" in text_of(done.error):
         return True
     if isinstance(done.error, NotImplementedError):
         frame = own_frame(done.error, function)
@@ -203,18 +211,30 @@ def describe_kind(result: Any) -> str:
     if isinstance(result, Tensor) and as_tensor(result) is None:
         return f"a tensor of layout {result.layout} on device {result.device}"
     name = type(result).__name__
-    return ("an " if name[0] in "aeiou" else "a ") + name
+    return ("an " if name[0].lower() in "aeiou" else "a ") + name
+
+
+def text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
+def own_frames(error: BaseException, function: Callable) -> list:
+    """The traceback's entries in the file or notebook cell where `function` was written, the innermost first."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    found, entry = [], error.__traceback__
+    while entry is not None:
+        if code is not None and entry.tb_frame.f_code.co_filename == code.co_filename:
+            found.append(entry)
+        entry = entry.tb_next
+    return found[::-1]
 
 
 def own_frame(error: BaseException, function: Callable):
-    """The innermost traceback entry in the file or notebook cell where `function` was written, or None."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    found, entry = None, error.__traceback__
-    while entry is not None:
-        if code is not None and entry.tb_frame.f_code.co_filename == code.co_filename:
-            found = entry
-        entry = entry.tb_next
-    return found
+    """The innermost of own_frames, or None."""
+    return next(iter(own_frames(error, function)), None)
 
 
 def own_line(error: BaseException, function: Callable) -> str:
@@ -224,12 +244,30 @@ def own_line(error: BaseException, function: Callable) -> str:
     return shorten(line, 100)
 
 
+def own_loop(error: BaseException, function: Callable) -> str:
+    """The first line of the loop in which the learner's code was stopped, a `while` if there is one; else ""."""
+    for entry in own_frames(error, function)[:100]:
+        lines = linecache.getlines(entry.tb_frame.f_code.co_filename)
+        try:
+            nodes = list(ast.walk(ast.parse("".join(lines))))
+        except SyntaxError:
+            return ""
+        around = [node for node in nodes if isinstance(node, (ast.For, ast.While))]
+        around = [node for node in around if node.lineno <= entry.tb_lineno <= node.end_lineno]
+        if around:
+            loop = max(around, key=lambda node: (isinstance(node, ast.While), node.lineno))
+            return shorten(lines[loop.lineno - 1].strip(), 100)
+    return ""
+
+
 def shorten(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
 REMEDIES = (  # what to add to an exception; the pattern is sought in "Type: text; line"
     (r"^RecursionError", "Does the function call itself?"),
+    (r"^SystemExit", "A function ends with return."),
+    (r"^MemoryError|bytes are more", "What is so large there? The inputs have few numbers."),
     (
         r"return_types",
         "`max` with dim, like sort and topk, returns values and positions: take `.values`, or use `amax`.",
@@ -300,6 +338,15 @@ BATCH_REVERSED = re.compile(r"\.T\b|\.t\(\)|transpose\((0, 1|1, 0)\)")
 # ---- findings: each takes the exercise, the learner's function and its wrong runs, and returns a message or None
 
 
+def stopped(error: Stopped, function: Callable) -> str:
+    """Where an answer was that took too long or too much memory."""
+    line, loop = own_line(error, function), own_loop(error, function)
+    place = f" in your line `{line}`" if line and line != loop else ""
+    if not loop:
+        return f"your function {text_of(error)}{place}."
+    return f"your function {text_of(error)}{place}, in the loop `{loop}`. What ends this loop?"
+
+
 def fresh_layer(exercise, function: Callable, wrong: list[Run]) -> str | None:
     """A layer of its own, with parameters made anew, while of those that were given nothing but the shape is read."""
     source = source_of(function)
@@ -320,7 +367,8 @@ def crash(exercise, function: Callable, wrong: list[Run]) -> str | None:
     error = done.error
     if isinstance(error, TypeError) and own_frame(error, function) is None:
         return f"it cannot be called. Keep its first line as it was: def {exercise.name}({', '.join(done.arguments)}):"
-    text = shorten((str(error).splitlines() or [""])[0].rstrip("."), 160)
+    text = shorten((text_of(error).splitlines() or [""])[0].rstrip("."), 160)
+    text = re.sub(r"^\[enforce fail.* allocate (\d+) bytes.*", r"\1 bytes are more than there is", text)
     for pattern, shapes in PRODUCTS_THAT_DO_NOT_FIT:
         text = pattern.sub(f"shapes {shapes} do not fit", text)
     line = own_line(error, function)
@@ -446,7 +494,7 @@ def changed_input(exercise, function: Callable, wrong: list[Run]) -> str | None:
 
 def another_each_time(exercise, function: Callable, wrong: list[Run]) -> str | None:
     """Random numbers, such as dropout's: the same input does not give the same result again."""
-    first, again = wrong[0].result, run(function, wrong[0].arguments).result
+    first, again = wrong[0].result, run(function, wrong[0].arguments, call=Isolation.current.call).result
     if not isinstance(first, Tensor) or not isinstance(again, Tensor) or unchanged(first, again):
         return None
     return (

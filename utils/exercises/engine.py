@@ -16,18 +16,35 @@ to prove that every mistake is caught.
 """
 
 import ast
+import contextlib
 import difflib
 import functools
 import inspect
+import linecache
+import re
+import sys
 import textwrap
-import warnings
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import torch
 
-from .diagnosis import FINDINGS, Run, as_tensor, behaves_like, describe_kind, dtype_name, is_todo, run
-from .reading import READ_FIRST
+from .diagnosis import (
+    FINDINGS,
+    Run,
+    as_tensor,
+    behaves_like,
+    describe_kind,
+    dtype_name,
+    is_todo,
+    run,
+    stopped,
+    text_of,
+    unchanged,
+)
+from .isolation import Isolation, Printed, Stopped
+from .reading import READ_FIRST, listed
 
 MARKS = {"todo": "○", "right": "✔", "wrong": "✘"}
 
@@ -41,11 +58,12 @@ class Mistake(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Status "todo", "right" or "wrong"; the diagnosis; what the function printed on the first draw."""
+    """Status "todo", "right" or "wrong"; the diagnosis; what the function printed and displayed on the first draw."""
 
     status: str
     message: str
     printed: str = ""
+    shown: tuple = ()
 
 
 class Exercise:
@@ -61,6 +79,7 @@ class Exercise:
         self.questions = question if isinstance(question, dict) else {"": question}
         self.mistakes: list[Mistake] = []
         self.hints_given = 0
+        self.used, self.stopped = False, None  # has use(…) been called; the last function that ran too long
 
     def __call__(self, *arguments, **keywords):
         return self.reference(*arguments, **keywords)
@@ -77,26 +96,69 @@ class Exercise:
 
         return add
 
-    def inputs(self) -> Iterator[dict[str, Any]]:
-        """The seeded draws as arguments by name, the same ones every time."""
+    def inputs(self, seed: int = 0) -> Iterator[dict[str, Any]]:
+        """The draws of a seed as arguments by name, the same ones every time."""
         names = list(inspect.signature(self.reference).parameters)
-        for arguments in self.draws(torch.Generator().manual_seed(0)):
+        for arguments in self.draws(torch.Generator().manual_seed(seed)):
             yield dict(zip(names, arguments, strict=True))
 
+    def _other_numbers(self, usual: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """One draw of another seed that differs from the usual one; none where draws do not depend on the seed."""
+        pairs = zip(self.inputs(seed=1), usual)
+        others = (new for new, old in pairs if not all(unchanged(old[name], value) for name, value in new.items()))
+        return list(islice(others, 1))
+
     def verdict(self, function: Callable) -> Verdict:
-        """Judge `function` on every draw. Silent, leaves torch's random state alone, raises only KeyboardInterrupt."""
+        """Judge `function` on every draw, and on one with other numbers, which finds a table of the answers.
+
+        Silent; raises KeyboardInterrupt only. What the function does to the process is undone (isolation.py).
+        """
         if not callable(function):
             return Verdict("wrong", f"{describe_kind(function)} is not a function.")
-        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            runs = [run(function, inputs, want=run(self.reference, inputs).result) for inputs in self.inputs()]
-            if any(is_todo(done, function) for done in runs):
-                return Verdict("todo", f"not tried yet. hint({self.name}) helps.", runs[0].printed)
-            try:
-                return Verdict(*self._diagnose(function, runs), runs[0].printed)
-            except Exception as error:  # a result so odd that it cannot be compared
-                message = f"your result, {describe_kind(runs[0].result)}, cannot be compared: {type(error).__name__}."
-                return Verdict("wrong", message, runs[0].printed)
+        with Isolation() as isolation:
+            usual = list(self.inputs())
+            draws = usual + self._other_numbers(usual)
+            wanted = [self.reference(*inputs.values()) for inputs in draws]  # before the answer can spoil them
+            runs: list[Run] = []
+            for inputs, want in zip(draws, wanted):
+                runs.append(run(function, inputs, want, isolation.call))
+                if isinstance(runs[-1].error, Stopped):
+                    break
+            isolation.settle()
+            with contextlib.redirect_stdout(Printed()), contextlib.redirect_stderr(Printed()):
+                try:
+                    status, message = isolation.bounded(self._judge, function, runs, len(usual), isolation)
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as error:  # a result so odd that it cannot be compared
+                    why = text_of(error) if isinstance(error, Stopped) else type(error).__name__
+                    status = "wrong"
+                    message = f"your result, {describe_kind(runs[0].result)}, cannot be compared: {why}."
+        return Verdict(status, message, runs[0].printed, isolation.shown)
+
+    def _judge(self, function: Callable, runs: list[Run], usual: int, isolation: Isolation) -> tuple[str, str]:
+        """Status and message: first what hides everything else, then the diagnosis."""
+        if isolation.asked:
+            return "wrong", (
+                f"{isolation.asked}(…) stands inside a function, which then calls it each time it runs. "
+                "It belongs below the function, as far left as the word `def`."
+            )
+        if isinstance(runs[-1].error, Stopped):
+            self.stopped = function
+            return "wrong", stopped(runs[-1].error, function)
+        if any(is_todo(done, function) for done in runs):
+            return "todo", f"not tried yet. hint({self.name}) helps."
+        if isolation.switched:
+            return "wrong", (
+                f"your function sets {listed(isolation.switched)}: every later cell would go on with that. "
+                "Here it was set back; leave it as it is."
+            )
+        status, message = self._diagnose(function, runs[:usual])
+        wrong = [done for done in runs[usual:] if not done.right]
+        if status == "right" and wrong:
+            found = next(filter(None, (finding(self, function, wrong) for finding in FINDINGS)))
+            return "wrong", f"right on the {usual} inputs of every check, but not on others like them: {found}"
+        return status, message
 
     def _diagnose(self, function: Callable, runs: list[Run]) -> tuple[str, str]:
         """Status and message: the first finding that applies, in the order in which findings help."""
@@ -188,7 +250,11 @@ def check(function: Callable) -> None:
     verdict = found.verdict(function)
     if verdict.printed:
         print(verdict.printed, end="" if verdict.printed.endswith("\n") else "\n")
-    print(f"{MARKS[verdict.status]} {found.name}: {verdict.message}")
+    for output in verdict.shown:
+        output.display()
+    again = f" Until use({found.name}) runs again, the cells below work with this definition."
+    again = again if found.used and verdict.status != "right" and not _use_follows(found.name) else ""
+    print(f"{MARKS[verdict.status]} {found.name}: {verdict.message}{again}")
 
 
 def hint(function: Callable) -> None:
@@ -212,11 +278,16 @@ def solution(function: Callable) -> None:
 
 
 def use(function: Callable) -> Callable:
-    """The learner's function where it is right, the reference where it is not, without a word."""
+    """The learner's function where it is right, the reference where it is not, without a word.
+
+    A function that a check had to stop is not run again: that would take as long once more.
+    """
     found = _find(function, "use")
     if found is None:
         return function
-    return function if found.verdict(function).status == "right" else found.reference
+    found.used = True
+    right = function is not found.stopped and found.verdict(function).status == "right"
+    return function if right else found.reference
 
 
 def source(found: Exercise) -> str:
@@ -227,13 +298,18 @@ def source(found: Exercise) -> str:
 
 
 def _find(function: Callable, verb: str) -> Exercise | None:
-    """The exercise that the learner means, by the function's name; None after a message that says what to do."""
+    """The exercise that the learner means, by the function's name; None after a message that says what to do.
+
+    None without one where an answer that is being judged calls the verb: it would be judged for ever.
+    """
+    if Isolation.current is not None:
+        Isolation.current.asked = verb
+        return None
     name = getattr(function, "__name__", None)
     if not callable(function) or not isinstance(name, str):
-        example = function if isinstance(function, str) and function in _catalogue else next(iter(_catalogue), "f")
         print(
             f"✘ {verb}: you passed {describe_kind(function)}; {verb} takes the function itself, "
-            f"without quotes and without arguments: {verb}({example})."
+            f"without quotes and without arguments: {verb}({_meant(function)})."
         )
     elif name == "<lambda>":
         print(f"✘ {verb}: a lambda has no name to find its exercise by. Write it with def, as in the exercise.")
@@ -247,3 +323,19 @@ def _find(function: Callable, verb: str) -> Exercise | None:
     else:
         return _catalogue[name]
     return None
+
+
+def _use_follows(name: str) -> bool:
+    """Does the cell that called check go on to use(…)?"""
+    frame = sys._getframe(2)
+    lines = linecache.getlines(frame.f_code.co_filename)[frame.f_lineno :]
+    return any(f"use({name})" in line for line in lines)
+
+
+def _meant(passed: Any) -> str:
+    """The exercise whose name was passed, or stands in the line that called the verb, or was defined last."""
+    frame = sys._getframe(3)  # the caller of check, hint, …
+    words = [passed] if isinstance(passed, str) else []
+    words += re.findall(r"\w+", linecache.getline(frame.f_code.co_filename, frame.f_lineno))
+    words += reversed(frame.f_globals)
+    return next((word for word in words if word in _catalogue), next(iter(_catalogue), "f"))

@@ -74,6 +74,17 @@ def outside_data(exercise, function: Callable, wrong: list) -> str | None:
     )
 
 
+def parameters_exchanged(exercise, function: Callable, wrong: list) -> str | None:
+    tree, asked = tree_of(function), list(wrong[0].arguments)
+    given = [argument.arg for argument in tree.args.args] if tree else []
+    if given == asked or sorted(given) != sorted(asked):
+        return None
+    return (
+        f"your first line has its parameters in another order, ({', '.join(given)}); values come in by their place. "
+        f"Keep it as it was: def {exercise.name}({', '.join(asked)}):"
+    )
+
+
 def return_in_loop(exercise, function: Callable, wrong: list) -> str | None:
     tree = tree_of(function)
     loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)] if tree else []
@@ -87,4 +98,4 @@ def slip(exercise, function: Callable, wrong: list) -> str | None:
     return next((message for pattern, message in SLIPS if re.search(pattern, source)), None)
 
 
-READ_FIRST = (outside_data, return_in_loop, slip)
+READ_FIRST = (parameters_exchanged, outside_data, return_in_loop, slip)

@@ -1,0 +1,66 @@
+"""tools/fill_notebooks.py: the code of utils/ that notebooks show, taken from there."""
+
+import ast
+
+import pytest
+
+import fill_notebooks
+
+HELD = '''class Layer(Base):
+    """What a module says.
+
+    At length.
+    """
+
+    @cached
+    def forward(self, x):
+        """Goes on."""
+        return x + 1  # (n,)
+
+
+def twice(x):
+    """Two times x."""
+    return 2 * x
+'''
+
+
+def held():
+    return {name: (HELD, node) for name, node in fill_notebooks.definitions(HELD).items()}
+
+
+def test_code_is_taken_over_and_docstrings_are_not():
+    cell = "import math\n\n\nclass Layer(Base):\n    def forward(self, x):\n        return x\n\n\nlayer = Layer()"
+    filled = fill_notebooks.with_code_of(cell, held())
+    assert filled == (
+        "import math\n\n\nclass Layer(Base):\n    @cached\n    def forward(self, x):\n"
+        "        return x + 1  # (n,)\n\n\nlayer = Layer()"
+    )
+    assert fill_notebooks.with_code_of(filled, held()) == filled
+
+
+def test_a_cell_keeps_its_own_docstring_and_several_definitions_are_filled():
+    cell = 'def twice(x):\n    """My words."""\n    return x\n\n\nclass Layer:\n    pass\n\n\nprint(twice(3))'
+    filled = fill_notebooks.with_code_of(cell, held())
+    first, second = 'def twice(x):\n    """My words."""\n    return 2 * x', "class Layer(Base):\n    @cached"
+    assert filled.startswith(f"{first}\n\n\n{second}")
+    assert filled.endswith("# (n,)\n\n\nprint(twice(3))")
+
+
+def test_what_utils_does_not_hold_is_named():
+    with pytest.raises(ValueError, match="shows thrice"):
+        fill_notebooks.with_code_of("def thrice(x):\n    return 3 * x", held())
+
+
+def test_a_stub_takes_signature_and_docstring_and_keeps_the_learners_body():
+    reference = 'def scores(query, keys):\n    """Scores (n,)."""\n    return keys @ query'
+    mine = 'def scores(q):\n    """Old."""\n    return ...\n\n\ncheck(scores)'
+    expected = 'def scores(query, keys):\n    """Scores (n,)."""\n    return ...\n\n\ncheck(scores)'
+    assert fill_notebooks.with_stub_of(mine, "scores", reference) == expected
+    solved = expected.replace("...", "query @ keys.T  # mine")
+    assert fill_notebooks.with_stub_of(solved, "scores", reference) == solved
+
+
+def test_every_definition_of_utils_can_be_shown():
+    for name, (source, node) in fill_notebooks.in_utils().items():
+        code = "\n".join(fill_notebooks.without_docstrings(source, node))
+        assert ast.parse(code).body[0].name == name

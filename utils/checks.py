@@ -1,0 +1,130 @@
+"""Guards: sizes, kinds, shapes and ids are looked at before they are used, and what does not fit is a clear ValueError.
+
+Axis letters as in `attention.py`.
+"""
+
+import math
+import numbers
+from collections.abc import Collection
+
+import torch
+from torch import Tensor
+
+
+def require_whole(least: int = 1, **given) -> None:
+    """ValueError, with their names, unless all numbers are whole and at least `least`."""
+    named = " and ".join(f"{name} {number!r}" for name, number in given.items())
+    if not all(isinstance(number, numbers.Integral) for number in given.values()):
+        raise ValueError(f"{named} must be whole numbers")
+    if min(given.values()) < least:
+        raise ValueError(f"{named} must be at least {least}")
+
+
+def known(name: str, choices: Collection[str], what: str) -> str:
+    """`name`, or a ValueError that lists the choices."""
+    if name not in choices:
+        raise ValueError(f"{what} {name!r} is unknown; there are {', '.join(choices)}")
+    return name
+
+
+def require_tensors(**given) -> None:
+    """ValueError unless everything, called by its name, is a tensor."""
+    for name, x in given.items():
+        if not isinstance(x, Tensor):
+            kind = "None" if x is None else f"of the type {type(x).__name__}"
+            raise ValueError(f"{name} is {kind}; it must be a tensor: torch.as_tensor makes one of numbers")
+
+
+def require_vectors(name: str, x: Tensor, weight: Tensor) -> None:
+    """ValueError unless x is a tensor (…, positions, d) that goes with a weight (·, d), in shape and in dtype."""
+    require_tensors(**{name: x})
+    if x.ndim < 2 or x.shape[-1] != weight.shape[-1]:
+        raise ValueError(f"{name} {tuple(x.shape)} must be (…, positions, {weight.shape[-1]})")
+    if x.dtype != weight.dtype:
+        raise ValueError(f"{name} holds {x.dtype}, the weights {weight.dtype}: {name}.to({weight.dtype}) converts")
+
+
+def require_tokens(tokens: Tensor, vocabulary_size: int) -> None:
+    """ValueError unless tokens are ids (b, n), at least one, of words in the vocabulary."""
+    require_tensors(tokens=tokens)
+    if tokens.ndim != 2 or not tokens.numel():
+        raise ValueError(f"token ids must be whole numbers (b, n), not {tuple(tokens.shape)} of {tokens.dtype}")
+    require_ids(tokens, vocabulary_size, "token ids")
+
+
+def require_ids(ids: Tensor, size: int, what: str) -> None:
+    """ValueError unless ids, which `what` calls by their name, are whole numbers from 0 to size − 1."""
+    if ids.is_floating_point():
+        raise ValueError(f"{what} must be whole numbers, not {tuple(ids.shape)} of {ids.dtype}")
+    if ids.min() < 0 or ids.max() >= size:
+        raise ValueError(f"{what} from {ids.min()} to {ids.max()} must lie between 0 and {size - 1}")
+
+
+def require_logits(logits: Tensor) -> Tensor:
+    """The logits, or a ValueError where they are NaN or ∞, so that none is the largest (−∞ is a token ruled out)."""
+    if not (logits < math.inf).all():
+        raise ValueError("some logits are NaN or infinite, so no token is the most probable: are the weights numbers?")
+    return logits
+
+
+def require_fitting_shapes(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
+    """ValueError, with the shapes, unless query (…, q, e), key (…, k, e), value (…, k, v) and mask go together."""
+    require_tensors(query=query, key=key, value=value)
+    if trouble := misfit(query, key, value) or misfit_of_mask(mask, query, key, value):
+        shapes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
+        raise ValueError(f"{shapes}: {trouble}")
+
+
+def misfit(query: Tensor, key: Tensor, value: Tensor) -> str | None:
+    """Why query, key and value do not go together; None where they do."""
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        return "each needs at least two axes, (…, q, e), (…, k, e), (…, k, v)"
+    if query.shape[-1] != key.shape[-1]:
+        return f"query and key must have the same last axis e, but {query.shape[-1]} ≠ {key.shape[-1]}"
+    if key.shape[-2] != value.shape[-2]:
+        return f"each key needs one value, but there are {key.shape[-2]} keys, {value.shape[-2]} values"
+    if not (query.dtype == key.dtype == value.dtype and query.is_floating_point()):
+        return f"they hold {query.dtype}, {key.dtype} and {value.dtype}, but must hold floats of one kind"
+    if leading_axes(query, key, value) is None:
+        return "the axes before the last two do not broadcast"
+    return None
+
+
+def leading_axes(*given: Tensor) -> tuple[int, ...] | None:
+    """The axes before the last two, which broadcast; None where they do not."""
+    leading = [x.shape[:-2] for x in given]
+    if leading.count(leading[0]) == len(leading):
+        return tuple(leading[0])
+    try:
+        return tuple(torch.broadcast_shapes(*leading))
+    except RuntimeError:
+        return None
+
+
+def misfit_of_mask(mask: Tensor | None, query: Tensor, key: Tensor, value: Tensor) -> str | None:
+    """Why the mask does not go with the scores (…, q, k); None where it does.
+
+    Two axes are (q, k), as in PyTorch. Padding (b, k) has the same shape where there are as many sentences as queries;
+    then the content decides. Padding is a beginning of words in every row, of lengths in any order. A mask of queries
+    with such rows (causal; a prefix, then causal) lets no query see less than the one before it: where one would, and
+    none sees nothing, it is padding. Lengths that never fall are taken for (q, k).
+    """
+    if mask is None:
+        return None
+    require_tensors(mask=mask)
+    if mask.dtype != torch.bool:
+        return f"the mask has dtype {mask.dtype}; it must be boolean, True = may attend: mask.bool() converts"
+    scores = (*leading_axes(query, key, value), query.shape[-2], key.shape[-2])
+    fits = mask.ndim <= len(scores) and all(m in (1, s) for m, s in zip(mask.shape[::-1], scores[::-1]))
+    if mask.ndim == 2 < len(scores) and mask.shape == (scores[0], scores[-1]) and not (fits and grows(mask)):
+        index = f"[:, {'None, ' * (len(scores) - 2)}:]"
+        return f"the mask {tuple(mask.shape)} reads as padding (b, k), one row a sentence: write mask{index}"
+    return None if fits else f"the mask {tuple(mask.shape)} does not broadcast to the scores {scores}"
+
+
+def grows(mask: Tensor) -> bool:
+    """False where every row of the mask (q, k) is a beginning, of at least one key, and some row is shorter than the
+    one before it, as only padding is."""
+    lengths = mask.sum(-1)
+    beginnings = torch.equal(mask, torch.arange(mask.shape[-1], device=mask.device) < lengths[:, None])
+    return not (beginnings and lengths.min() > 0 and (lengths.diff() < 0).any())

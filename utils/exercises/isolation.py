@@ -1,0 +1,239 @@
+"""A learner's function may run for ever, leave the kernel, print 20 MB, switch torch's default dtype: not for long.
+
+Inside `with Isolation() as isolation`, `isolation.call(function, ...)` calls it. It is stopped after `SECONDS`, or when
+it takes `MEMORY` bytes; the kernel's exit raises SystemExit; and what it leaves switched is set back after every call
+and named in `isolation.switched`. At the end random numbers, warnings and what shows output are as they were.
+
+Not held back: one long step inside torch or NumPy (it ends by itself, or not), os._exit and os.kill, new attributes
+of modules, files. The clock runs in the main thread only, where kernels run their cells.
+"""
+
+import builtins
+import contextlib
+import io
+import math
+import mmap
+import random
+import signal
+import sys
+import threading
+import time
+import warnings
+from _thread import interrupt_main
+from collections.abc import Callable, Iterator
+from operator import is_
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+
+SECONDS, MEMORY, TICK = 10.0, 500_000_000, 0.1  # seconds, bytes, seconds
+PRINTED = 1000  # characters
+ALARM = getattr(signal, "SIGALRM", signal.SIGTERM)  # Windows has no SIGALRM
+FIGURES = "matplotlib._pylab_helpers"  # the module that keeps a list of open figures
+SPARE = np.random.MT19937()
+WATCHED = (builtins, math, torch, torch.nn.functional, np)  # builtins first: setting back the others needs them
+SWITCHES = (  # name, how it is read, how it is set; the functions are held here, lest a patched one be called
+    ("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
+    (
+        "torch's default device",
+        torch.get_default_device,
+        lambda device: torch.set_default_device(None if device.type == "cpu" else device),
+    ),
+    ("torch's recording of gradients", torch.is_grad_enabled, torch.set_grad_enabled),
+    ("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
+    ("torch's deterministic mode", torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
+    ("torch's anomaly detection", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+    ("Python's recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
+    ("the filters of warnings", lambda: warnings.filters[:], lambda kept: setattr(warnings, "filters", kept)),
+    ("sys.path", lambda: sys.path[:], lambda kept: setattr(sys, "path", kept)),
+    ("sys.stdout", lambda: sys.stdout, lambda kept: setattr(sys, "stdout", kept)),
+    ("sys.stderr", lambda: sys.stderr, lambda kept: setattr(sys, "stderr", kept)),
+)
+STANDARD = (torch.float32, torch.device("cpu"), True)  # of the first three, under which every answer is judged
+
+
+class Stopped(BaseException):
+    """Raised inside an answer that takes too long or too much memory; no `except Exception` catches it."""
+
+
+class Printed(io.TextIOBase):
+    """What an answer prints: the first characters, and the number of those that follow."""
+
+    def __init__(self):
+        self.kept, self.more = "", 0
+
+    def write(self, text: str) -> int:
+        self.more += max(0, len(self.kept) + len(text) - PRINTED)
+        self.kept += text[: PRINTED - len(self.kept)]
+        return len(text)
+
+    def __str__(self) -> str:
+        return self.kept + (f"… ({self.more:,} more characters)\n" if self.more else "")
+
+
+class Isolation(contextlib.ExitStack):
+    """Bounds for all the calls of one answer.
+
+    Tells what it left switched (`switched`, names), which verb it called itself (`asked`), and what it displayed in its
+    first call (`shown`).
+    """
+
+    current: "Isolation | None" = None
+
+    def __enter__(self):
+        self.switched, self.asked, self.shown = {}, None, None
+        self.running, self.began, self.memory = False, time.monotonic(), None
+        self.displayed = self.enter_context(_shell_held())
+        self.enter_context(_random_numbers_kept())
+        self.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        for (_, read, write), standard in zip(SWITCHES, STANDARD):
+            if (before := read()) != standard:
+                write(standard)
+                self.callback(write, before)
+        self.spaces = [(module.__name__, vars(module), dict(vars(module))) for module in WATCHED]
+        self.callback(_set_back, self.spaces)
+        self.enter_context(_ticking(self._tick))
+        self.callback(setattr, Isolation, "current", Isolation.current)
+        Isolation.current = self
+        return self
+
+    def settle(self):
+        """Set back what calls after the first one exchanged in modules, and start the clock anew."""
+        self.switched |= dict.fromkeys(_set_back(self.spaces))
+        self.began, self.memory = time.monotonic(), None
+
+    def call(self, function: Callable, *arguments) -> Any:
+        """function(*arguments) within bounds; what it leaves switched is set back and named."""
+        outer, self.running = self.running, False
+        switches, modules = [read() for _, read, _ in SWITCHES], len(sys.modules)
+        try:
+            return self.bounded(function, *arguments)
+        finally:
+            self.running = False
+            switched = _set_back(self.spaces[:1])
+            for (name, read, write), before in zip(SWITCHES, switches):
+                if read() != before:
+                    write(before)
+                    switched.append(name)
+            if self.shown is None:
+                self.shown = tuple(self.displayed.outputs)
+                switched += _set_back(self.spaces[1:])
+            if len(sys.modules) == modules:  # a first import may switch things itself
+                self.switched |= dict.fromkeys(switched)
+            self.running = outer
+
+    def bounded(self, function: Callable, *arguments) -> Any:
+        """function(*arguments), which is stopped when it takes too long or too much memory."""
+        outer, self.running = self.running, True
+        try:
+            return function(*arguments)
+        finally:
+            self.running = outer
+
+    def _tick(self, *_):
+        """Stop what is running, again and again until it ends: a bare `except` may catch what is raised."""
+        self.memory = _memory() if self.memory is None else self.memory
+        too_long = time.monotonic() - self.began > SECONDS
+        if not self.running or not (too_long or _memory() - self.memory > MEMORY):
+            return
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, TICK / 20, TICK / 20)
+        much = f"takes more than {MEMORY // 10**6} MB of memory"
+        raise Stopped(f"was still running after {SECONDS:g} seconds" if too_long else much)
+
+
+def _set_back(spaces: list[tuple[str, dict, dict]]) -> list[str]:
+    """Give modules back what was exchanged in them; returns the names. Builtins come first, and without any builtin."""
+    names = []
+    for module, space, kept in spaces:
+        if module == "builtins" or len(space) != len(kept) or not all(map(is_, space.values(), kept.values())):
+            changed = [name for name in kept if name[0] != "_" and space.get(name, space) is not kept[name]]
+            for name in changed:
+                space[name] = kept[name]
+            names += sorted(name if module == "builtins" else f"{module}.{name}" for name in changed)
+    return names
+
+
+def _memory() -> int:
+    """Bytes of memory that the process holds; 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+    except (OSError, ValueError):
+        return 0
+
+
+@contextlib.contextmanager
+def _ticking(tick: Callable) -> Iterator[None]:
+    """tick() in the main thread ten times a second, by an alarm, or where there is none by a thread that asks for it.
+
+    A handler and a timer that were set before are set again. Elsewhere than in the main thread nothing ticks.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler, done, began = signal.signal(ALARM, tick), threading.Event(), time.monotonic()
+
+    def ask():
+        while not done.wait(TICK):
+            interrupt_main(ALARM)
+
+    if by_alarm := hasattr(signal, "setitimer"):
+        remaining, interval = signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
+    else:
+        asking = threading.Thread(target=ask, daemon=True)
+        asking.start()
+    try:
+        yield
+    finally:
+        if by_alarm:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        else:
+            done.set()
+            asking.join()
+        signal.signal(ALARM, handler or signal.SIG_DFL)
+        if by_alarm and remaining:
+            signal.setitimer(signal.ITIMER_REAL, max(remaining - (time.monotonic() - began), 1e-3), interval)
+
+
+@contextlib.contextmanager
+def _random_numbers_kept() -> Iterator[None]:
+    python, numpy = random.getstate(), np.random.get_bit_generator()
+    np.random.set_bit_generator(SPARE)  # faster than copying NumPy's state
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_bit_generator(numpy)
+
+
+@contextlib.contextmanager
+def _shell_held() -> Iterator[Any]:
+    """In IPython exit() and quit() raise SystemExit, displays are kept in `outputs`, and new figures are closed."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None:
+        yield SimpleNamespace(outputs=[])
+        return
+    figures = _figures()
+    from IPython.utils.capture import capture_output
+
+    def leave(*_):
+        raise SystemExit
+
+    shell.ask_exit = leave  # IPython's exit calls it, and would end the kernel after the cell without raising anything
+    try:
+        with capture_output(stdout=False, stderr=False) as captured:
+            yield captured
+    finally:
+        del shell.ask_exit
+        for number in _figures() - figures:
+            sys.modules[FIGURES].Gcf.destroy(number)
+
+
+def _figures() -> set[int]:
+    """The numbers of matplotlib's open figures: those of a cell are shown below it."""
+    return set(sys.modules[FIGURES].Gcf.figs) if FIGURES in sys.modules else set()
