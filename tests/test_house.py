@@ -176,6 +176,23 @@ def test_a_module_imports_only_modules_above_it():
             )
 
 
+DRAWN = [path for room in ("style.py", "plots.py", "widgets/*.py") for path in sorted((ROOT / "utils").glob(room))]
+
+
+@pytest.mark.parametrize("path", DRAWN, ids=lambda path: path.stem)
+def test_what_draws_is_short_and_says_what_it_takes(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= 400
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            assert node.end_lineno - node.lineno < 45, node.name
+    tree = ast.parse(text)
+    for node in [*tree.body, *(part for one in tree.body if isinstance(one, ast.ClassDef) for part in one.body)]:
+        if isinstance(node, ast.FunctionDef) and (not node.name.startswith("_") or node.name == "__init__"):
+            bare = {one.arg for one in node.args.args + node.args.kwonlyargs if one.annotation is None}
+            assert bare <= {"self"}, node.name
+
+
 def test_no_pyplot():
     for path in (ROOT / "utils").rglob("*.py"):
         assert "pyplot" not in path.read_text(encoding="utf-8"), path

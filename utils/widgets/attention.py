@@ -195,7 +195,7 @@ def attention_walk(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, first:
 LONGEST_EINSUM = 40  # signs, of those that the widget reads
 
 
-def read_einsum(equation, shapes):
+def read_einsum(equation: str, shapes: Sequence[tuple]) -> tuple[list[str], str, dict[str, int]]:
     """(axes of each tensor, axes of the result, size of each letter) of an einsum string for tensors of these shapes.
 
     Raises ValueError with the reason where the string cannot be read. (PyTorch also takes capitals, three dots and a

@@ -49,17 +49,36 @@ class Canvas:
         )
         self.shapes.append(f"<{tag} {written}/>" if text is None else f"<{tag} {written}>{in_xml(text)}</{tag}>")
 
-    def text(self, x: float, y: float, text: object, size=14, anchor="middle", fill=INK, bold=False, **more) -> None:
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: object,
+        size: float = 14,
+        anchor: str = "middle",
+        fill: str = INK,
+        bold: bool = False,
+        **more: object,
+    ) -> None:
         weight = {"font_weight": "bold"} if bold else {}
         self.add("text", text, x=x, y=y, font_size=size, text_anchor=anchor, fill=fill, **weight, **more)
 
-    def line(self, x1: float, y1: float, x2: float, y2: float, stroke=GREY, stroke_width=1, **more) -> None:
+    def line(
+        self,
+        x1: float,
+        y1: float,
+        x2: float,
+        y2: float,
+        stroke: str = GREY,
+        stroke_width: float = 1,
+        **more: object,
+    ) -> None:
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, stroke_width=stroke_width, **more)
 
-    def rect(self, x: float, y: float, width: float, height: float, fill="none", **more) -> None:
+    def rect(self, x: float, y: float, width: float, height: float, fill: str = "none", **more: object) -> None:
         self.add("rect", x=x, y=y, width=max(0, width), height=max(0, height), fill=fill, **more)
 
-    def arrow(self, x1: float, y1: float, x2: float, y2: float, stroke: str, stroke_width=3) -> None:
+    def arrow(self, x1: float, y1: float, x2: float, y2: float, stroke: str, stroke_width: float = 3) -> None:
         """A line with a head at its end."""
         length = math.hypot(x2 - x1, y2 - y1)
         if length < 1:
@@ -74,7 +93,9 @@ class Canvas:
         )
         self.add("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in corners), fill=stroke)
 
-    def cell(self, x: float, y: float, width: float, height: float, value: float, limit: float, signed=False) -> None:
+    def cell(
+        self, x: float, y: float, width: float, height: float, value: float, limit: float, signed: bool = False
+    ) -> None:
         """A number as a coloured cell, `limit` being the deepest colour, and as text in it."""
         share = value / limit if limit else 0.0
         colour = to_hex(SIGNED((share + 1) / 2) if signed else WEIGHTS(share))

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from utils.corpora import Vocabulary
 from utils.plots import as_numbers, largest
 from utils.style import BLUE, GREEN, GREY, RED, WAVES
 from utils.transformer import EncoderBlock, sinusoidal_positions
@@ -202,7 +203,7 @@ def block_stepper(words: Sequence[str], x: Tensor, block: EncoderBlock) -> Explo
 MOST_IN_A_PICTURE = 20  # words; more would be too small to read
 
 
-def sentence_of_words(sentence: str, vocabulary) -> list[str]:
+def sentence_of_words(sentence: str, vocabulary: Vocabulary) -> list[str]:
     """The words of a typed sentence, or a ValueError in plain words: none, too many, special tokens, unknown ones."""
     given = sentence.lower().split()
     if not given:
@@ -237,7 +238,13 @@ def draw_tagged(words: Sequence[str], weights: ArrayLike, chosen: int, tags: Seq
 
 
 def head_browser(
-    tagger: Callable, vocabulary, tags: Sequence[str], sentence: str, word: str, layer: int, head: int
+    tagger: Callable,
+    vocabulary: Vocabulary,
+    tags: Sequence[str],
+    sentence: str,
+    word: str,
+    layer: int,
+    head: int,
 ) -> Explorer:
     """Type a sentence, and see where each head of each layer looks, and which tag each word gets.
 
@@ -256,8 +263,7 @@ def head_browser(
             lines = textwrap.wrap(str(problem), 95)
             return verdict("This sentence cannot be read", False, lines + [""] * (8 - len(lines)))
         logits, weights = run(given)
-        named = [tags[k] for k in logits[0].argmax(-1)]
-        chosen = min(chosen, len(given) - 1)
+        named, chosen = [tags[k] for k in logits[0].argmax(-1)], min(chosen, len(given) - 1)
         return draw_tagged(given, weights[layer - 1][0, head], chosen, named, f"layer {layer}, head {head}")
 
     def offer(_change=None):
@@ -270,11 +276,7 @@ def head_browser(
     offer()
     words.value = given.index(word)
     typed.observe(offer, "value")
-    heads = [len(weights[0]) for weights in run(given)[1]]  # how many there are in each layer
-    controls = {
-        "sentence": typed,
-        "chosen": words,
-        "layer": menu("layer", list(range(1, len(heads) + 1)), layer),
-        "head": menu("head", list(range(heads[0])), head),
-    }
-    return Explorer(draw, controls)
+    _, weights = run(given)
+    layers = menu("layer", list(range(1, len(weights) + 1)), layer)
+    heads = menu("head", list(range(len(weights[0][0]))), head)
+    return Explorer(draw, {"sentence": typed, "chosen": words, "layer": layers, "head": heads})

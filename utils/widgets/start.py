@@ -1,7 +1,7 @@
 """Notebook 00: the shapes of attention."""
 
-from utils.style import BLUE, GREEN, GREY, ORANGE, RED
-from utils.widgets.canvas import INK, Canvas, View, verdict
+from utils.style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, RED
+from utils.widgets.canvas import Canvas, View, verdict
 from utils.widgets.controls import Explorer, menu, slider
 
 
@@ -24,7 +24,7 @@ def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:
             for column in range(columns):
                 square = left + column * unit, top + row * unit, unit, unit
                 canvas.rect(*square, colour, stroke="white", opacity="0.75")
-        canvas.text(x + slot / 2, 200, name, 16, fill=colour if colour != ORANGE else INK, bold=True)
+        canvas.text(x + slot / 2, 200, name, 16, fill=DARK_ORANGE if colour == ORANGE else colour, bold=True)
         canvas.text(x + slot / 2, 223, letters)
         canvas.text(x + slot / 2, 246, f"({rows}, {columns})", fill=GREY)
         canvas.text(x + slot + 4 * len(then) + 12, 94, then, 15 if len(then) > 1 else 24)
