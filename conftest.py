@@ -21,7 +21,7 @@ os.environ.update(OMP_NUM_THREADS="1", PYTHONHASHSEED="0", TQDM_DISABLE="1")
 os.environ.pop("MPLBACKEND", None)
 
 notebook_runs = []  # (name, seconds, peak memory in MB or None), in the order in which they ran
-browser_lines = []  # what tests/test_browser.py measured
+browser_lines = []  # what tests measured on widgets
 
 
 def peak_memory(pid):
@@ -86,6 +86,6 @@ def pytest_terminal_summary(terminalreporter):
             used = f"{memory:5d} MB at most" if memory else ""
             terminalreporter.write_line(f"{name:<40} {seconds:6.1f} s  {used}")
     if browser_lines:
-        terminalreporter.section("widgets in the browser")
+        terminalreporter.section("widgets")
         for line in sorted(browser_lines):
             terminalreporter.write_line(line)

@@ -297,3 +297,28 @@ def test_a_notebook_in_the_browser(open_notebook, course, lab, complaints, brows
     page.wait_for_timeout(1000)
     assert page.get_by_text("Error displaying widget").count() == 0
     assert page.locator(".jp-Notebook .jp-OutputArea-output:has(.widget-html-content)").count() == len(widgets)
+
+
+def test_keys_stay_in_a_widget(open_notebook, lab, complaints):
+    """JupyterLab takes plain keys for commands ("d d" deletes a cell) unless they are kept from it; and what a picture
+    shows is said to those who do not see it."""
+    page = open_notebook("00_start_here.ipynb")
+    run_all(page, lab)
+    cells, boxes = page.locator(".jp-Notebook .jp-Cell"), page.locator(".attention-course")
+    number, named = cells.count(), "all => all.map(one => one.getAttribute('aria-label'))"
+    assert "queries q" in page.eval_on_selector_all("[role=slider]", named)
+    assert None not in page.eval_on_selector_all("[role=slider]", named)
+    for kind in ("select", "[role=slider]"):
+        control = boxes.locator(kind).first
+        box = boxes.filter(has=page.locator(kind)).first
+        control.focus()
+        assert box.get_by_role("status").inner_text() == "", "nothing is said before something changes"
+        for key in ("ArrowDown", "ArrowUp", "ArrowUp", "d", "d", "b", "a", "x", "Shift+M"):
+            page.keyboard.press(key)
+        page.wait_for_timeout(1500)
+        assert cells.count() == number and control.evaluate("one => one === document.activeElement")
+        shown = box.locator("svg[aria-label]").first.get_attribute("aria-label")
+        assert box.get_by_role("status").inner_text() == shown
+    page.keyboard.press("Control+s")  # commands with Ctrl go on to JupyterLab
+    page.wait_for_selector(".jp-mod-dirty", state="detached")
+    assert not complaints

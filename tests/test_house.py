@@ -87,6 +87,7 @@ CALLED = {"sklearn": "scikit-learn"}  # import name → package
 COMES_WITH = {
     "IPython": "ipykernel",
     "jupyter_client": "ipykernel",
+    "PIL": "matplotlib",
     "scipy": "scikit-learn",
     "requests": "remotezip",
     "urllib3": "remotezip",
@@ -140,8 +141,9 @@ ORDER = [
     "rnn",
     "transformer",
     "training",
+    "style",
     "plots",
-    "views",
+    "widgets",
     "explore",
     "exercises",
     "installation",
@@ -169,7 +171,26 @@ def test_a_module_imports_only_modules_above_it():
     for path in modules:
         own = path.relative_to(ROOT / "utils").parts[0].removesuffix(".py")
         for other in utils_imports(path):
-            assert own == other == "exercises" or ORDER.index(other) < ORDER.index(own), f"{path.name} imports {other}"
+            assert own == other in ("exercises", "widgets") or ORDER.index(other) < ORDER.index(own), (
+                f"{path.name} imports {other}"
+            )
+
+
+DRAWN = [path for room in ("style.py", "plots.py", "widgets/*.py") for path in sorted((ROOT / "utils").glob(room))]
+
+
+@pytest.mark.parametrize("path", DRAWN, ids=lambda path: path.stem)
+def test_what_draws_is_short_and_says_what_it_takes(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= 400
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            assert node.end_lineno - node.lineno < 45, node.name
+    tree = ast.parse(text)
+    for node in [*tree.body, *(part for one in tree.body if isinstance(one, ast.ClassDef) for part in one.body)]:
+        if isinstance(node, ast.FunctionDef) and (not node.name.startswith("_") or node.name == "__init__"):
+            bare = {one.arg for one in node.args.args + node.args.kwonlyargs if one.annotation is None}
+            assert bare <= {"self"}, node.name
 
 
 def test_no_pyplot():

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
-from utils import explore, masks, plots, views
+from utils import masks, plots, widgets
 from utils.attention import MultiHeadAttention, attention_weights
+from utils.widgets.masking import draw_masked, mask_presets
 
 WORDS = "the sailor slept <pad> <pad>".split()
 
@@ -30,7 +31,7 @@ def test_pictures_of_masks_count_pairs_and_empty_rows():
 
 
 def test_presets_are_masks():
-    presets = explore.mask_presets(5, 2)
+    presets = mask_presets(5, 2)
     assert torch.equal(presets["causal and padding"], presets["causal"] & presets["padding"])
     assert presets["padding"].sum(1).tolist() == [3] * 5 and presets["none"].all()
     assert presets["window, one word to each side"].sum(1).tolist() == [2, 3, 3, 3, 2]
@@ -38,8 +39,8 @@ def test_presets_are_masks():
 
 def test_a_painted_mask_is_the_mask_that_is_shown():
     Q, K, V = draw(3, 5, 4)
-    widget = explore.paint_mask(WORDS, Q, K, V, padded=2)
-    presets = explore.mask_presets(5, 2)
+    widget = widgets.paint_mask(WORDS, Q, K, V, padded=2)
+    presets = mask_presets(5, 2)
     for name, mask in presets.items():
         widget.controls["preset"].value = name
         assert torch.equal(painted(widget), mask)
@@ -56,7 +57,7 @@ def test_a_painted_mask_is_the_mask_that_is_shown():
 
 def test_masked_scores_are_hidden_and_empty_rows_are_zero():
     mask = torch.eye(5, dtype=torch.bool)
-    shown = views.masked_attention(WORDS, mask, draw(5, 5), mask.float(), draw(5, 4))
+    shown = draw_masked(WORDS, mask, draw(5, 5), mask.float(), draw(5, 4))
     assert shown.svg.count("−∞") == 20 and shown.description.startswith("5 of 25 pairs may attend. the to the 1.00;")
 
 
@@ -71,7 +72,7 @@ def moved(widget, **choice):
 def test_influence_follows_the_mask_and_the_layers():
     torch.manual_seed(0)
     layers = [MultiHeadAttention(8, 2) for _ in range(3)]
-    widget = explore.masked_influence(WORDS, draw(5, 8), layers, padded=2)
+    widget = widgets.masked_influence(WORDS, draw(5, 8), layers, padded=2)
     window = "window, one word to each side"
     assert moved(widget, chosen=1, mask="causal", depth=3) == [1, 2, 3, 4]
     assert moved(widget, chosen=3, mask="padding") == [3], "a padded word moves its own output only"

@@ -1,6 +1,7 @@
 """Widgets in the hands of a learner: whatever is typed is drawn or answered in plain words, and quickly; a cell that
 runs again takes its old widget away."""
 
+import re
 import time
 import xml.etree.ElementTree
 from pathlib import Path
@@ -13,9 +14,10 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from utils import explore, plots, views
+from utils import plots, widgets
 from utils.corpora import Vocabulary
 from utils.transformer import Tagger
+from utils.widgets import attention, controls, start
 
 WORDS = "king queen man woman ship boat ocean sea paris france rome italy".split()
 NAMED = [f"w{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10 % 10]}{'abcdefghij'[i // 100]}" for i in range(600)]
@@ -45,27 +47,29 @@ HOSTILE = [
 
 
 def word_map():
-    return explore.word_map(VECTORS, " ".join(WORDS)), "words"
+    return widgets.word_map(VECTORS, " ".join(WORDS)), "words"
 
 
 def einsum_loops():
-    return explore.einsum_loops(), "equation"
+    return widgets.einsum_loops(), "equation"
 
 
 def head_browser():
     torch.manual_seed(0)
     vocabulary = Vocabulary(SENTENCE.split())
     tagger = Tagger(len(vocabulary), 3, 8, 2, 16, 2).eval()
-    return explore.head_browser(tagger, vocabulary, ["A", "B", "C"], SENTENCE, "arrived", 2, 1), "sentence"
+    return widgets.head_browser(tagger, vocabulary, ["A", "B", "C"], SENTENCE, "arrived", 2, 1), "sentence"
 
 
 TEXT_WIDGETS = {make.__name__: make() for make in (word_map, einsum_loops, head_browser)}
 
 
 def test_every_widget_with_a_text_field_is_in_this_file():
-    source = Path(explore.__file__).read_text(encoding="utf-8")
-    with_field = {part.split("(")[0] for part in source.split("\ndef ")[1:] if "widgets.Text(" in part}
-    assert with_field == set(TEXT_WIDGETS)
+    sources = [path.read_text(encoding="utf-8") for path in Path(controls.__file__).parent.glob("*.py")]
+    parts = [part for source in sources for part in source.split("\ndef ")[1:] if "-> Explorer:" in part]
+    assert {part.split("(")[0] for part in parts if re.search(r"\btext\(", part.replace(".text(", ""))} == set(
+        TEXT_WIDGETS
+    )
 
 
 def shown_after(name, text):
@@ -156,7 +160,7 @@ def test_a_learners_own_figures_keep_their_style():
 
 
 class Kernel:
-    """Stands for the kernel that runs a cell: get_ipython() in utils.explore answers with it."""
+    """Stands for the kernel that runs a cell: get_ipython() answers with it."""
 
     def __init__(self):
         self.parent = {}
@@ -173,7 +177,7 @@ class Kernel:
 @pytest.fixture
 def kernel(monkeypatch):
     kernel = Kernel()
-    monkeypatch.setattr(explore, "get_ipython", lambda: kernel)
+    monkeypatch.setattr(controls, "get_ipython", lambda: kernel)
     return kernel
 
 
@@ -182,13 +186,13 @@ def models():
 
 
 def test_sixty_runs_of_a_cell_leave_one_widget(kernel):
-    kernel.run("a", explore.shape_quiz)
-    other = kernel.run("b", explore.two_arrows)
+    kernel.run("a", widgets.shape_quiz)
+    other = kernel.run("b", widgets.two_arrows)
     before = len(models())
     for _ in range(60):
-        last = kernel.run("a", explore.shape_quiz)
+        last = kernel.run("a", widgets.shape_quiz)
     assert len(models()) == before
-    last.controls["question"].value = list(explore.SHAPE_QUIZ)[1]
+    last.controls["question"].value = list(start.SHAPE_QUIZ)[1]
     other.controls["angle"].value = 90
     assert "cosine +0.00" in other.screen.value and last.box.comm and other.box.comm
 
@@ -196,34 +200,34 @@ def test_sixty_runs_of_a_cell_leave_one_widget(kernel):
 def test_two_widgets_of_one_cell_go_together(kernel):
     before = models()
     for _ in range(3):
-        pair = kernel.run("two", lambda: [explore.two_arrows(), explore.two_arrows()])
+        pair = kernel.run("two", lambda: [widgets.two_arrows(), widgets.two_arrows()])
         assert all(widget.box.comm for widget in pair)
     kernel.run("two", lambda: None)
-    gone = kernel.run("two", explore.shape_quiz)
+    gone = kernel.run("two", widgets.shape_quiz)
     own = len(models()) - len(before)
-    kernel.run("two", explore.shape_quiz)
+    kernel.run("two", widgets.shape_quiz)
     assert len(models()) - len(before) == own and gone.box.comm is None
 
 
 def test_all_models_of_a_painted_mask_are_closed(kernel):
     before, (Q, K, V) = models(), torch.randn(3, 5, 4)
     for _ in range(2):
-        kernel.run("mask", lambda: explore.paint_mask(list("abcde"), Q, K, V, padded=2))
+        kernel.run("mask", lambda: widgets.paint_mask(list("abcde"), Q, K, V, padded=2))
     kept = models() - before
-    kernel.run("mask", explore.shape_quiz)
+    kernel.run("mask", widgets.shape_quiz)
     assert not kept & models()
 
 
 def test_without_a_cell_id_nothing_is_closed(kernel, monkeypatch):
-    first = kernel.run(None, explore.shape_quiz)
-    kernel.run(None, explore.shape_quiz)
+    first = kernel.run(None, widgets.shape_quiz)
+    kernel.run(None, widgets.shape_quiz)
     for answer in (None, SimpleNamespace(), SimpleNamespace(get_parent=lambda: None)):
-        monkeypatch.setattr(explore, "get_ipython", lambda answer=answer: answer)
-        explore.shape_quiz()
+        monkeypatch.setattr(controls, "get_ipython", lambda answer=answer: answer)
+        widgets.shape_quiz()
     assert first.box.comm
 
 
 def test_a_description_is_text_that_can_be_sent():
-    view = views.word_links(["a\x00", "\ud800b", "c"], np.eye(3) + 0.1, 0)
+    view = attention.draw_links(["a\x00", "\ud800b", "c"], np.eye(3) + 0.1, 0)
     view.description.encode("utf-8")
     assert xml.etree.ElementTree.fromstring(view.svg) is not None and "\x00" not in view.description

@@ -4,80 +4,31 @@ Every function returns a `Figure` whose `description` says what there is to see.
 reader speaks the description, and the tests compare it, so a picture that changes does not go unnoticed.
 """
 
-import io
+from collections.abc import Iterable, Mapping, Sequence
 
-import matplotlib.figure
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
 
-BLUE, ORANGE, GREEN, RED, GREY = (
-    "#0072B2",
-    "#D98200",
-    "#00785A",
-    "#C14600",
-    "#5F6670",
-)  # told apart by colour-blind eyes
+from utils.style import BLUE, COLOURS, GREY, RED, SIGNED, WAVES, WEIGHTS, Figure, in_style, ink_on, new_figure
+
 NOISE = 1e-9  # a smaller number may be what rounding leaves, so it differs from processor to processor
-COLOURS = (BLUE, ORANGE, GREEN, RED, "#8A5A9E", GREY)
-WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#FFFFFF", "#8CC0E0", BLUE, "#003A66"])  # 0 … large
-SIGNED = LinearSegmentedColormap.from_list(
-    "signed", [RED, "#F3B08A", "#FFFFFF", "#8CC0E0", BLUE]
-)  # negative, 0, positive
-# The style of the course, for its own figures only: a learner's keep theirs. Used as a decorator.
-in_style = rc_context(
-    {
-        "font.size": 13,
-        "axes.titlesize": 14,
-        "axes.labelsize": 13,
-        "xtick.labelsize": 12,
-        "ytick.labelsize": 12,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.edgecolor": GREY,
-        "axes.axisbelow": True,
-        "axes.titlelocation": "left",
-        "grid.color": "#DDDDDD",
-        "legend.frameon": False,
-        "lines.linewidth": 2,
-        "text.parse_math": False,  # a word may hold "$"
-    }
-)
-
-
-class Figure(matplotlib.figure.Figure):
-    """A matplotlib figure that says what it shows: `description` is its text and its alternative text."""
-
-    description = "a figure without a description"
-
-    @in_style  # some texts, as those of the ticks, are made only when the figure is drawn
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        picture = io.BytesIO()
-        self.savefig(picture, format="png", metadata={"Software": None})
-        data = {"image/png": picture.getvalue(), "text/plain": self.description}
-        return data, {"image/png": {"alt": self.description}}
-
-
-def new_figure(width, height, columns=1):
-    """A figure of `width` by `height` inches at 72 dots per inch and its axes, in the style of the course."""
-    figure = Figure(figsize=(width, height), dpi=72, layout="constrained")
-    return figure, figure.subplots(1, columns)
 
 
 @in_style
 def heat_map(
-    values,
-    rows,
-    columns,
-    title="",
-    kind="attention weights",
-    signed=False,
-    decimals=2,
-    axis="",
-    colour_bar=True,
-    marks=(),
-):
+    values: ArrayLike,
+    rows: Sequence,
+    columns: Sequence,
+    title: str = "",
+    kind: str = "attention weights",
+    signed: bool = False,
+    decimals: int = 2,
+    axis: str = "",
+    colour_bar: bool = True,
+    marks: Iterable[tuple[int, int]] = (),
+) -> Figure:
     """Numbers (r, c) as colours, with the words of the rows and columns on the axes and the number in each cell.
 
     `kind` says what the numbers are, `axis` what the columns are. `signed`: colours for both signs. `marks`: cells
@@ -90,36 +41,17 @@ def heat_map(
             f"got {len(rows)} and {len(columns)}"
         )
     figure, axes = new_figure(2.8 + 0.66 * len(columns), 1.8 + 0.46 * len(rows))
-    slanted = max(map(len, columns)) > 4
     limit = np.abs(values).max() or 1.0
-    image = axes.imshow(
-        values,
-        cmap=SIGNED if signed else WEIGHTS,
-        vmin=-limit if signed else min(0, values.min()),
-        vmax=limit,
-        aspect="auto",
-    )
-    axes.set_xticks(
-        range(len(columns)),
-        columns,
-        rotation=40 * slanted,
-        ha="right" if slanted else "center",
-        rotation_mode="anchor" if slanted else None,
-    )
+    colours, lowest = (SIGNED, -limit) if signed else (WEIGHTS, min(0, values.min()))
+    image = axes.imshow(values, cmap=colours, vmin=lowest, vmax=limit, aspect="auto")
+    slanted = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if max(map(len, columns)) > 4 else {}
+    axes.set_xticks(range(len(columns)), columns, **slanted)
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
     axes.set(title=title, xlabel=axis)
     for (row, column), value in np.ndenumerate(values):
-        dark = abs(value) > 0.55 * limit
-        axes.text(
-            column,
-            row,
-            f"{round(value, decimals) + 0.0:.{decimals}f}",
-            ha="center",
-            va="center",
-            color="white" if dark else "black",
-            size=11,
-        )
+        said, ink = f"{round(value, decimals) + 0.0:.{decimals}f}", ink_on(colours(image.norm(value)))
+        axes.text(column, row, said, ha="center", va="center", color=ink, size=11)
     for row, column in marks:
         axes.add_patch(Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, fill=False, edgecolor=RED, linewidth=2.5))
     if colour_bar:
@@ -131,7 +63,7 @@ def heat_map(
     return figure
 
 
-def describe_heat_map(values, rows, columns, kind, decimals):
+def describe_heat_map(values: np.ndarray, rows: list[str], columns: list[str], kind: str, decimals: int) -> str:
     """The largest number of each row in words; where that is the diagonal everywhere, the largest beside it."""
     said = [f"Heat map of {kind}, {len(rows)} x {len(columns)}."]
     if values.min() >= 0 and np.allclose(values.sum(-1), 1, atol=1e-4):
@@ -146,7 +78,14 @@ def describe_heat_map(values, rows, columns, kind, decimals):
 
 
 @in_style
-def lines(x, series, title="", x_label="", y_label="", log=False):
+def lines(
+    x: Sequence,
+    series: Mapping[str, ArrayLike],
+    title: str = "",
+    x_label: str = "",
+    y_label: str = "",
+    log: bool | str = False,
+) -> Figure:
     """Curves over x (n,), numbers or names; `series` maps the name of a curve to its numbers (n,).
 
     log: True for both axes in powers of two, "y" for the vertical one in powers of ten.
@@ -159,7 +98,7 @@ def lines(x, series, title="", x_label="", y_label="", log=False):
     return figure
 
 
-def draw_curves(axes, x, series, log):
+def draw_curves(axes: Axes, x: Sequence, series: Mapping[str, ArrayLike], log: bool | str) -> str:
     """Draw the curves of `lines` on axes with a grid, and say in words where each begins and ends."""
     names = [value if isinstance(value, str) else f"{value:g}" for value in x]
     x = range(len(x)) if isinstance(x[0], str) else x
@@ -180,7 +119,13 @@ def draw_curves(axes, x, series, log):
 
 
 @in_style
-def word_map(points, words, title="", axes_labels=("first component", "second component"), arrows=False):
+def word_map(
+    points: ArrayLike,
+    words: Sequence[str],
+    title: str = "",
+    axes_labels: tuple[str, str] = ("first component", "second component"),
+    arrows: bool = False,
+) -> Figure:
     """Words as points (n, 2) of the plane; `arrows` draws each as an arrow from the origin."""
     points = as_numbers(points, 2)
     figure, axes = new_figure(7, 5)
@@ -200,7 +145,7 @@ def word_map(points, words, title="", axes_labels=("first component", "second co
 
 
 @in_style
-def hull_of_values(values, outputs, names, title=""):
+def hull_of_values(values: ArrayLike, outputs: ArrayLike, names: Sequence[str], title: str = "") -> Figure:
     """Values (k, 2) with their convex hull, and outputs (q, 2), which lie inside."""
     from scipy.spatial import ConvexHull
 
@@ -226,7 +171,9 @@ def hull_of_values(values, outputs, names, title=""):
 
 
 @in_style
-def mask_pictures(masks, rows, columns=None, meaning="may attend"):
+def mask_pictures(
+    masks: Mapping[str, ArrayLike], rows: Sequence, columns: Sequence | None = None, meaning: str = "may attend"
+) -> Figure:
     """Masks side by side, `masks` maps a title to a boolean (q, k); `meaning` says what a filled square is.
 
     rows: a word or number for each query; columns: for each key, the same as `rows` if not given.
@@ -259,7 +206,7 @@ def mask_pictures(masks, rows, columns=None, meaning="may attend"):
     return figure
 
 
-def in_words(number, digits=3):
+def in_words(number: float, digits: int = 3) -> str:
     """A number in at most `digits` digits, as descriptions say it: what rounding leaves of 0 is "below 1e-9".
 
     A sum that is 0 in mathematics comes out as 1e-17 on one processor and as 3e-17 on another.
@@ -268,7 +215,7 @@ def in_words(number, digits=3):
     return f"{number:.{digits}g}" if abs(number) >= NOISE or number == 0 else f"below {NOISE:g}"
 
 
-def largest(values, count=1):
+def largest(values: ArrayLike, count: int = 1) -> list[int]:
     """Positions of the `count` largest numbers (n,), best first; of those that only rounding tells apart, the first."""
     rest = np.array(values, dtype=float)
     nearly = 1e-6 * np.abs(rest[np.isfinite(rest)]).max(initial=0.0)
@@ -279,7 +226,7 @@ def largest(values, count=1):
     return found
 
 
-def nearest_pairs(points, words):
+def nearest_pairs(points: np.ndarray, words: Sequence[str]) -> str:
     """Which words lie next to each other on a map (n, 2), in words."""
     distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
     np.fill_diagonal(distances, np.inf)
@@ -287,7 +234,14 @@ def nearest_pairs(points, words):
     return f"Nearest: {', '.join(closest)}."
 
 
-def write_labels(figure, axes, points, labels, colours=None, size=12):
+def write_labels(
+    figure: Figure,
+    axes: Axes,
+    points: ArrayLike,
+    labels: Sequence[str],
+    colours: Sequence[str] | None = None,
+    size: float = 12,
+) -> None:
     """Write a label next to each point (n, 2) of the axes, where it covers neither a point nor another label.
 
     A label that found no place next to its point is tied to it by a line.
@@ -314,7 +268,7 @@ RINGS = np.array([[9, 7], [18, 14]])  # pixels between a point and its label: tw
 SIDES = np.array([(1, 0), (1, 0.5), (1, -0.5), (-1, 0), (-1, 0.5), (-1, -0.5), (0, 1), (0, -1)])  # and those of a ring
 
 
-def label_places(points, labels, size):
+def label_places(points: ArrayLike, labels: Sequence[str], size: float) -> list[tuple[float, float]]:
     """Shifts (dx, dy) in pixels from each point (n, 2) to the middle of its label, found one label after the other:
     of sixteen places around a point the one whose box overlaps least with points and with labels already placed."""
     points = np.asarray(points, dtype=float)
@@ -332,7 +286,7 @@ def label_places(points, labels, size):
     return shifts
 
 
-def as_numbers(values, axes):
+def as_numbers(values: ArrayLike, axes: int) -> np.ndarray:
     """values as a NumPy array with the given number of axes, or a ValueError that says what came instead."""
     array = np.asarray(values.detach() if hasattr(values, "detach") else values, dtype=float)
     if array.ndim != axes or array.size == 0:
@@ -347,14 +301,20 @@ def as_numbers(values, axes):
 
 
 @in_style
-def images(pictures, x_label="", y_label="", kind="attention weights", signed=False):
+def images(
+    pictures: Mapping[str, ArrayLike],
+    x_label: str = "",
+    y_label: str = "",
+    kind: str = "attention weights",
+    signed: bool = False,
+) -> Figure:
     """Tables (r, c) as pictures side by side, without numbers; `pictures` maps a title to a table, `kind` says what
     its numbers are. `signed`: colours for both signs. One scale of colours for all."""
     tables = {title: as_numbers(table, 2) for title, table in pictures.items()}
     limit = max(np.abs(table).max() for table in tables.values()) or 1.0
     figure, panels = new_figure(1.4 + 4.2 * len(tables), 4.4, len(tables))
     for panel, (title, table) in zip(np.atleast_1d(panels), tables.items()):
-        low, colours = (-limit, SIGNED) if signed else (0, WEIGHTS)
+        low, colours = (-limit, WAVES) if signed else (0, WEIGHTS)
         image = panel.imshow(table, cmap=colours, vmin=low, vmax=limit, aspect="auto", interpolation="nearest")
         panel.set(title=title, xlabel=x_label, ylabel=y_label)
     figure.colorbar(image, ax=panels, label=kind)
@@ -368,7 +328,7 @@ def images(pictures, x_label="", y_label="", kind="attention weights", signed=Fa
 
 
 @in_style
-def line_panels(x, panels, x_label="", log=False):
+def line_panels(x: Sequence, panels: Mapping[str, Mapping], x_label: str = "", log: bool | str = False) -> Figure:
     """Curves over x (n,) in panels side by side, one legend; `panels` maps a label of the vertical axis to the series
     {name: numbers (n,)} drawn there. log: as in `lines`."""
     figure, all_axes = new_figure(1.0 + 4.9 * len(panels), 4.2, len(panels))

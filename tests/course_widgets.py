@@ -1,0 +1,505 @@
+"""Every widget of the course, built as the notebooks build them, where they train with a model that is not trained;
+and beside each what its description must say, from a computation of its own: torch's functions, NumPy, or loops.
+
+`expected(state)` returns the description with every number in full, and, where the view is a table, the numbers that
+stand in it (None otherwise).
+"""
+
+import itertools
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from utils import corpora
+from utils.attention import MultiHeadAttention
+from utils.corpora import Vocabulary
+from utils.transformer import EncoderBlock, Tagger
+from utils.vectors import WordVectors
+from utils.widgets import attention, start
+
+SHIP = "ship laden goods several international ports sailed gently ocean".split()
+ANIMAL = "the animal did not cross the street because it was too tired".split()
+MAP = "king queen man woman ship boat ocean sea paris france rome italy"
+VECTORS = WordVectors.load()
+
+
+def rows(words):
+    return torch.tensor(np.stack([VECTORS[word] for word in words]))
+
+
+def numbers(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def attends(words, row, count):
+    """ "ship 30 %, ocean 20 %": the largest weights of a row."""
+    best = torch.as_tensor(row).topk(min(count, len(words)))
+    return ", ".join(f"{words[k]} {100 * share}%" for share, k in zip(best.values.tolist(), best.indices.tolist()))
+
+
+# 00 start here
+
+
+def sentence_attention(widgets):
+    X, others = rows(SHIP), ~torch.eye(9, dtype=torch.bool)
+    weights = F.scaled_dot_product_attention(X[None], X[None], torch.eye(9)[None], others)[0]
+    built = torch.softmax((X @ X.T / math.sqrt(X.shape[-1])).masked_fill(~others, -math.inf), -1)
+
+    def expected(state):
+        return f"{SHIP[state['chosen']]} attends most to {attends(SHIP, weights[state['chosen']], 3)}.", None
+
+    return widgets.sentence_attention(SHIP, built, "sailed"), expected
+
+
+def attention_shapes(widgets):
+    def expected(state):
+        q, k, e, v = (state[name] for name in ("n_queries", "n_keys", "d_head", "d_value"))
+        Q, K, V = torch.empty(q, e), torch.empty(k, e), torch.empty(k, v)
+        weights, output = Q @ K.T, Q @ K.T @ V
+        shapes = [tuple(array.shape) for array in (Q, K.T, weights, V, output)]
+        said = (
+            "Q {} times K transposed {}, scaled and through softmax, gives weights {}; times V {} gives the output {}."
+        )
+        return said.format(*shapes), None
+
+    return widgets.attention_shapes(), expected
+
+
+RIGHT_SHAPES = (
+    torch.empty(5, 512) @ torch.empty(512, 64),
+    torch.empty(5, 64) @ torch.empty(7, 64).T,
+    torch.empty(5, 7).softmax(-1),
+    torch.empty(5, 7) @ torch.empty(7, 32),
+    torch.empty(2, 5, 512).view(2, 5, 8, 64).transpose(1, 2),
+)
+
+
+def shape_quiz(widgets):
+    right = {question: str(tuple(x.shape)) for question, x in zip(start.SHAPE_QUIZ, RIGHT_SHAPES, strict=True)}
+
+    def expected(state):
+        question, answer = state["question"], state["answer"]
+        if answer == "choose …":
+            return f"○ {question}  →  ? Choose an answer.", None
+        sign = "✔" if answer == right[question] else "✘"
+        return f"{sign} {question}  →  {answer} {start.SHAPE_QUIZ[question][answer][1]}", None
+
+    return widgets.shape_quiz(), expected
+
+
+# 01 dot-product similarity
+
+
+def two_arrows(widgets):
+    def expected(state):
+        a, turn = torch.tensor([state["length_a"], 0.0]).double(), math.radians(state["angle"])
+        b = torch.polar(torch.tensor(state["length_b"]).double(), torch.tensor(turn).double())
+        b = torch.stack([b.real, b.imag])
+        lengths = f"lengths {a.norm()} and {b.norm()}"
+        cosine, dot = F.cosine_similarity(a, b, dim=0), torch.dot(a, b)
+        return f"Two arrows at {state['angle']}°, {lengths}: cosine {cosine:+f}, dot product {dot:+f}.", None
+
+    return widgets.two_arrows(), expected
+
+
+def word_map(widgets):
+    def expected(state):
+        asked = [word for part in state["words"].lower().split(",") for word in part.split()]
+        asked = sorted(set(asked), key=asked.index)
+        unknown = [word for word in asked if word not in VECTORS]
+        known = [word for word in asked if word in VECTORS]
+        note = ", ".join(word if len(word) < 15 else word[:13] + "…" for word in unknown[:5]).replace("\x00", "\ufffd")
+        note = note.replace("\x1b", "\ufffd").replace("\ud800", "\ufffd").replace("\ufffe", "\ufffd")
+        note = f"not among the vectors: {note}{f' and {len(unknown) - 5} more' * (len(unknown) > 5)}" if unknown else ""
+        if len(known) < 3:
+            return f"✘ A map needs three words or more {note or 'Type more words, separated by spaces.'}", None
+        centred = rows(known).double() - rows(known).double().mean(0)
+        U, S, V = torch.linalg.svd(centred, full_matrices=False)
+        points = U[:, :2] * S[:2]
+        points = points * V[:2].gather(1, V[:2].abs().argmax(1)[:, None]).sign().T  # its largest entry is positive
+        kept = 100 * (S[:2].square().sum() / S.square().sum())
+        placed = ", ".join(f"{word} ({x}, {y})" for word, (x, y) in zip(known, points.tolist()))
+        return f"Word map: {placed}. Two components keep {kept}% of the variance. {note}".rstrip(), None
+
+    return widgets.word_map(VECTORS, MAP), expected
+
+
+# 02 single-token attention
+
+
+def softmax_temperature(widgets):
+    words, scores = ["the", "ship", "sailed", "gently", "away"], [0.5, 2.0, 1.0, -1.0, 0.0]
+
+    def expected(state):
+        exponentials = [math.exp((score - 2.0) / state["temperature"]) for score in scores]
+        weights = [part / sum(exponentials) for part in exponentials]
+        spread = math.prod(weight**-weight for weight in weights)
+        said = ", ".join(f"{word} {weight:.12f}" for word, weight in zip(words, weights))
+        title = f"softmax(scores / {state['temperature']})"
+        return f"{title}. Weights: {said}. sum 1. as spread out as {spread} equal weights.", None
+
+    return widgets.softmax_temperature(words, scores), expected
+
+
+def softmax_saturation(widgets):
+    generator = torch.Generator().manual_seed(7)
+    draw = [torch.randn(shape, generator=generator).double().numpy() for shape in [1024, (5, 1024)]]
+    (query, key), many = draw, torch.randn(500, 5, 1024, generator=generator).numpy()
+    others = torch.randn(500, 1, 1024, generator=generator).numpy()
+
+    def softmax(scores):
+        exponentials = np.exp(scores - scores.max(-1, keepdims=True))
+        return exponentials / exponentials.sum(-1, keepdims=True)
+
+    def expected(state):
+        e = 2 ** state["power"]
+        scale = math.sqrt(e) if state["divide"] else 1.0
+        scores = np.array([np.dot(key[k, :e], query[:e]) for k in range(5)]) / scale
+        weights, all_weights = (
+            softmax(scores),
+            softmax(np.einsum("nke,noe->nk", many[..., :e], others[..., :e]) / scale),
+        )
+        gradient, mean = (weights * (1 - weights)).max(), (all_weights * (1 - all_weights)).max(-1).mean()
+        said = ", ".join(f"key {k} {weight:.12f}" for k, weight in enumerate(weights))
+        title = f"e = {e}, {'divided by √e' if state['divide'] else 'not divided'}"
+        gradient = gradient if gradient >= 1e-9 else "below 1e-9"
+        facts = f"largest gradient {gradient}. standard deviation of the scores {scores.std(ddof=1)}."
+        return f"{title}. Weights: {said}. {facts} mean of the largest gradient over 500 draws {mean}.", None
+
+    return widgets.softmax_saturation(keys=5, seed=7), expected
+
+
+def attention_walk(widgets):
+    words, (Q, K), V = "my cat eats my fish".split(), numbers(2, 5, 4), numbers(5, 6, seed=1)
+    attend = nn.functional.scaled_dot_product_attention
+    weights, output = attend(Q[None], K[None], torch.eye(5)[None])[0], attend(Q[None], K[None], V[None])[0]
+    steps = ("score q·k", "scaled /√e", "weight", "weight × value", "output = their sum")
+
+    def expected(state):
+        i, step = state["chosen"], state["step"]
+        scores = [sum(q * k for q, k in zip(Q[i].tolist(), key)) for key in K.tolist()]
+        columns = [scores, [score / 2 for score in scores], weights[i].tolist()]
+        columns += [[w * v for w, value in zip(weights[i].tolist(), V.tolist()) for v in value[:4]]]
+        columns += [output[i, :4].tolist()]
+        shown = min(step, 3)
+        said = ", ".join(f"{word} {value:.12f}" for word, value in zip(words, columns[shown - 1]))
+        said = f"Query {words[i]}, after step {step} {steps[step - 1]}. {steps[shown - 1]} by key: {said}."
+        said += f" Output begins {', '.join(f'{entry:.12f}' for entry in columns[4])}." if step == 5 else ""
+        return said, [number for column in columns[:step] for number in column] + [1.0] * (step > 2)
+
+    return widgets.attention_walk(words, Q, K, V, "eats"), expected
+
+
+# 03 multi-head attention
+
+
+def einsum_loops(widgets):
+    """The loops that are shown are run, and must give what torch.einsum gives."""
+    cases = {name: (a, torch.randn(s), b, torch.randn(t)) for name, (a, s, b, t, _) in attention.EINSUM_TENSORS.items()}
+
+    def expected(state):
+        first, a, second, b = cases[state["tensors"]]
+        equation = state["equation"]
+        short = equation if len(equation) <= 40 else equation[:39] + "…"
+        for strange in "\x00\x1b\ud800\ufffe":
+            short = short.replace(strange, "\ufffd")
+        title = f'einsum("{short}", {first}, {second})'
+        shorthand = "->" not in equation or "." in equation or equation != equation.lower()  # PyTorch takes these, too
+        try:
+            result = None if shorthand or len(equation) > 40 else torch.einsum(equation, a, b)
+        except (RuntimeError, ValueError):
+            result = None
+        if result is None:
+            return f"{title} cannot be read. ", None
+        left, right = equation.replace(" ", "").split("->")
+        sizes = dict(zip(left.replace(",", ""), (*a.shape, *b.shape)))
+        summed = [letter for letter in sizes if letter not in right]
+        run = {"result": torch.zeros(result.shape), first: a, second: b}
+        order = "".join(right) + "".join(summed)
+        loops = [f"for {letter} in range({sizes[letter]}):" for letter in order]
+        operands = left.split(",")
+        product = f"{first}[{', '.join(operands[0])}] * {second}[{', '.join(operands[1])}]"
+        target = f"result[{', '.join(right)}]" if right else "result"
+        line = f"{target} {'+=' if summed else '='} {product}"
+        exec("\n".join("    " * depth + code for depth, code in enumerate([*loops, line])), run)
+        assert torch.allclose(torch.as_tensor(run["result"]), result, atol=1e-4)
+        shape = f"shape {tuple(result.shape)}" if right else "a single number"
+        shown = " ".join(["result = 0, of the shape below", *loops, line, "", f"result: {shape}"])
+        count = math.prod(sizes.values())
+        return f"{title}. {shown} summed over: {', '.join(summed) or 'nothing'} multiplications: {count:,}", None
+
+    return widgets.einsum_loops(), expected
+
+
+def head_gallery(widgets):
+    x = rows(ANIMAL)
+    slices, not_itself = x.view(12, 4, -1).transpose(0, 1), ~torch.eye(12, dtype=torch.bool)
+    scores = torch.einsum("hqe,hke->hqk", slices, slices) / math.sqrt(slices.shape[-1])
+    shown = F.scaled_dot_product_attention(slices, slices, torch.eye(12).expand(4, 12, 12), not_itself)
+
+    def expected(state):
+        head, i = state["head"], state["chosen"]
+        weights = scores[head, i].masked_fill(~not_itself[i], -math.inf).softmax(-1)
+        return f"Head {head}: {ANIMAL[i]} attends most to {attends(ANIMAL, weights, 3)}.", None
+
+    return widgets.head_gallery(ANIMAL, shown, "it"), expected
+
+
+# 04 masking
+
+
+def paint_mask(widgets):
+    words, (Q, K, V) = "the sailor slept <pad> <pad>".split(), numbers(3, 5, 4, seed=1)
+
+    def expected(state):
+        painted = torch.tensor([value for name, value in state.items() if name.startswith("box")]).view(5, 5)
+        outputs, said, table = torch.zeros(5, 4), [], []
+        weights = torch.zeros(5, 5)
+        for i in range(5):
+            keys = [k for k in range(5) if painted[i, k]]
+            if keys:
+                scores = torch.stack([Q[i] @ K[k] for k in keys]) / 2
+                weights[i, keys] = scores.softmax(0)
+                table += scores.tolist()
+                outputs[i] = weights[i] @ V
+            pairs = ", ".join(f"{words[k]} {weights[i, k]:.12f}" for k in keys)
+            said.append(f"{words[i]} to {pairs or 'nothing'}")
+        table += [*weights.flatten().tolist(), *outputs[:, :3].flatten().tolist(), *weights.sum(-1).tolist()]
+        return f"{int(painted.sum())} of 25 pairs may attend. {'; '.join(said)}.", table
+
+    return widgets.paint_mask(words, Q, K, V, padded=2), expected
+
+
+def masked_influence(widgets):
+    words, X = "the ship sailed gently away <pad> <pad>".split(), numbers(7, 16, seed=4)
+    torch.manual_seed(4)
+    theirs = [nn.MultiheadAttention(16, 2, batch_first=True).eval() for _ in range(3)]
+    layers = [MultiHeadAttention(16, 2).load_torch(module) for module in theirs]
+    place = torch.arange(7)
+    allowed = {"none": place[:, None] >= 0 * place, "padding": (place < 5).expand(7, 7)}
+    allowed |= {"causal": place[:, None] >= place, "window, one word to each side": (place[:, None] - place).abs() < 2}
+    allowed["causal and padding"] = allowed["causal"] & allowed["padding"]
+
+    @torch.no_grad()
+    def expected(state):
+        mask, chosen, outputs = allowed[state["mask"]], state["chosen"], []
+        for change in (0.0, state["change"]):
+            x = X.clone()
+            x[chosen] += change
+            for module in theirs[: state["depth"]]:
+                x = x + module(x, x, x, attn_mask=~mask)[0]
+            outputs.append(x)
+        reach = torch.linalg.matrix_power((mask | torch.eye(7, dtype=torch.bool)).double(), state["depth"]) > 0
+        moved = [i for i in range(7) if reach[i, chosen] and state["change"]]
+        distances = (outputs[1] - outputs[0]).norm(dim=-1)
+        said = ", ".join(f"{words[i]} ({i}) by {distances[i]:.12f}" for i in moved) or "none"
+        layers_said = "1 layer" if state["depth"] == 1 else f"{state['depth']} layers"
+        title = f"mask: {state['mask']} · {layers_said}. {words[chosen]} ({chosen}) changes."
+        return f"{title} Outputs that move: {said}.", None
+
+    return widgets.masked_influence(words, X, layers, padded=2), expected
+
+
+# 05 RNN with attention
+
+
+def bottleneck(widgets):
+    examples = {n: (["word"] * n, ["palabra"] * n, {"one": ["palabra"] * (n - 1), "two": []}) for n in range(3, 17)}
+    shares = {n: {"one": 1 / n, "two": 1 - 1 / n} for n in range(3, 17)}
+
+    def expected(state):
+        n = state["length"]
+        return f"Sentences of {n} words: one {100 / n}% right; two {100 - 100 / n}% right.", None
+
+    return widgets.bottleneck(examples, shares), expected
+
+
+def decoding(widgets):
+    pairs = corpora.Grammar("es", seed=3).sample(5, 4, 9)
+    examples = []
+    for number, pair in enumerate(pairs):
+        source = [*pair.source, "</s>"]
+        weights = numbers(len(pair.target), len(source), seed=number).mul(3).softmax(-1)
+        examples.append((source, pair.target, weights, pair.alignment))
+
+    def expected(state):
+        source, target, weights, gold = examples[state["sentence"]]
+        step = min(state["step"], len(target)) - 1
+        linked = ", ".join(source[j] for j in range(len(source)) if (step, j) in gold)
+        said = f"{target[step]} looks at {attends(source, weights[step], 3)}."
+        return said + (f" It translates {linked}." if linked else ""), None
+
+    return widgets.decoding(examples), expected
+
+
+def sentence_builder(widgets):
+    castle, sang = corpora.Prepositional("near", corpora.NounPhrase("castle")), corpora.Relative("sang")
+    predicates = {verb: (verb, None) for verb in ("arrived", "sang", "disappeared")}
+    for verb, thing in (("found", "ring"), ("lost", "key"), ("painted", "door")):
+        predicates[f"{verb} the {thing}"] = verb, corpora.NounPhrase(thing)
+    modifiers = {"that sang": sang, "near the castle": castle, "nothing more": None}
+    determiners = {"the, one": "the", "the, several": "the", "these": "this"}  # the others say themselves
+    made = {}  # source: (target, weights), of a model that makes a mistake in every third sentence
+
+    def translate(words):
+        pair = next(pair for pair in made.values() if pair.source == tuple(words))
+        target = pair.target if sum(map(len, words)) % 3 else pair.target[::-1]
+        return target, numbers(len(target), len(words), seed=len(" ".join(words))).mul(3).softmax(-1)
+
+    def expected(state):
+        determiner = state["determiner"]
+        plural = determiner in ("the, several", "these", "two", "three")
+        adjectives = (state["adjective"],) if state["adjective"] else ()
+        which = determiners.get(determiner, determiner), adjectives, plural, modifiers[state["modifier"]]
+        clause = corpora.Clause(corpora.NounPhrase(state["noun"], *which), *predicates[state["predicate"]])
+        clause = corpora.Clause(clause.subject, clause.verb, clause.object, state["negated"])
+        return described(made.setdefault(tuple(state.values()), corpora.translate(clause, "es")))
+
+    def described(pair):
+        target, weights = translate(pair.source)
+        looks = ", ".join(f"{word} → {pair.source[k]}" for word, k in zip(target, weights.argmax(-1).tolist()))
+        said = (
+            f"{' '.join(pair.source)}: {' '.join(target)}. Largest weights: {looks}. grammar: {' '.join(pair.target)}"
+        )
+        sign = "✔" if list(target) == list(pair.target) else "✘"
+        return f"{said} model: {' '.join(target)} {sign}", weights.flatten().tolist()
+
+    first = dict(determiner="the, one", adjective="green", noun="witch", modifier="that sang", predicate="arrived")
+    expected(first | {"negated": False})
+    nouns, adjectives = ("witch", "dragon", "turtle"), ("green", "happy", "kind", "young")
+    for noun, adjective, determiner, modifier, predicate, negated in itertools.product(
+        nouns, (None, *adjectives), widgets_determiners(), modifiers, predicates, (False, True)
+    ):
+        state = dict(determiner=determiner, adjective=adjective, noun=noun, modifier=modifier, predicate=predicate)
+        expected(state | {"negated": negated})
+    return widgets.sentence_builder(translate, "es", nouns, adjectives, predicates, modifiers), expected
+
+
+def widgets_determiners():
+    return ("the, one", "the, several", "a", "this", "these", "two", "three")
+
+
+# 06 the transformer encoder
+
+
+def position_waves(widgets):
+    def expected(state):
+        d, p, s = state["d_model"], state["position"], state["shift"]
+        rates = [10000 ** (-2 * i / d) for i in range(d // 2)]
+        both = sum(math.cos(rate * s) for rate in rates)  # sin a sin b + cos a cos b
+        chosen = sorted({round(i * (d // 2 - 1) / 3) for i in range(4)})
+        turns = "; ".join(f"columns {2 * i} and {2 * i + 1} by {math.degrees(rates[i] * s)}°" for i in chosen)
+        said = (
+            f"Positions p = {p} and p + s = {p + s} of 36, {d} columns: dot product {both:.12f}, with itself {d / 2}."
+        )
+        return f"{said} From one to the other the hands turn: {turns}.", None
+
+    return widgets.position_waves(), expected
+
+
+def block_stepper(widgets):
+    words, x = "two witches greeted a dragon".split(), numbers(5, 16)
+    torch.manual_seed(5)
+    layer = nn.TransformerEncoderLayer(16, 4, 32, 0.0, norm_first=True, batch_first=True).eval()
+    for norm in (layer.norm1, layer.norm2):
+        nn.init.uniform_(norm.weight, 0.5, 2.0)
+        nn.init.normal_(norm.bias)
+    block = EncoderBlock(16, 4, 32).load_torch(layer).eval()
+
+    def attention(x):
+        return layer.self_attn(x, x, x)[0]
+
+    def feed_forward(x):
+        return layer.linear2(layer.linear1(x).relu())
+
+    norm_note = "each row gets mean 0 and deviation 1"
+    mixes = "every word takes from the others: the only station where rows mix"
+    alone = "each row by itself: to d_ff entries, relu, and back"
+
+    @torch.no_grad()
+    def expected(state):
+        norm, step, on = state["norm"], state["step"], float(state["bypass"])
+        first, second = ("what came in at x is added", "what went past is added") if on else ["nothing is added"] * 2
+        if norm == "pre":
+            h = attention(layer.norm1(x)) + on * x
+            values = [x, layer.norm1(x), attention(layer.norm1(x)), h, layer.norm2(h), feed_forward(layer.norm2(h))]
+            values.append(values[-1] + on * h)
+            notes = ["norm 1", norm_note, "attention", mixes, "+", first, "norm 2", norm_note, "feed-forward", alone]
+            notes += ["+", second]
+        else:
+            h = layer.norm1(attention(x) + on * x)
+            values = [x, attention(x), attention(x) + on * x, h, feed_forward(h), feed_forward(h) + on * h]
+            values.append(layer.norm2(values[-1]))
+            notes = ["attention", mixes, "+", first, "norm 1", norm_note, "feed-forward", alone, "+", second]
+            notes += ["norm 2", norm_note]
+        table, lengths = [], []
+        for value in (values[step - 1], values[step]):
+            lengths.append(value.norm(dim=-1).mean())
+            measures = value.mean(-1), value.std(-1, correction=0), value.norm(dim=-1)
+            table += [*value[:, :3].flatten().tolist(), *torch.stack(measures, -1).flatten().tolist()]
+        note = f"{norm}-norm, step {step}, {notes[2 * step - 2]}: {notes[2 * step - 1]}."
+        goes_in, comes_out = (f"rows of length {length:.12f} on average" for length in lengths)
+        return f"{note} goes in: {goes_in}; comes out: {comes_out}.", table
+
+    return widgets.block_stepper(words, x, block), expected
+
+
+def head_browser(widgets):
+    sentence = "the tall witch near the golden castle arrived"
+    vocabulary, tags = Vocabulary(sentence.split()), corpora.TAGS
+    ids = {word: 4 + number for number, word in enumerate(sorted(set(sentence.split())))}
+    torch.manual_seed(6)
+    tagger = Tagger(len(vocabulary), len(tags), 16, 2, 32, 2).eval()
+    with torch.no_grad():
+        tagger.embedding.weight.mul_(3)  # heads that look somewhere
+
+    @torch.no_grad()
+    def expected(state):
+        words, no = state["sentence"].lower().split(), "✘ This sentence cannot be read "
+        special = [token for token in ("<pad>", "<s>", "</s>", "<unk>") if token in words]
+        if not words:
+            return no + "Type at least one word.", None
+        if len(words) > 20:
+            return f"{no}{len(words)} words are too many for one picture: up to 20, please.", None
+        if special:
+            several = "are special tokens, not words: leave them out."
+            several = several if special[1:] else "is a special token, not a word: leave it out."
+            return f"{no}{' and '.join(special)} {several}", None
+        if unknown := [word for word in words if word not in ids]:
+            shown = unknown[0] if len(unknown[0]) <= 30 else unknown[0][:29] + "…"
+            return f"{no}{shown!r} is not among the 7 words of this vocabulary", None
+        logits, weights = tagger(torch.tensor([[ids[word] for word in words]]))
+        i = min(state["chosen"], len(words) - 1)
+        row = weights[state["layer"] - 1][0, state["head"], i]
+        said = f"layer {state['layer']}, head {state['head']}. {words[i]} attends most to {attends(words, row, 2)};"
+        return f"{said} its tag is {tags[int(logits[0, i].argmax())]}.", None
+
+    return widgets.head_browser(tagger, vocabulary, tags, sentence, "arrived", 2, 1), expected
+
+
+COURSE = {
+    make.__name__: make
+    for make in (
+        sentence_attention,
+        attention_shapes,
+        shape_quiz,
+        two_arrows,
+        word_map,
+        softmax_temperature,
+        softmax_saturation,
+        attention_walk,
+        einsum_loops,
+        head_gallery,
+        paint_mask,
+        masked_influence,
+        bottleneck,
+        decoding,
+        sentence_builder,
+        position_waves,
+        block_stepper,
+        head_browser,
+    )
+}

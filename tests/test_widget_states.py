@@ -1,0 +1,146 @@
+"""Every state of every widget: it is drawn, quickly, as XML, in colours that can be read, and what is said is right."""
+
+import re
+import time
+import xml.etree.ElementTree
+
+import pytest
+import torch
+from course_widgets import COURSE
+
+from utils import widgets
+from utils.style import luminance
+from utils.widgets import controls, encoder
+
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+MOST = 1500  # states of a widget; where it has more, all values of all controls and a sample
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def agree(said, expected):
+    """Are the words of a description those that are expected, and each number the expected one, rounded?
+
+    Where the expected text ends early, as for a message, the description may go on.
+    """
+    said, expected = said.replace(",", ""), expected.replace(",", "")
+    words, right = NUMBER.split(said), NUMBER.split(expected)
+    numbers, exact = NUMBER.findall(said), NUMBER.findall(expected)
+    same_words = words == right or (len(words) >= len(right) and said.startswith(expected))
+    return same_words and all(rounded(number, float(whole)) for number, whole in zip(numbers, exact))
+
+
+def rounded(number, exact):
+    """Is the number as it is written `exact`, rounded to as many digits as are written?"""
+    digits, _, power = number.partition("e")
+    unit = 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
+    return abs(float(number) - exact) <= 0.51 * unit  # 0.01: what float32 may round the other way
+
+
+def test_numbers_agree_when_they_are_rounded():
+    assert agree("a 0.33, b 3e-05 (2)", "a 0.3333, b 0.0000312 (2)") and agree("-0.50", "-0.5")
+    for said in ("a 0.34, b 3e-05 (2)", "a 0.33, b 4e-05 (2)", "a 0.33, b 3e-05 (3)", "c 0.33, b 3e-05 (2)", "a 0.33"):
+        assert not agree(said, "a 0.3333, b 0.0000312 (2)"), said
+
+
+def drawn(root):
+    """The numbers with two decimals that stand in a picture."""
+    texts = [element.text or "" for element in root.iter(f"{SVG}text")]
+    return [float(text) for part in texts for text in re.findall(r"^(?:sum )?(-?\d+\.\d\d)$", part)]
+
+
+def same_table(found, exact):
+    """Are the numbers of a table, in any order, the exact ones, rounded?"""
+    return len(found) == len(exact) and all(abs(a - b) < 0.0051 for a, b in zip(sorted(found), sorted(exact)))
+
+
+def unreadable(root):
+    """Texts with less contrast than 4.5 : 1 to what is drawn under their middle."""
+    grounds, found = [], []
+    for element in root.iter():
+        if element.tag == f"{SVG}rect" and element.get("fill") != "none" and "%" not in element.get("width"):
+            x, y, width, height = (float(element.get(name)) for name in ("x", "y", "width", "height"))
+            grounds.append((x, y, x + width, y + height, element.get("fill")))
+        elif element.tag == f"{SVG}text" and (element.text or "").strip():
+            x, y, size = (float(element.get(name)) for name in ("x", "y", "font-size"))
+            x += 0.25 * size * len(element.text) * {"start": 1, "middle": 0, "end": -1}[element.get("text-anchor")]
+            under = [fill for a, b, c, d, fill in grounds if a <= x <= c and b <= y - 0.35 * size <= d]
+            light, dark = sorted((luminance(element.get("fill")), luminance((under or ["white"])[-1])), reverse=True)
+            if (light + 0.05) / (dark + 0.05) < 4.5:
+                found.append((element.text, element.get("fill"), (under or ["white"])[-1]))
+    return found
+
+
+def test_all_widgets_are_driven():
+    assert set(COURSE) == set(widgets.__all__) - {"record"}
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_every_state_is_right(name, browser_report):
+    explorer, expected = COURSE[name](widgets)
+    first, number, slowest, seen = explorer.state, 0, 0.0, {name: set() for name in explorer.controls}
+    began = time.process_time()
+    for state, svg, description in widgets.record(explorer, MOST):
+        slowest, number = max(slowest, time.process_time() - began), number + 1
+        root = xml.etree.ElementTree.fromstring(svg)
+        assert root.get("aria-label").split() == description.split()
+        said, table = expected(state)
+        assert agree(description, said), (state, description, said)
+        assert table is None or same_table(drawn(root), table), (state, drawn(root), table)
+        assert not unreadable(root), (state, unreadable(root))
+        for control, value in state.items():
+            seen[control].add(value)
+        began = time.process_time()
+    assert explorer.state == first, "the widget is left as it was"
+    missed = {key: set(controls.values(control)) - seen[key] for key, control in explorer.controls.items()}
+    assert not any(missed.values()), missed
+    browser_report.append(f"every state of {name:<25} {number:5} states, slowest {1000 * slowest:4.0f} ms")
+    assert slowest < 1, "seconds; 0.1 on the machine of the course"
+
+
+def test_all_states_are_walked_where_they_are_few():
+    explorer, _ = COURSE["shape_quiz"](widgets)
+    assert len(list(widgets.record(explorer))) == 5 * 4
+    explorer, _ = COURSE["block_stepper"](widgets)
+    assert len(list(widgets.record(explorer))) == 2 * 6 * 2
+    explorer, _ = COURSE["two_arrows"](widgets)
+    some = [tuple(state.values()) for state, _, _ in widgets.record(explorer, most=300)]
+    assert len(some) == len(set(some)) == 300 and {angle for angle, *_ in some} == set(range(0, 361, 5))
+    again = [tuple(state.values()) for state, _, _ in widgets.record(explorer, most=300)]
+    assert again == some, "drawn from a seed"
+
+
+def test_a_walk_that_is_left_leaves_the_widget_as_it_was():
+    explorer, _ = COURSE["paint_mask"](widgets)
+    first, shown = explorer.state, explorer.screen.value
+    walk = widgets.record(explorer)
+    for _ in range(9):
+        next(walk)
+    walk.close()
+    assert explorer.state == first and explorer.screen.value == shown
+    explorer.controls["box_0_0"].value = False
+    assert explorer.screen.value != shown
+
+
+@pytest.mark.parametrize("norm, station", [("pre", 3), ("pre", 6), ("post", 2), ("post", 5)])
+def test_a_wrong_connection_of_a_block_does_not_go_unnoticed(monkeypatch, norm, station):
+    right = encoder.ORDERS[norm][station][1]
+    for wrong in set(range(station)) - {right}:
+        stations = list(encoder.ORDERS[norm])
+        stations[station] = "+", wrong
+        with monkeypatch.context() as patch:
+            patch.setitem(encoder.ORDERS, norm, tuple(stations))
+            explorer, expected = COURSE["block_stepper"](widgets)
+            told = [
+                agree(said, expected(state)[0])
+                and same_table(drawn(xml.etree.ElementTree.fromstring(svg)), expected(state)[1])
+                for state, svg, said in widgets.record(explorer)
+            ]
+        assert not all(told), f"{norm}: {station} from {wrong} instead of {right}"
+
+
+@pytest.mark.parametrize("norm", encoder.ORDERS)
+def test_the_last_station_is_the_block(norm):
+    torch.manual_seed(0)
+    block, x = encoder.EncoderBlock(16, 4, 32, norm=norm).eval(), torch.randn(5, 16)
+    with torch.no_grad():
+        assert torch.equal(encoder.block_stations(block, x, norm)[-1], block(x)[0])

@@ -1,0 +1,281 @@
+"""Notebooks 00, 02 and 03: who attends to whom, softmax at any temperature, attention step by step, heads, einsum."""
+
+import math
+import textwrap
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from utils.plots import as_numbers, in_words, largest
+from utils.style import BLUE, GREEN, GREY, RED
+from utils.widgets.canvas import INK, Canvas, View, cut, draw_arcs, lay_out
+from utils.widgets.controls import Explorer, checkbox, menu, slider, text
+
+
+def numbered(words: Sequence[str]) -> list[tuple[str, int]]:
+    """Words as options of a menu whose values are their positions, since a word may occur twice."""
+    return [(word, number) for number, word in enumerate(words)]
+
+
+# One word and those that it attends to
+
+
+def draw_links(words: Sequence[str], weights: ArrayLike, chosen: int, title: str = "") -> View:
+    """Words in a row; from word number `chosen` an arc to each word, as thick as its weight; weights (n, n)."""
+    row, canvas = as_numbers(weights, 2)[chosen], Canvas(960, 260)
+    middle, size = lay_out(words, 940)
+    middle = middle + 10
+    draw_arcs(canvas, middle, row, chosen)
+    for x, word, weight, number in zip(middle.tolist(), words, row.tolist(), range(len(words))):
+        asks, height = number == chosen, 42 * weight / row.max()
+        canvas.text(x, 182, word, size, fill=RED if asks else INK, bold=asks)
+        canvas.rect(x - 17, 237 - height, 34, height, BLUE)
+        canvas.text(x, 254, f"{weight:.0%}", 13)
+    most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in largest(row, 3))
+    return canvas.view(f"{title}{words[chosen]} attends most to {most}.")
+
+
+def sentence_attention(words: Sequence[str], weights: ArrayLike, first: str) -> Explorer:
+    """Pick a word and see how much it attends to each word; weights (n, n), `first` the word shown at first."""
+    word = menu("word", numbered(words), words.index(first))
+    return Explorer(lambda chosen: draw_links(words, weights, chosen), {"chosen": word})
+
+
+def head_gallery(words: Sequence[str], weights: ArrayLike, first: str) -> Explorer:
+    """Pick a head and a word, and see how much it attends to each word; weights (h, n, n)."""
+    controls = {
+        "head": menu("head", list(range(len(weights)))),
+        "chosen": menu("word", numbered(words), words.index(first)),
+    }
+    return Explorer(lambda head, chosen: draw_links(words, weights[head], chosen, f"Head {head}: "), controls)
+
+
+# Softmax
+
+
+def at_temperature(scores: Tensor, temperature: float) -> tuple[Tensor, float]:
+    """The weights (k,) of scores (k,) divided by a temperature, and how many equal weights are as spread out."""
+    weights = torch.softmax(scores / temperature, dim=-1)
+    return weights, math.exp(-torch.special.xlogy(weights, weights).sum())
+
+
+def draw_weights(
+    labels: Sequence[str], scores: ArrayLike, weights: ArrayLike, title: str, facts: Sequence[str] = ()
+) -> View:
+    """For each key its score and its weight as a bar; `facts` are lines of text below."""
+    canvas, step = Canvas(760, 276 + 24 * math.ceil(len(facts) / 2)), 720 / len(labels)
+    canvas.text(20, 26, title, 16, "start", bold=True)
+    canvas.line(20, 210, 740, 210, GREY)
+    for number, (label, score, weight) in enumerate(zip(labels, scores, weights)):
+        x, height = 20 + step * (number + 0.5), 140 * float(weight)
+        canvas.rect(x - step * 0.32, 210 - height, step * 0.64, height, BLUE)
+        canvas.text(x, 202 - height, f"{weight:.3f}", bold=True)
+        canvas.text(x, 229, label)
+        canvas.text(x, 248, f"score {score:+.2f}", 12.5, fill=GREY)
+    for number, fact in enumerate(facts):
+        canvas.text(20 + 365 * (number % 2), 284 + 24 * (number // 2), fact, 15, "start")
+    said = ", ".join(f"{label} {weight:.3f}" for label, weight in zip(labels, weights))
+    return canvas.view(f"{title}. Weights: {said}. " + " ".join(f"{fact}." for fact in facts))
+
+
+def softmax_temperature(labels: Sequence[str], scores: ArrayLike) -> Explorer:
+    """The weights of fixed scores (k,) at any temperature."""
+    scores = torch.as_tensor(scores, dtype=torch.float64)
+
+    def draw(temperature):
+        weights, effective = at_temperature(scores, temperature)
+        facts = (f"sum {weights.sum():.3f}", f"as spread out as {effective:.1f} equal weights")
+        return draw_weights(labels, scores, weights, f"softmax(scores / {temperature:g})", facts)
+
+    return Explorer(draw, {"temperature": slider("temperature", 1.0, 0.1, 10.0, 0.1)})
+
+
+def largest_gradient(weights: Tensor) -> Tensor:
+    """The largest of the derivatives w (1 - w) of softmax weights (…, k), each by its own score: (…)."""
+    return (weights * (1 - weights)).max(-1).values
+
+
+def softmax_saturation(keys: int = 5, seed: int = 0) -> Explorer:
+    """One random query and some keys, cut to any size e: the weights with and without the division by √e, and what
+    is left of the gradient, here and on average over 500 draws."""
+    generator = torch.Generator().manual_seed(seed)
+    query, key = torch.randn(1024, generator=generator), torch.randn(keys, 1024, generator=generator)
+    query, key = query.double(), key.double()  # in float32 the gradient below is rounding where one weight is near 1
+    many = torch.randn(500, keys, 1024, generator=generator) * torch.randn(500, 1, 1024, generator=generator)
+    sums = {power: many[..., : 2**power].sum(-1) for power in range(11)}  # each (500, k): scores of 500 draws
+
+    def draw(power, divide):
+        scale = math.sqrt(2**power) if divide else 1
+        scores = key[:, : 2**power] @ query[: 2**power] / scale
+        weights = torch.softmax(scores, dim=-1)
+        facts = (
+            f"largest gradient {in_words(largest_gradient(weights), 2)}",
+            f"standard deviation of the scores {scores.std():.2g}",
+            "mean of the largest gradient over 500 draws "
+            f"{largest_gradient(torch.softmax(sums[power] / scale, dim=-1)).mean():.2g}",
+        )
+        title = f"e = {2**power}, {'divided by √e' if divide else 'not divided'}"
+        return draw_weights([f"key {k}" for k in range(keys)], scores.tolist(), weights.tolist(), title, facts)
+
+    controls = {"power": slider("e = 2 to the power of", 8, 0, 10), "divide": checkbox("divide by √e", False)}
+    return Explorer(draw, controls)
+
+
+# Step by step
+
+STEPS = ("1 score q·k", "2 scaled /√e", "3 weight", "4 weight × value", "5 output = their sum")
+
+
+def attention_steps(Q: Tensor, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """What each of the STEPS brings for Q (q, e), K (k, e), V (k, v): scores, scaled and weights (q, k), weighted
+    values (q, k, v), outputs (q, v)."""
+    scores = Q @ K.transpose(-2, -1)
+    scaled = scores / math.sqrt(Q.shape[-1])
+    weights = torch.softmax(scaled, dim=-1)
+    weighted = weights[..., None] * V
+    return scores, scaled, weights, weighted, weighted.sum(-2)
+
+
+def walk_columns(steps: Sequence[Tensor], chosen: int) -> list[tuple[int, int, np.ndarray, float, bool]]:
+    """The columns of the table, one a step: where it starts, how wide a cell is, its numbers (rows, cells), the number
+    that has the deepest colour, and whether there are negative ones."""
+    scores, scaled, weights = (as_numbers(array, 2) for array in steps[:3])
+    weighted, output = as_numbers(steps[3][chosen], 2)[:, :4], as_numbers(steps[4], 2)[chosen, :4]
+    deepest = max(np.abs(weighted).max(), np.abs(output).max())
+    return [
+        (124, 84, scores[chosen][:, None], np.abs(scores).max(), True),
+        (226, 84, scaled[chosen][:, None], np.abs(scaled).max(), True),
+        (328, 84, weights[chosen][:, None], 1.0, False),
+        (430, 56, weighted, deepest, True),
+        (468 + 56 * len(output), 56, output[None], deepest, True),
+    ]
+
+
+def draw_walk(words: Sequence[str], steps: Sequence[Tensor], chosen: int, step: int) -> View:
+    """One query's way through attention, column by column up to `step`, one of the five STEPS.
+
+    steps: as `attention_steps` returns them; of the values the first four entries are shown. chosen: the query's row.
+    """
+    canvas, top, size = Canvas(960, 118 + 34 * len(words)), 62, steps[4].shape[-1]
+    columns = walk_columns(steps, chosen)
+    canvas.text(20, 20, f"query: {words[chosen]}", 16, "start", RED, bold=True)
+    for key, word in enumerate(words):
+        canvas.text(116, top + 34 * key + 20, word, 14.5, "end", RED if key == chosen else INK)
+    for number, (left, width, numbers, limit, signed) in enumerate(columns, 1):
+        middle = left + width * numbers.shape[1] / 2
+        canvas.text(middle, 44, STEPS[number - 1], fill=INK if number <= step else GREY, bold=number == step)
+        start = top if len(numbers) == len(words) else top + 17 * (len(words) - 1)
+        for (row, cell), value in np.ndenumerate(numbers) if number <= step else ():
+            canvas.cell(left + width * cell, start + 34 * row, width, 30, value, limit, signed)
+    foot = top + 34 * len(words) + 20
+    if step > 2:
+        canvas.text(370, foot, f"sum {columns[2][2].sum():.2f}", 13, fill=GREY)
+    if step > 3 and size > 4:
+        canvas.text(430, foot, f"the first 4 of {size} entries", 13, "start", GREY)
+    shown = min(step, 3) - 1
+    said = ", ".join(f"{word} {value:.2f}" for word, value in zip(words, columns[shown][2][:, 0]))
+    said = f"Query {words[chosen]}, after step {STEPS[step - 1]}. {STEPS[shown][2:]} by key: {said}."
+    if step > 4:
+        said += f" Output begins {', '.join(f'{entry:.2f}' for entry in columns[4][2][0])}."
+    return canvas.view(said)
+
+
+def attention_walk(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, first: str) -> Explorer:
+    """Walk one word through attention: pick the query, then go from scores to output step by step."""
+    steps = attention_steps(Q, K, V)
+    controls = {"chosen": menu("query", numbered(words), words.index(first)), "step": slider("step", 5, 1, 5)}
+    return Explorer(lambda chosen, step: draw_walk(words, steps, chosen, step), controls)
+
+
+# Einsum
+
+LONGEST_EINSUM = 40  # signs, of those that the widget reads
+
+
+def read_einsum(equation: str, shapes: Sequence[tuple]) -> tuple[list[str], str, dict[str, int]]:
+    """(axes of each tensor, axes of the result, size of each letter) of an einsum string for tensors of these shapes.
+
+    Raises ValueError with the reason where the string cannot be read. (PyTorch also takes capitals, three dots and a
+    string without an arrow.)
+    """
+    if len(equation) > LONGEST_EINSUM:
+        raise ValueError(f"it is longer than {LONGEST_EINSUM} signs")
+    left, arrow, result = (part.replace(" ", "") for part in equation.partition("->"))
+    tensors = left.split(",")
+    if not arrow:
+        raise ValueError("write -> and after it the axes of the result (nothing after it: a single number)")
+    if strange := sorted(set(left.replace(",", "") + result) - set("abcdefghijklmnopqrstuvwxyz")):
+        raise ValueError(f"axes are named by small letters, not by {' '.join(strange)}")
+    if len(tensors) != len(shapes):
+        raise ValueError(f"there are {len(shapes)} tensors, but {len(tensors)} group(s) of letters left of the arrow")
+    sizes = {}
+    for letters, shape in zip(tensors, shapes):
+        if len(letters) != len(shape):
+            raise ValueError(f"'{letters}' names {len(letters)} axes, but its tensor {shape} has {len(shape)}")
+        for letter, size in zip(letters, shape):
+            if sizes.setdefault(letter, size) != size:
+                raise ValueError(f"the letter {letter} stands for an axis of {sizes[letter]} and for one of {size}")
+    if unknown := sorted(set(result) - set(sizes)):
+        raise ValueError(f"{' '.join(unknown)} in the result comes from no tensor on the left")
+    if len(set(result)) < len(result):
+        raise ValueError("a letter stands twice in the result")
+    return tensors, result, sizes
+
+
+EINSUM_TENSORS = {  # with a string to begin with; every axis has a length of its own, so that no mix-up goes unseen
+    "X (5, 16) and W (2, 16, 8)": ("X", (5, 16), "W", (2, 16, 8), "sd,hde->hse"),
+    "Q (2, 5, 8) and K (2, 7, 8)": ("Q", (2, 5, 8), "K", (2, 7, 8), "hqe,hke->hqk"),
+    "A (2, 5, 7) and V (2, 7, 8)": ("A", (2, 5, 7), "V", (2, 7, 8), "hqk,hke->hqe"),
+    "a (3,) and b (3,)": ("a", (3,), "b", (3,), "d,d->"),
+}
+
+
+def einsum_code(equation: str, names: Sequence[str], shapes: Sequence[tuple]) -> list[tuple[int, str]]:
+    """The loops that an einsum string stands for, as lines of code (depth, text), and what comes out of them."""
+    operands, result, sizes = read_einsum(equation, shapes)
+    summed = [letter for letter in sizes if letter not in result]
+    lines = [(0, "result = 0, of the shape below")]
+    lines += enumerate(f"for {letter} in range({sizes[letter]}):" for letter in [*result, *summed])
+    place = f"result[{', '.join(result)}]" if result else "result"
+    factors = [f"{name}[{', '.join(axes)}]" for name, axes in zip(names, operands)]
+    shape = tuple(sizes[letter] for letter in result)
+    return lines + [
+        (len(sizes), f"{place} {'+=' if summed else '='} {' * '.join(factors)}"),
+        (0, ""),
+        (0, f"result: shape {shape}" if result else "result: a single number"),
+        (0, f"summed over: {', '.join(summed) or 'nothing'}"),
+        (0, f"multiplications: {math.prod(sizes.values()):,}"),
+    ]
+
+
+def draw_code(title: str, lines: Sequence[tuple[int, str]], right: bool) -> View:
+    """A title and lines of text (depth, text) in a fixed-width font; `right`: green bar, else red."""
+    canvas, colour = Canvas(760, 60 + 24 * max(11, len(lines))), GREEN if right else RED
+    canvas.rect(1, 1, 8, canvas.height - 2, colour)
+    canvas.text(26, 30, title, 16, "start", colour, bold=True)
+    for number, (depth, line) in enumerate(lines):
+        canvas.text(26 + 26 * depth, 62 + 24 * number, line, 15, "start", font_family="Menlo, Consolas, monospace")
+    return canvas.view(f"{title}. " + " ".join(line for _, line in lines))
+
+
+def einsum_loops() -> Explorer:
+    """Edit an einsum string for two tensors and read the loops that it stands for, or why it makes no sense."""
+
+    def draw(tensors, equation):
+        first, first_shape, second, second_shape, _ = EINSUM_TENSORS[tensors]
+        title = f'einsum("{cut(equation, LONGEST_EINSUM)}", {first}, {second})'
+        try:
+            return draw_code(title, einsum_code(equation, (first, second), (first_shape, second_shape)), True)
+        except ValueError as problem:
+            lines = [(0, line) for line in textwrap.wrap(str(problem), 75)]
+            return draw_code(f"{title} cannot be read", lines, False)
+
+    strings = [string for *_, string in EINSUM_TENSORS.values()]
+    tries = [*strings, "hqk,hke->qhe", "hqe,hke->", "hqe , hke -> hq", "hqe,hke->hqqk", "hqe,hde->hqk", "hqe,hke->hqz"]
+    tries += ["d,e->de", "d,d->d", "hqe,hke", "hqe->hq", "HQE,hke->hqk", "...e,hke->hk", "sd,hde->hse," * 9]
+    tensors, equation = menu("tensors", list(EINSUM_TENSORS)), text("einsum", strings[0], tries, "340px")
+    tensors.observe(lambda change: setattr(equation, "value", EINSUM_TENSORS[change.new][-1]), "value")
+    return Explorer(draw, {"tensors": tensors, "equation": equation})

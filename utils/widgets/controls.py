@@ -1,0 +1,203 @@
+"""A widget is a function that draws, and controls around it, each with a finite list of values.
+
+So every state of a widget can be reached and recorded, without a kernel and without a browser: see `record`.
+"""
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
+from pathlib import Path
+
+import ipywidgets
+from IPython import get_ipython
+
+from utils.widgets.canvas import View, in_xml
+
+# In an attribute, since a script that is put into a page as text does not run: the image has no data, so it fails.
+ACCESS = f'<img hidden alt="" src="data:," onerror="{escape(Path(__file__).with_name("access.js").read_text())}">'
+
+
+class Explorer:
+    """Controls above a view. Shown as a widget where a kernel runs, and elsewhere as its first view.
+
+    draw(name=value, …) → View takes a value for each of the `controls`. rows: how these are laid out; side by side, as
+    many as there is room for, if not given. A first drawing that fails raises at once.
+    """
+
+    def __init__(
+        self,
+        draw: Callable[..., View],
+        controls: dict[str, ipywidgets.Widget],
+        rows: Sequence[ipywidgets.Widget] | None = None,
+    ):
+        self.draw, self.controls, self.screen = draw, controls, ipywidgets.HTML()
+        self.recording = False
+        self.first = self.redraw()
+        for control in controls.values():
+            control.observe(self.on_change, "value")
+        if rows is None:
+            rows = [ipywidgets.HBox(list(controls.values()), layout=ipywidgets.Layout(flex_flow="row wrap"))]
+        access = ipywidgets.HTML(ACCESS, layout=ipywidgets.Layout(display="none"))
+        self.box = ipywidgets.VBox([*rows, self.screen, access])
+        self.box.add_class("attention-course")
+        replace_last_run(self)
+
+    @property
+    def state(self) -> dict[str, object]:
+        """The value of each control."""
+        return {name: control.value for name, control in self.controls.items()}
+
+    def redraw(self) -> View:
+        view = self.draw(**self.state)
+        self.screen.value = view.svg
+        return view
+
+    def on_change(self, _change: object) -> None:
+        if self.recording:  # draws once a state, not once a control
+            return
+        try:
+            self.redraw()
+        except Exception as error:  # noqa: BLE001  a callback has no cell to fail in, so the message stands where the view was
+            self.screen.value = f'<pre role="alert">{in_xml(f"{type(error).__name__}: {error}")}</pre>'
+
+    def close(self) -> None:
+        """Take the widget away, with all that it is made of: a model of its own for each control, layout and style."""
+        parts = [self.box]
+        for part in parts:  # grows while it is walked through
+            parts += getattr(part, "children", ())
+            parts += [part.layout, *filter(None, [getattr(part, "style", None)])] if hasattr(part, "layout") else []
+        for part in parts:
+            part.close()
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        shown = {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id}
+        return {"application/vnd.jupyter.widget-view+json": shown} | self.first._repr_mimebundle_()
+
+
+ALIVE = {}  # cell id: (the run of the cell, its explorers)
+
+
+def replace_last_run(explorer: Explorer) -> None:
+    """Close what earlier runs of the same cell have shown; where the front end names no cell, nothing is closed."""
+    parent = getattr(get_ipython(), "get_parent", dict)() or {}
+    cell, run = parent.get("metadata", {}).get("cellId"), parent.get("header", {}).get("msg_id")
+    if cell is None:
+        return
+    last_run, shown = ALIVE.get(cell, (run, []))
+    if last_run != run:
+        for old in shown:
+            old.close()
+        shown = []
+    ALIVE[cell] = run, [*shown, explorer]
+
+
+# Controls
+
+
+def slider(label: str, value: float, low: float, high: float, step: float = 1) -> ipywidgets.Widget:
+    """A slider for whole numbers, or for fractions where `step` is one."""
+    kind = ipywidgets.IntSlider if isinstance(step, int) else ipywidgets.FloatSlider
+    return kind(value=value, min=low, max=high, step=step, continuous_update=True, **_labelled(label))
+
+
+def menu(label: str, options: Sequence, value: object = None, width: str = "340px") -> ipywidgets.Dropdown:
+    """A menu of words, or of (word, value) pairs; at first it shows `value`, or else the first option."""
+    options = [option if isinstance(option, tuple) else (str(option), option) for option in options]
+    value = options[0][1] if value is None else value
+    return ipywidgets.Dropdown(options=options, value=value, **_labelled(label, width))
+
+
+def checkbox(label: str, value: bool, width: str = "340px") -> ipywidgets.Checkbox:
+    return ipywidgets.Checkbox(value=value, indent=False, **_labelled(label, width))
+
+
+def text(label: str, value: str, tries: Sequence[str], width: str = "700px") -> ipywidgets.Text:
+    """A field to type into. `tries` are the texts, wrong ones among them, that a walk through all states types."""
+    field = ipywidgets.Text(value=value, continuous_update=False, **_labelled(label, width))
+    field.tries = list(dict.fromkeys([value, *tries, *HOSTILE]))
+    return field
+
+
+def _labelled(label: str, width: str = "340px") -> dict:
+    layout = ipywidgets.Layout(width=width)
+    return {"description": label, "style": {"description_width": "initial"}, "layout": layout}
+
+
+HOSTILE = (  # what somebody types by accident, or to see what happens
+    "",
+    " \t\u00a0",
+    "\x00\x1b[31m",
+    "\ud800",
+    "\ufffe",
+    "$$ \\frac{1}{0} %s {0}",
+    "<script>alert('&amp;')</script> ]]> \"",
+    "<pad> <s> </s> <unk>",
+    "\u202eשלום 👩‍👩‍👧",
+    "x" * 3000,
+    "the " * 300,
+)
+
+
+# Every state
+
+
+def values(control: ipywidgets.Widget) -> list:
+    """All values that a control can take now: those of a menu may follow from another control."""
+    if isinstance(control, ipywidgets.Dropdown):
+        return [value for _, value in control.options]
+    if isinstance(control, ipywidgets.Checkbox):
+        return [False, True]
+    if isinstance(control, ipywidgets.Text):
+        return control.tries
+    number = round((control.max - control.min) / control.step) + 1
+    return [type(control.min)(round(control.min + k * control.step, 9)) for k in range(number)]
+
+
+def record(explorer: Explorer, most: int = 4000, seed: int = 0) -> Iterator[tuple[dict[str, object], str, str]]:
+    """Walk a widget through its states without a kernel: (state, SVG, description) of one after the other.
+
+    All states where there are at most `most`. Where there are more: every value of every control, with the others as
+    they are at first, and then states drawn at random, `most` in all. A state is what `draw` is called with; none
+    comes twice. Afterwards the widget is as it was.
+    """
+    first, seen = explorer.state, set()
+    number = math.prod(len(values(control)) for control in explorer.controls.values())
+    explorer.recording, walk = True, _all_states if number <= most else _some_states
+    try:
+        for _ in walk(explorer, first, most, random.Random(seed)):
+            state = explorer.state
+            if len(seen) < most and tuple(state.items()) not in seen:
+                seen.add(tuple(state.items()))
+                view = explorer.redraw()
+                yield state, view.svg, view.description
+    finally:
+        _set(explorer, first)
+        explorer.recording = False
+        explorer.redraw()
+
+
+def _set(explorer: Explorer, state: dict[str, object]) -> None:
+    for name, value in state.items():
+        explorer.controls[name].value = value
+
+
+def _all_states(explorer, first, most, chance, names=None) -> Iterator[None]:
+    """Every value of the first control, and under each all states of the others, whose values may depend on it."""
+    name, *others = names or list(explorer.controls)
+    for value in values(explorer.controls[name]):
+        explorer.controls[name].value = value
+        yield from _all_states(explorer, first, most, chance, others) if others else [None]
+
+
+def _some_states(explorer, first, most, chance) -> Iterator[None]:
+    """Every value of every control by itself, then `most` states drawn at random."""
+    for control in explorer.controls.values():
+        _set(explorer, first)
+        for value in values(control):
+            control.value = value
+            yield
+    for _ in range(most):
+        for control in explorer.controls.values():
+            control.value = chance.choice(values(control))
+        yield

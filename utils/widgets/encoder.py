@@ -1,0 +1,282 @@
+"""Notebook 06: waves of positions, a walk through an encoder block, and the heads of a trained encoder."""
+
+import math
+import textwrap
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from utils.corpora import Vocabulary
+from utils.plots import as_numbers, largest
+from utils.style import BLUE, GREEN, GREY, RED, WAVES
+from utils.transformer import EncoderBlock, sinusoidal_positions
+from utils.widgets.canvas import INK, PALE, Canvas, View, cut, draw_arcs, lay_out, two_decimals, verdict
+from utils.widgets.controls import Explorer, checkbox, menu, slider, text
+
+# Waves of positions
+
+
+def turned(table: np.ndarray, pair: int, shift: int) -> float:
+    """By how many degrees columns 2·pair and 2·pair + 1 of a table of positions (n, d), a sine and its cosine, turn
+    over `shift` positions; more than 360 where they go round."""
+    sine, cosine = table[1, 2 * pair : 2 * pair + 2]  # at position 1: one step from the angle 0
+    return shift * math.degrees(math.atan2(sine, cosine))
+
+
+def draw_table(canvas: Canvas, table: np.ndarray, framed: Sequence[tuple[int, str, str]]) -> None:
+    """The table (n, d) as colours, a row for each position; framed rows: (row, colour, name)."""
+    (n, d), (left, top) = table.shape, (60, 30)
+    height = 320 / n
+    canvas.text(left, 20, f"{n} positions (down), {d} columns (across)", 14, "start", bold=True)
+    canvas.pixels(left, top, 440, 320, WAVES((table + 1) / 2)[..., :3])
+    for (row, colour, name), x, side in zip(framed, (52, 508), ("end", "start")):
+        canvas.rect(left - 1, top - 1 + height * row, 442, height + 2, "none", stroke=colour, stroke_width=2)
+        canvas.text(x, top + height * (row + 0.5) + 5, name, 13, side, colour, bold=True)
+
+
+def draw_clocks(canvas: Canvas, table: np.ndarray, position: int, other: int) -> list[str]:
+    """Four pairs of columns as hands of a clock, at two positions; returns in words by how much each pair turns."""
+    half, said = table.shape[1] // 2, []
+    for number, pair in enumerate(sorted({round(i * (half - 1) / 3) for i in range(4)})):
+        x, y = 650 + 190 * (number % 2), 84 + 170 * (number // 2)
+        canvas.add("circle", cx=x, cy=y, r=54, fill="none", stroke=PALE, stroke_width=2)
+        for row, colour in ((position, INK), (other, RED)):
+            sine, cosine = table[row, 2 * pair : 2 * pair + 2]
+            canvas.arrow(x, y, float(x + 50 * sine), float(y - 50 * cosine), colour, 3)
+        angle = turned(table, pair, other - position)
+        said.append(f"columns {2 * pair} and {2 * pair + 1} by {angle:.1f}°")
+        canvas.text(x, y + 76, f"columns {2 * pair}, {2 * pair + 1}", 13)
+        canvas.text(x, y + 94, f"turned by {angle:.1f}°", 13, fill=RED)
+    return said
+
+
+def draw_products(canvas: Canvas, dots: np.ndarray, position: int, other: int) -> None:
+    """The dot product of one position with each position, dots (n,), as bars."""
+    canvas.text(60, 386, "dot product of position p with each position", 14, "start", bold=True)
+    canvas.line(60, 488, 900, 488, GREY)
+    step = 840 / len(dots)
+    for row, value in enumerate(dots):
+        tall, colour = 88 * float(value) / dots.max(), INK if row == position else RED if row == other else BLUE
+        canvas.rect(60 + step * row + 1, 488 - max(tall, 0), step - 2, abs(tall), colour)
+        if row % 4 == 0:
+            canvas.text(60 + step * (row + 0.5), 505, row, 12)
+    canvas.text(900, 386, f"p · (p + s) = {dots[other]:.2f}, p · p = {dots[position]:.2f}", 14, "end", RED)
+
+
+def draw_waves(table: ArrayLike, position: int, shift: int) -> View:
+    """A table of position waves (n, d), d even; two of its rows, `shift` apart, are framed. Beside it four pairs of
+    columns as hands of a clock, at both positions; below it the dot product of one position with all others."""
+    table, other, canvas = as_numbers(table, 2), position + shift, Canvas(960, 512)
+    dots = table @ table[position]
+    draw_table(canvas, table, ((position, INK, "p"), (other, RED, "p + s")))
+    hands = draw_clocks(canvas, table, position, other)
+    draw_products(canvas, dots, position, other)
+    return canvas.view(
+        f"Positions p = {position} and p + s = {other} of {len(table)}, {table.shape[1]} columns: "
+        f"dot product {dots[other]:.2f}, with itself {dots[position]:.2f}. "
+        f"From one to the other the hands turn: {'; '.join(hands)}."
+    )
+
+
+def position_waves() -> Explorer:
+    """Sinusoidal positions: choose d_model, a position and a shift, and see both rows, how far each pair of columns
+    turns, and the dot product with every position."""
+
+    def draw(d_model, position, shift):
+        return draw_waves(sinusoidal_positions(36, d_model), position, shift)
+
+    controls = {
+        "d_model": slider("d_model", 16, 4, 32, 2),
+        "position": slider("position p", 4, 0, 23),
+        "shift": slider("shift s", 1, 0, 12),
+    }
+    return Explorer(draw, controls)
+
+
+# Through a block
+
+ORDERS = {  # stations, each with the number of the station from which a residual connection leads to it
+    "pre": (("x", None), ("norm 1", None), ("attention", None), ("+", 0), ("norm 2", None), ("feed-forward", None))
+    + (("+", 3),),
+    "post": (("x", None), ("attention", None), ("+", 0), ("norm 1", None), ("feed-forward", None), ("+", 3))
+    + (("norm 2", None),),
+}
+
+
+@torch.no_grad()
+def block_stations(block: EncoderBlock, x: Tensor, norm: str, bypass: bool = True) -> list[Tensor]:
+    """What x (n, d) is at each station of ORDERS[norm], (n, d) each; without `bypass` the residual connections are cut.
+
+    The last one is block(x)[0] where block.norm is `norm`, the connections are there, and nothing is dropped.
+    """
+    sublayers = {
+        "attention": lambda x: block.attention(x)[0],
+        "feed-forward": block.feed_forward,
+        "norm 1": block.norm_1,
+        "norm 2": block.norm_2,
+    }
+    outputs = [x]
+    for name, source in ORDERS[norm][1:]:
+        if name == "+":
+            outputs.append(outputs[-1] + outputs[source] if bypass else outputs[-1])
+        else:
+            outputs.append(sublayers[name](outputs[-1]))
+    return outputs
+
+
+def draw_stations(canvas: Canvas, stations: Sequence[tuple], step: int, bypass: bool) -> None:
+    """A block as a row of stations, number `step` framed, with the residual connections above it."""
+    width = 940 / len(stations)
+    middle = [10 + width * (number + 0.5) for number in range(len(stations))]
+    for number, ((name, source), x) in enumerate(zip(stations, middle)):
+        here = number == step
+        if number:
+            canvas.arrow(middle[number - 1] + width / 2 - 13, 86, x - width / 2 + 13, 86, GREY, 2)
+        edge = {"stroke": BLUE if here else GREY, "stroke_width": 3 if here else 1, "rx": 6}
+        canvas.rect(x - width / 2 + 14, 66, width - 28, 40, "#E8F1F8" if here else "white", **edge)
+        canvas.text(x, 91, name, 13.5, bold=here)
+        if source is not None:
+            begin = middle[source] + 14
+            drawn = {} if bypass else {"stroke_dasharray": "3 8", "opacity": "0.4"}
+            path = f"M{begin:.0f} 65 C{begin:.0f} 22 {x:.0f} 22 {x:.0f} 64"
+            canvas.add("path", d=path, fill="none", stroke=RED, stroke_width=2.5, **drawn)
+            canvas.text((begin + x) / 2, 26, "goes past" if bypass else "cut off", 13, fill=RED)
+
+
+def draw_rows(canvas: Canvas, left: float, title: str, numbers: np.ndarray) -> str:
+    """The first three entries of each row (n, d), and its mean, deviation and length; returns their mean in words."""
+    shown, limit, lengths = numbers[:, :3], np.abs(numbers).max(), np.linalg.norm(numbers, axis=-1)
+    right = left + 58 * shown.shape[1] + 44
+    canvas.text(left, 168, title, 14, "start", bold=True)
+    canvas.text(left, 190, f"{shown.shape[1]} of {numbers.shape[1]} entries", 13, "start", GREY)
+    for column, heading in enumerate(("mean", "deviation", "length")):
+        canvas.text(right + 72 * column, 190, heading, 13, fill=GREY)
+    for (row, entry), value in np.ndenumerate(shown):
+        canvas.cell(left + 58 * entry, 198 + 32 * row, 56, 28, value, limit, True)
+    for row, measures in enumerate(zip(numbers.mean(-1), numbers.std(-1), lengths)):
+        for column, value in enumerate(measures):
+            canvas.text(right + 72 * column, 217 + 32 * row, two_decimals(value), 13.5)
+    return f"{title}: rows of length {lengths.mean():.2f} on average"
+
+
+def draw_block(words: Sequence[str], norm: str, outputs: Sequence[Tensor], step: int, bypass: bool) -> View:
+    """A block as a row of stations, number `step` framed; below it what goes in and what comes out there.
+
+    outputs: as `block_stations` returns them.
+    """
+    name, source = ORDERS[norm][step]
+    does = {
+        "attention": "every word takes from the others: the only station where rows mix",
+        "feed-forward": "each row by itself: to d_ff entries, relu, and back",
+        "+": f"what {'came in at x' if source == 0 else 'went past'} is added" if bypass else "nothing is added",
+    }.get(name, "each row gets mean 0 and deviation 1")
+    note, canvas = f"{norm}-norm, step {step}, {name}: {does}", Canvas(960, 212 + 32 * len(words))
+    draw_stations(canvas, ORDERS[norm], step, bypass)
+    canvas.text(10, 138, note, 14.5, "start")
+    for row, word in enumerate(words):
+        canvas.text(82, 217 + 32 * row, word, 14, "end")
+    sides = (90, "goes in", outputs[step - 1]), (530, "comes out", outputs[step])
+    said = [draw_rows(canvas, left, title, as_numbers(numbers, 2)) for left, title, numbers in sides]
+    return canvas.view(f"{note}. {'; '.join(said)}.")
+
+
+def block_stepper(words: Sequence[str], x: Tensor, block: EncoderBlock) -> Explorer:
+    """Walk x (n, d) through an `EncoderBlock` station by station, in pre- or post-norm order, with the residual
+    connections or without: what goes in, what comes out, and how long its rows are."""
+
+    def draw(norm, step, bypass):
+        return draw_block(words, norm, block_stations(block, x, norm, bypass), step, bypass)
+
+    controls = {
+        "norm": menu("norm", list(ORDERS)),
+        "step": slider("step", 3, 1, 6),
+        "bypass": checkbox("residual connections", True),
+    }
+    return Explorer(draw, controls)
+
+
+# Heads
+
+MOST_IN_A_PICTURE = 20  # words; more would be too small to read
+
+
+def sentence_of_words(sentence: str, vocabulary: Vocabulary) -> list[str]:
+    """The words of a typed sentence, or a ValueError in plain words: none, too many, special tokens, unknown ones."""
+    given = sentence.lower().split()
+    if not given:
+        raise ValueError("Type at least one word.")
+    if len(given) > MOST_IN_A_PICTURE:
+        raise ValueError(f"{len(given)} words are too many for one picture: up to {MOST_IN_A_PICTURE}, please.")
+    special = [token for token in vocabulary.words[:4] if token in given]
+    if special:
+        many = (
+            "are special tokens, not words: leave them" if special[1:] else "is a special token, not a word: leave it"
+        )
+        raise ValueError(f"{' and '.join(special)} {many} out.")
+    vocabulary.encode([cut(word, 30) for word in given], strict=True)
+    return given
+
+
+def draw_tagged(words: Sequence[str], weights: ArrayLike, chosen: int, tags: Sequence[str], title: str) -> View:
+    """Words of a sentence, each with its tag below; from word number `chosen` a line to each word, as thick as its
+    weight. weights (n, n)."""
+    row, canvas = as_numbers(weights, 2)[chosen], Canvas(960, 262)
+    middle, size = lay_out(words, 940)
+    middle = middle + 10
+    canvas.text(10, 22, title, 15, "start", bold=True)
+    draw_arcs(canvas, middle, row, chosen)
+    for number, (x, word, tag) in enumerate(zip(middle.tolist(), words, tags)):
+        canvas.text(x, 182, word, size, fill=RED if number == chosen else INK, bold=number == chosen)
+        canvas.text(x, 206, f"{row[number]:.0%}", 13, fill=GREY)
+        canvas.text(x, 230, tag, 14, fill=GREEN, bold=True)
+    canvas.text(480, 254, "below each word: its weight, and the tag that the model gives", 13, fill=GREY)
+    most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in largest(row, 2))
+    return canvas.view(f"{title}. {words[chosen]} attends most to {most}; its tag is {tags[chosen]}.")
+
+
+def head_browser(
+    tagger: Callable,
+    vocabulary: Vocabulary,
+    tags: Sequence[str],
+    sentence: str,
+    word: str,
+    layer: int,
+    head: int,
+) -> Explorer:
+    """Type a sentence, and see where each head of each layer looks, and which tag each word gets.
+
+    tagger: called with token ids (1, n), returns logits (1, n, tags) and the weights (1, h, n, n) of each layer.
+    `word` is a word of `sentence`, with layer (from 1) and head (from 0) what is shown first.
+    """
+
+    @torch.no_grad()
+    def run(words):
+        return tagger(torch.tensor([vocabulary.encode(words)]))
+
+    def draw(sentence, chosen, layer, head):
+        try:
+            given = sentence_of_words(sentence, vocabulary)
+        except ValueError as problem:
+            lines = textwrap.wrap(str(problem), 95)
+            return verdict("This sentence cannot be read", False, lines + [""] * (8 - len(lines)))
+        logits, weights = run(given)
+        named, chosen = [tags[k] for k in logits[0].argmax(-1)], min(chosen, len(given) - 1)
+        return draw_tagged(given, weights[layer - 1][0, head], chosen, named, f"layer {layer}, head {head}")
+
+    def offer(_change=None):
+        given = typed.value.lower().split()[:MOST_IN_A_PICTURE]
+        words.options = [(cut(word, 30), number) for number, word in enumerate(given)] or [("", 0)]
+
+    given = sentence.split()
+    tries = (" ".join(given[::-1]), " ".join(given[1:]), given[0].upper(), f"{given[0]}x {given[-1]}", "</s> <s>")
+    typed, words = text("sentence", sentence, tries), menu("word", [("", 0)])
+    offer()
+    words.value = given.index(word)
+    typed.observe(offer, "value")
+    _, weights = run(given)
+    layers = menu("layer", list(range(1, len(weights) + 1)), layer)
+    heads = menu("head", list(range(len(weights[0][0]))), head)
+    return Explorer(draw, {"sentence": typed, "chosen": words, "layer": layers, "head": heads})

@@ -1,0 +1,115 @@
+"""Notebook 01: two arrows, and a map of words."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from utils.plots import label_places
+from utils.style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, RED
+from utils.vectors import WordVectors, pca
+from utils.widgets.canvas import FAINT, INK, PALE, Canvas, View, cut, verdict
+from utils.widgets.controls import Explorer, slider, text
+
+# Two arrows
+
+
+def products(angle: float, length_a: float, length_b: float) -> tuple[np.ndarray, float, float]:
+    """The arrow b (2,), `angle` degrees from the arrow a = (length_a, 0), and dot product and cosine of the two."""
+    b = length_b * np.array([math.cos(math.radians(angle)), math.sin(math.radians(angle))])
+    dot = float(np.array([length_a, 0.0]) @ b)
+    return b, dot, dot / (length_a * length_b)
+
+
+def draw_arrows(angle: float, length_a: float, length_b: float) -> View:
+    """Two arrows from one point; beside them dot product, magnitudes and cosine."""
+    b, dot, cosine = products(angle, length_a, length_b)
+    canvas, sign = Canvas(760, 400), GREEN if round(dot, 9) >= 0 else RED
+    x0, y0, scale = 250, 200, 58
+    for step in range(-4, 5):
+        canvas.line(x0 + scale * step, 10, x0 + scale * step, 390, FAINT)
+        if abs(step) <= 3:
+            canvas.line(10, y0 - scale * step, 490, y0 - scale * step, FAINT)
+    shadow = x0 + scale * length_b * cosine
+    canvas.line(x0, y0, shadow, y0, sign, 9, opacity="0.35")
+    canvas.line(x0 + scale * b[0], y0 - scale * b[1], shadow, y0, GREY, 1, stroke_dasharray="4 4")
+    canvas.arrow(x0, y0, x0 + scale * length_a, y0, BLUE)
+    canvas.arrow(x0, y0, x0 + scale * b[0], y0 - scale * b[1], ORANGE)
+    canvas.text(x0 + scale * length_a + 14, y0 + 5, "a", 17, fill=BLUE, bold=True)
+    tip = (scale * length_b + 16) * b / length_b
+    canvas.text(float(x0 + tip[0]), float(y0 - tip[1] + 5), "b", 17, fill=DARK_ORANGE, bold=True)
+    said = {"angle": f"{angle:.0f}°", "|a|": f"{length_a:.1f}", "|b|": f"{length_b:.1f}"}
+    said |= {"cosine": f"{round(cosine, 2) + 0.0:+.2f}", "a · b": f"{round(dot, 2) + 0.0:+.2f}"}  # + 0.0: no -0.00
+    for number, ((name, value), colour) in enumerate(zip(said.items(), (INK, BLUE, DARK_ORANGE, INK, sign))):
+        canvas.text(600, 62 + 44 * number, name, 17, "end")
+        canvas.text(625, 62 + 44 * number, value, 21, "start", colour, bold=True)
+    canvas.text(625, 300, "|a| · |b| · cosine", fill=GREY)
+    canvas.text(625, 322, f"= {length_a:.1f} · {length_b:.1f} · ({said['cosine']})", fill=GREY)
+    canvas.text(625, 344, f"= {said['a · b']}", fill=GREY)
+    lengths = f"lengths {length_a:.1f} and {length_b:.1f}"
+    return canvas.view(f"Two arrows at {angle:.0f}°, {lengths}: cosine {said['cosine']}, dot product {said['a · b']}.")
+
+
+def two_arrows() -> Explorer:
+    """Two arrows: turn one, stretch both, watch dot product and cosine."""
+    controls = {
+        "angle": slider("angle in degrees", 40, 0, 360, 5),
+        "length_a": slider("length of a", 2.0, 0.5, 4.0, 0.1),
+        "length_b": slider("length of b", 1.5, 0.5, 3.0, 0.1),
+    }
+    return Explorer(draw_arrows, controls)
+
+
+# A map of words
+
+MOST_ON_A_MAP = 100  # words; more cover each other
+
+
+def words_of_a_map(text: str, known: Mapping | WordVectors) -> tuple[list[str], list[str]]:
+    """The words of a typed text that have a vector, each once, and notes on the others."""
+    asked = list(dict.fromkeys(text.lower().replace(",", " ").split()))
+    words, unknown = [word for word in asked if word in known], [word for word in asked if word not in known]
+    notes = []
+    if unknown:
+        more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
+        notes.append(f"not among the vectors: {', '.join(cut(word, 14) for word in unknown[:5])}{more}")
+    if len(words) > MOST_ON_A_MAP:
+        notes.append(f"{len(words)} words are too many for one map: the first {MOST_ON_A_MAP} are shown.")
+    return words[:MOST_ON_A_MAP], notes
+
+
+def draw_word_map(points: ArrayLike, words: list[str], kept: float, note: str = "") -> View:
+    """Words at points (n, 2) of a plane, `kept` the share of variance it keeps; `note` is a line below the map."""
+    points, canvas = np.asarray(points, float), Canvas(760, 470)
+    spread = max(np.ptp(points[:, 0]) / 600, np.ptp(points[:, 1]) / 330, 1e-9)
+    centre = (points.max(0) + points.min(0)) / 2
+    on_page = np.column_stack([380 + (points[:, 0] - centre[0]) / spread, 205 - (points[:, 1] - centre[1]) / spread])
+    zero_x, zero_y = 380 - centre[0] / spread, 205 + centre[1] / spread
+    canvas.rect(1, 1, 758, 408, "none", stroke=PALE)
+    if 1 < zero_x < 759:
+        canvas.line(zero_x, 1, zero_x, 409, PALE)
+    if 1 < zero_y < 409:
+        canvas.line(1, zero_y, 759, zero_y, PALE)
+    for (x, y), word, (dx, dy) in zip(on_page, words, label_places(on_page, words, 15)):
+        canvas.add("circle", cx=float(x), cy=float(y), r=5, fill=BLUE)
+        canvas.text(float(x + dx), float(y + dy + 5), word, 15)
+    canvas.text(10, 432, f"two components keep {kept:.0%} of the variance of these {len(words)} words", 14, "start")
+    canvas.text(10, 456, note, 13, "start", RED)
+    placed = ", ".join(f"{word} ({x:.1f}, {y:.1f})" for word, (x, y) in zip(words, points))
+    return canvas.view(f"Word map: {placed}. Two components keep {kept:.0%} of the variance. {note}".rstrip())
+
+
+def word_map(vectors: Mapping[str, np.ndarray] | WordVectors, words: str) -> Explorer:
+    """Type words, see them on a map of two principal components."""
+
+    def draw(words):
+        known, notes = words_of_a_map(words, vectors)
+        if len(known) < 3:
+            return verdict("A map needs three words or more", False, notes or ["Type more words, separated by spaces."])
+        points, kept = pca([vectors[word] for word in known], 2)
+        return draw_word_map(points, known, sum(kept), "; ".join(notes))
+
+    some = words.split()
+    tries = (" ".join(some[:2]), ", ".join(some[:3]), " ".join([*some[:4], "qqzzx"]).upper(), " ".join(some[:3] * 2))
+    return Explorer(draw, {"words": text("words", words, tries)})
