@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from utils.attention import masked_softmax, mix
-
-START_ID, END_ID = 1, 2  # <s> and </s> in every `Vocabulary`
+from utils.vocabulary import END_ID, START_ID
 
 
 class ElmanCell(nn.Module):
