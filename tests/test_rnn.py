@@ -7,7 +7,6 @@ import torch
 from torch import nn
 
 from utils import rnn
-from utils.corpora import Vocabulary
 from utils.masks import causality_probe, leaks
 from utils.rnn import (
     AttentionDecoder,
@@ -19,6 +18,7 @@ from utils.rnn import (
     PreviousStateDecoder,
     Translator,
 )
+from utils.vocabulary import Vocabulary
 
 WORDS, SIZE, STATE = 13, 5, 6  # of the vocabularies, the embeddings, the states
 TOKENS = torch.tensor([[4, 7, 9, 5, 2], [8, 6, 2, 0, 0], [10, 2, 0, 0, 0]])  # (b, k)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from IPython import get_ipython
 
-from utils import corpora, masks, views
+from utils import corpus, masks, views
 from utils.attention import scaled_dot_product_attention
 from utils.plots import in_words
 from utils.transformer import sinusoidal_positions
@@ -477,13 +477,13 @@ def sentence_builder(translate, language, nouns, adjectives, predicates, modifie
     """Build a sentence from menus: the grammar's translation and gold links, the model's translation and weights.
 
     translate(words) → (target words, weights (q, k)); predicates: {shown: (verb, object or None)};
-    modifiers: {shown: a modifier of corpora.py, or None}.
+    modifiers: {shown: a modifier of a noun phrase, or None}.
     """
 
     def draw(determiner, adjective, noun, modifier, predicate, negated):
         word, plural = DETERMINERS[determiner]
-        subject = corpora.NounPhrase(noun, word, (adjective,) if adjective else (), plural, modifiers[modifier])
-        pair = corpora.translate(corpora.Clause(subject, *predicates[predicate], negated), language)
+        subject = corpus.NounPhrase(noun, word, (adjective,) if adjective else (), plural, modifiers[modifier])
+        pair = corpus.translate(corpus.Clause(subject, *predicates[predicate], negated), language)
         target, weights = translate(pair.source)
         gold = pair.alignment if tuple(target) == pair.target else ()
         facts = [f"grammar: {' '.join(pair.target)}", f"model: {' '.join(target)} {'✔' if gold else '✘'}"]

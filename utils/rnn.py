@@ -12,8 +12,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .attention import masked_softmax
 from .checks import known, require_logits, require_tensors, require_tokens, require_whole
-
-START_ID, END_ID = 1, 2  # <s> and </s> in every `Vocabulary`
+from .vocabulary import END_ID, START_ID
 
 
 class ElmanCell(nn.Module):
