@@ -39,14 +39,12 @@ def test_unknown_words():
             vocabulary.decode([i])
 
 
-def test_a_batch_is_padded_and_masked():
+def test_a_batch_is_padded_and_its_mask_finds_the_words():
     vocabulary = Vocabulary("the green witch arrived".split())
-    tokens, mask = vocabulary.batch(["the green witch", ("arrived",)], start=True, end=True)
+    tokens = vocabulary.batch(["the green witch", ("arrived",)], start=True, end=True)
     assert tokens.tolist() == [[1, 6, 5, 7, 2], [1, 4, 2, 0, 0]] and tokens.dtype == torch.int64
-    assert mask.tolist() == [[True] * 5, [True, True, True, False, False]] and mask.dtype == torch.bool
-    assert torch.equal(mask, masks.padding_mask(tokens, PAD_ID)[:, 0, 0])
-    alone, _ = vocabulary.batch(["the green witch"])
-    assert alone.shape == (1, 3)
+    assert masks.padding_mask(tokens).tolist() == [[[[True] * 5]], [[[True, True, True, False, False]]]]
+    assert vocabulary.batch(["the green witch"]).shape == (1, 3)
     for nothing in ([], ["the", ""], ["the", "<pad> <pad>"]):
         with pytest.raises(ValueError, match="at least one word"):
             vocabulary.batch(nothing)

@@ -14,8 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from utils import explore, plots, views
-from utils.corpora import Vocabulary
 from utils.transformer import Tagger
+from utils.vocabulary import Vocabulary
 
 WORDS = "king queen man woman ship boat ocean sea paris france rome italy".split()
 NAMED = [f"w{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10 % 10]}{'abcdefghij'[i // 100]}" for i in range(600)]

@@ -601,7 +601,7 @@ def head_browser(tagger, vocabulary, tags, sentence, word, layer, head):
             lines = textwrap.wrap(str(problem), 95)
             return views.verdict("This sentence cannot be read", False, lines + [""] * (8 - len(lines)))
         with torch.no_grad():
-            logits, weights = tagger(vocabulary.batch([given])[0])
+            logits, weights = tagger(vocabulary.batch([given]))
         named = [tags[k] for k in logits[0].argmax(-1)]
         title = f"layer {layer}, head {head}"
         return views.tagged_links(given, weights[layer - 1][0, head], min(chosen or 0, len(given) - 1), named, title)
@@ -609,7 +609,7 @@ def head_browser(tagger, vocabulary, tags, sentence, word, layer, head):
     offer()
     words.value = sentence.split().index(word)
     typed.observe(offer, "value")
-    _, first = tagger(vocabulary.batch([sentence])[0])
+    _, first = tagger(vocabulary.batch([sentence]))
     return explorer(
         draw,
         sentence=typed,

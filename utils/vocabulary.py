@@ -6,8 +6,6 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from utils.masks import padding_mask
-
 SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")  # they come first in every Vocabulary
 PAD_ID, START_ID, END_ID, UNKNOWN_ID = range(len(SPECIAL))
 
@@ -54,10 +52,8 @@ class Vocabulary:
                 words.append(self.words[i])
         return words
 
-    def batch(
-        self, sentences: Iterable[str | Iterable[str]], start: bool = False, end: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        """Sentences side by side: tokens (b, n), int64, and mask (b, n), boolean, True = a word, False = padding.
+    def batch(self, sentences: Iterable[str | Iterable[str]], start: bool = False, end: bool = False) -> Tensor:
+        """Sentences side by side: tokens (b, n), int64, shorter ones with <pad> behind (`masks.padding_mask` hides it).
 
         n is the length of the longest; <s> and </s> count as words. ValueError for no sentence, or one without a word.
         """
@@ -65,5 +61,4 @@ class Vocabulary:
         if not rows or not all(set(row) - {PAD_ID} for row in rows):
             raise ValueError(f"a batch needs sentences of at least one word, not {rows}")
         longest = max(map(len, rows))
-        tokens = torch.tensor([row + [PAD_ID] * (longest - len(row)) for row in rows])  # (b, n)
-        return tokens, padding_mask(tokens, PAD_ID)[:, 0, 0]
+        return torch.tensor([row + [PAD_ID] * (longest - len(row)) for row in rows])  # (b, n)
