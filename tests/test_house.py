@@ -84,7 +84,13 @@ def test_what_is_installed_is_what_is_pinned():
 
 
 CALLED = {"sklearn": "scikit-learn"}  # import name → package
-COMES_WITH = {"IPython": "ipykernel", "scipy": "scikit-learn", "requests": "remotezip", "urllib3": "remotezip"}
+COMES_WITH = {
+    "IPython": "ipykernel",
+    "jupyter_client": "ipykernel",
+    "scipy": "scikit-learn",
+    "requests": "remotezip",
+    "urllib3": "remotezip",
+}
 OURS = {"utils"} | {path.stem for folder in ("tools", "tests") for path in (ROOT / folder).glob("*.py")}
 
 

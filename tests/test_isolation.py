@@ -401,6 +401,10 @@ def test_kernel_lives_on(kernel):
         ("stream", "✔ weighted_sum: right on all 5 inputs.\n"),
     ]
 
+    code = "import matplotlib.pyplot as plt\n" + IN_A_CELL.format("plt.figure()") + "check(weighted_sum)"
+    outputs, _ = executed(client, code)
+    assert [kind for kind, _ in outputs] == ["stream"] and outputs[0][1].startswith("✔"), "figures are not shown"
+
     code = "isolation.SECONDS = 60\n" + IN_A_CELL.format("while True: pass") + "check(weighted_sum)"
     outputs, reply = executed(client, code, manager.interrupt_kernel)
     assert reply["status"] == "error" and reply["ename"] == "KeyboardInterrupt"

@@ -27,17 +27,10 @@ from utils.vectors import WordVectors
 ROOT = Path(__file__).parent.parent
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 NOTEBOOKS = {path.stem: execute_notebooks.read(path) for path in PATHS}
-SYLLABUS = {
-    "00_start_here": "Q8 Q9",
-    "01_dot_product_similarity": "B1 B3 B4 X4 C1",
-    "02_single_token_attention": "A1-A6 B5-B7 C1-C4 E1-E6 D13 X1-X3 X9 X10",
-    "03_multi_head_attention": "A7 A8 B5 C6-C8 D14 E2 X2 X6 Q2 Q8",
-    "04_masking": "A2 B8 B9 C5 D12 X5 Q1 Q4 Q5",
-    "05_rnn_with_attention": "A1 A2 B2 C9 D1-D11 D19 X7 Q6 Q10",
-    "06_transformer_encoder": "A1 B9-B13 D12 D15 D16 X8 Q3 Q7",
-}
+LISTED = [line.split(maxsplit=1) for line in (ROOT / "tests" / "syllabus.txt").read_text().splitlines()[1:]]
+SYLLABUS = {name: ids.removesuffix(" trains") for name, ids in LISTED}
 SVG = "image/svg+xml"
-TRAINS = {"05_rnn_with_attention", "06_transformer_encoder"}  # takes minutes, and shows what live training brings
+TRAINS = {name for name, ids in LISTED if ids.endswith(" trains")}
 FILLER = re.compile(r"\b(simply|just|obviously|of course|trivially)\b", re.IGNORECASE)
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:root|work|home/\w|tmp/\w|Users/\w)|[A-Z]:\\Users")
 ADDRESS_IN_MEMORY = re.compile(r"\bat 0x[0-9a-f]{6,}")
@@ -91,8 +84,17 @@ def texts(cell):
 # The files
 
 
-def test_the_notebooks_are_there():
-    assert set(SYLLABUS) <= set(NOTEBOOKS)
+def test_the_syllabus_lists_the_notebooks():
+    assert list(SYLLABUS) == list(NOTEBOOKS)
+
+
+def test_the_map_in_notebook_00_is_the_readmes():
+    rows = fill_notebooks.map_rows()
+    assert len(rows) == len(NOTEBOOKS) and all(row in prose("00_start_here") for row in rows)
+    for row, (name, notebook) in zip(rows, NOTEBOOKS.items()):
+        assert f"({name}.ipynb)" in row
+        told = re.search(r"(\d+) minutes to read and run.*?(\d+) more for", notebook.cells[0].source)
+        assert row.endswith(f" {told[1]} + {told[2]} |")
 
 
 @every_notebook

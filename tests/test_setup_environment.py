@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
 
 PYTHON = """#!/bin/sh
 case "$*" in *"pip install"*) echo "$@" >> "{folder}/calls"; env > "{folder}/environment";; esac
-case "$*" in *{failing}*) echo "ERROR: {error}"; exit 1;; esac
+case "$*" in *{failing}*) echo "{error}"; exit 1;; esac
 case "$*" in *"pip install"*) exec {python} -IS "{folder}/pip.py" "{site}" "$@";; esac
 """
 PIP = """
@@ -246,13 +246,24 @@ def test_of_pip_conf_the_same_settings_and_no_others(tmp_path, monkeypatch):
 
 
 def test_a_failed_install_says_so_in_one_line_and_is_resumed(stage, capsys):
-    stage.let_pip(failing="requirements.txt", error="No matching distribution found for numpy")
+    stage.let_pip(failing="requirements.txt", error="ERROR: No matching distribution found for numpy")
     assert stage.set_up() == 1
     said = one_line(capsys)
     assert "No matching distribution found for numpy" in said and "run the command again" in said
     assert "No matching" in (stage.venv / "install.log").read_text()
     stage.let_pip()
     assert stage.set_up() == 0 and len(stage.installs()) == 3
+
+
+def test_what_pip_said_before_is_not_the_reason(stage, capsys):
+    stage.let_pip(failing="install", error="")
+    (stage.folder / "pip.py").write_text("")
+    python = stage.venv / "bin" / "python"
+    python.write_text(
+        python.read_text().replace('echo ""', """case "$*" in *cpu*) echo ERROR: cpu;; *) echo Killed;; esac""")
+    )
+    assert stage.set_up() == 1
+    assert "The install failed (Killed)" in one_line(capsys)
 
 
 def test_a_disk_that_fills_up_is_named(stage, capsys):
@@ -440,7 +451,10 @@ def wheel(folder, name, version, files):
 
 
 class Course:
-    """A course of three tiny packages, one with many files outside of site-packages as JupyterLab has, and real pip."""
+    """A course with the real pip and tiny packages, one with many files outside of site-packages as JupyterLab has.
+
+    One, torch, is there from the beginning: that saves a call of pip in each test.
+    """
 
     def __init__(self, folder):
         self.folder, self.venv, self.wheels = folder, folder / ".venv", folder / "wheels"
@@ -449,7 +463,6 @@ class Course:
         shutil.copy(ROOT / SCRIPT, folder / SCRIPT)
         (folder / "requirements.txt").write_text("torch==2.13.0\nlab==1.0\nnumpy==2.4.6\n")
         (folder / "constraints.txt").write_text("")
-        wheel(self.wheels, "torch", "2.13.0+cpu", {"torch.py": ""})
         for version in ("2.4.6", "2.3.5"):
             wheel(self.wheels, "numpy", version, {"numpy.py": f"version = '{version}'"})
         self.shared = 400
@@ -459,7 +472,12 @@ class Course:
         self.site = next(self.venv.glob("lib/python*/site-packages"))
         ours = Path(pytest.importorskip("pip").__file__).parent
         for path in (ours, *ours.parent.glob("pip-*.dist-info")):
-            shutil.copytree(path, self.site / path.name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(path, self.site / path.name)
+        torch = self.site / "torch-2.13.0+cpu.dist-info"
+        torch.mkdir()
+        (torch / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0+cpu\n")
+        (torch / "INSTALLER").touch()
+        (torch / "RECORD").write_text(f"{torch.name}/INSTALLER,,0\n")
         record = next(self.site.glob("pip-*/RECORD"))
         record.write_text("".join(line for line in record.open() if not line.startswith("..")))
         (self.venv / "bin" / "pip").write_text(
@@ -492,7 +510,7 @@ class Course:
         return printed
 
     def is_whole(self):
-        code = "import lab, numpy, torch; print(numpy.version)"
+        code = "import lab, numpy; print(numpy.version)"
         files = len(list((self.venv / "share" / "lab").glob("*.js")))
         return files == self.shared and call(self.venv / "bin" / "python", "-c", code)[1] == "2.4.6\n"
 

@@ -344,7 +344,7 @@ def press(number):
         calm.wait(chance.choice([0, 0.0001, 0.0005, 0.002]))
 whole = line()
 fit(whole, by_length(0), squares, 20)
-for run in range(90):
+for run in range(60):
     model, history, batches = line().eval(), History(), by_length(0)
     while not history.finished:
         thread = threading.Thread(target=press, args=[2 + run % 2])
@@ -365,7 +365,7 @@ print(stops)
 
 @POSIX
 def test_two_interrupts_and_three_are_as_safe_as_one():
-    output, errors = in_a_process(PRESSED_TWICE, TQDM_DISABLE="1").communicate(timeout=240)
+    output, errors = in_a_process(PRESSED_TWICE, TQDM_DISABLE="1").communicate(timeout=900)
     assert output.splitlines() and output.splitlines()[-1].isdigit(), errors[-2000:]
     assert int(output.splitlines()[-1]) > 30
 
@@ -398,12 +398,12 @@ def test_whatever_hangs_ends_when_interrupts_are_repeated(supply, loss, swallowe
     code = HANGING.replace("{supply}", supply).replace("{loss}", loss).replace("{swallowed}", str(swallowed))
     process = in_a_process(code)
     assert process.stdout.readline() == "hangs\n"
-    for _ in range(200):
+    for _ in range(1200):
         if process.poll() is not None:
             break
         process.send_signal(signal.SIGINT)
         time.sleep(0.05)
-    assert process.poll() is not None, "still running after ten seconds of interrupts"
+    assert process.poll() is not None, "still running after a minute of interrupts"
     assert "stopped after 0 steps False" in process.communicate()[0]
 
 
@@ -797,6 +797,8 @@ UNFIT = {
     "weights (3, 3) must be (q, k) and cover 4 target and 3": lambda: training.argmax_links(SQUARE, 3, 4),
     "cover 3 target and 4 source": lambda: training.argmax_links(SQUARE, 4, 3),
     "cover 3 target and 0 source": lambda: training.argmax_links(SQUARE, 0, 3),
+    "weights is of the type list": lambda: training.argmax_links(SQUARE.tolist(), 3, 3),
+    "weights is of the type tuple": lambda: training.attention_mass([(1.0,)], [{(0, 0)}]),
     "weights (1, 3, 3) must be": lambda: training.argmax_links(SQUARE[None], 3, 1),
     "1 and 2 and 1 sentences": lambda: training.alignment_error_rate([A], [S, S], [P]),
     "0 and 0 and 0 sentences": lambda: training.alignment_error_rate([], [], []),

@@ -3,10 +3,12 @@
 A cell tagged `defines` holds functions or classes that utils/ holds, too: their code is taken from there, while the
 docstring stays the cell's own, or away, for in a notebook the prose around the cell says what a docstring says in a
 module. A cell tagged `exercise:name` holds a stub: its signature and docstring are those of the exercise's reference,
-and its body stays as it is, since it may be a learner's.
+and its body stays as it is, since it may be a learner's. The map of the course, in a cell tagged `map`, has the rows
+of the table in README.md.
 """
 
 import ast
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -84,11 +86,27 @@ def with_stub_of(cell_source, name, reference):
     return "\n".join([*lines[: mine.lineno - 1], *given[theirs.lineno - 1 : theirs_ends], *lines[mine_ends:]])
 
 
+def map_rows(root=ROOT):
+    """The rows of README's table of notebooks, without the column of launch links."""
+    lines = (root / "README.md").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("|")[1:5] for line in lines if re.match(r"\| \d\d \|.*\.ipynb", line)]
+    return [f"|{'|'.join(row)}|".replace("](notebooks/", "](") for row in rows]
+
+
+def with_map(cell_source):
+    """The cell's source with README's rows in the place of its own."""
+    first, *_ = (line for line in cell_source.splitlines() if re.match(r"\| \d\d \|", line))
+    kept = [line for line in cell_source.splitlines() if line == first or not re.match(r"\| \d\d \|", line)]
+    return "\n".join(kept).replace(first, "\n".join(map_rows()))
+
+
 def fill(notebook):
     """The notebook, changed in place, with the code of utils/ in its cells that show it."""
     held = in_utils()
     for cell in notebook.cells:
         tags = cell.metadata.get("tags", [])
+        if "map" in tags:
+            cell.source = with_map(cell.source)
         if "defines" in tags:
             cell.source = with_code_of(cell.source, held)
         for name in (tag.removeprefix("exercise:") for tag in tags if tag.startswith("exercise:")):

@@ -81,7 +81,7 @@ def run(command, output=None, environment=None):
     if output is None:
         with open(os.devnull, "w") as nowhere:
             return subprocess.call(command, env=environment, stdout=nowhere, stderr=nowhere)
-    # close_fds: pip holds the lock too, so that nobody installs beside a pip whose parent was killed
+    # close_fds: pip holds the lock of alone(), too, so that nobody installs beside a pip whose parent was killed
     return subprocess.call(command, env=environment, stdout=output, stderr=subprocess.STDOUT, close_fds=False)
 
 
@@ -241,8 +241,8 @@ def place(venv):
 
 
 def is_moved(venv):
-    with_path = read(place(venv))
-    return bool(with_path) and not (os.path.exists(with_path) and os.path.samefile(with_path, venv))
+    built = read(place(venv))
+    return bool(built) and not (os.path.exists(built) and os.path.samefile(built, venv))
 
 
 def move_scripts(venv):
@@ -288,8 +288,9 @@ def build_venv(venv, this_python):
         if failed or not is_usable(venv):
             words.seek(0)
             raise Stop(
-                "%s cannot be built (%s). Put that right, or move the course to a folder of yours with a plain name, "
-                "then run the command again." % (venv, last_line(words.read().decode("utf-8", "replace")))
+                "%s cannot be built (%s). Put that right (`make clean` removes .venv), or move the course to a folder "
+                "of yours with a plain name, then run the command again."
+                % (venv, last_line(words.read().decode("utf-8", "replace")))
             )
     write(place(venv), venv)
 
@@ -310,11 +311,12 @@ def pip_install(venv, arguments, log):
 def require_pip(venv, arguments, log):
     """pip_install, and stop where it fails."""
     if pip_install(venv, arguments, log) != 0:
-        if "No space left" in read(log):
+        words = read(log).rpartition("\n$ ")[2]
+        if "No space left" in words:
             raise Stop("The disk is full: make room (some 3 GB), then run the command again; it resumes.")
         raise Stop(
             "The install failed (%s). Check the network, then run the command again; it resumes. All of pip's words: %s"
-            % (last_line(read(log)), log)
+            % (last_line(words), log)
         )
 
 

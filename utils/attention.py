@@ -18,8 +18,9 @@ def scaled_dot_product_attention(
     """softmax(Q Kᵀ / √e) V, from Vaswani et al. 2017, equation 1.
 
     query (…, q, e), key (…, k, e), value (…, k, v); mask boolean, broadcasts to (…, q, k),
-    True = may attend. Returns the output (…, q, v) and the weights (…, q, k); both are 0 for a
-    query that may attend to nothing. Shapes that do not fit: ValueError that names them.
+    True = may attend; two axes are always (q, k). Returns the output (…, q, v) and the weights
+    (…, q, k); both are 0 for a query that may attend to nothing. Inputs that do not fit, and
+    padding (b, k) without its axis for the queries: ValueError that names them.
     """
     require_fitting_shapes(query, key, value, mask)
     weights = attention_weights(query, key, mask)  # (…, q, k)
@@ -96,7 +97,7 @@ class MultiHeadAttention(nn.Module):
     weights set to 0 in training, the others growing so that their expectation stays.
     Called with query (…, q, d), and perhaps key and value (…, k, d) and a mask that broadcasts to (…, h, q, k), it
     returns the output (…, q, d) and the weights (…, h, q, k) before dropout. key is query where it is left out, value
-    is key. Sizes and shapes that do not fit: ValueError that names them.
+    is key. Sizes, shapes and dtypes that do not fit: ValueError that names them.
     """
 
     def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0, bias: bool = True):

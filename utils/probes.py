@@ -61,12 +61,12 @@ def two_changes(x: Tensor, seed: int) -> tuple[Tensor, Tensor]:
     constant for one sign, such as a ReLU. Each token id becomes two other ids, where there are three, out of those from
     0 to the largest in x, which every embedding that takes x has a row for (and 1, where all are 0).
     """
-    torch.manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
     if x.is_floating_point():
-        noise = torch.randn_like(x) * (1 + x.detach().abs().max())
+        noise = torch.randn(x.shape, generator=generator).to(x.dtype) * (1 + x.detach().abs().max())
         return noise, -noise
     size = max(int(x.max()) + 1, 2)
-    step = torch.randint(1, size, x.shape)  # 1 to size − 1
+    step = torch.randint(1, size, x.shape, generator=generator)  # 1 to size − 1
     next_step = step % (size - 1) + 1  # another of these
     return tuple(((x + s) % size).to(x.dtype) for s in (step, next_step))
 

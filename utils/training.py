@@ -283,6 +283,7 @@ def argmax_links(weights: Tensor, source_length: int, target_length: int) -> set
 
     The lengths leave padding, `<s>` and `</s>` out. ValueError where the weights hold fewer positions.
     """
+    require_tensors(weights=weights)
     if weights.ndim != 2 or not (0 < target_length <= len(weights) and 0 < source_length <= weights.shape[1]):
         lengths = f"{target_length} target and {source_length} source words"
         raise ValueError(f"weights {tuple(weights.shape)} must be (q, k) and cover {lengths}, at least one of each")
@@ -313,6 +314,7 @@ def attention_mass(weights: list[Tensor], links: list[set]) -> float:
     require_same_number(weights, links)
     mass = []
     for row, gold in zip(weights, links):
+        require_tensors(weights=row)
         if any(not (0 <= i < row.shape[0] and 0 <= j < row.shape[1]) for i, j in gold):
             raise ValueError(f"links {sorted(gold)} reach beyond weights {tuple(row.shape)}")
         mass += [sum(row[i, j].item() for i, j in gold if i == target) for target in {i for i, _ in gold}]

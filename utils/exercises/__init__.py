@@ -1,19 +1,13 @@
 """The exercises: `check`, `hint`, `solution` and `use` take the learner's function; `catalogue()` lists them all."""
 
 from importlib import import_module
+from pathlib import Path
 
 from .engine import catalogue, check, hint, solution, use
 
 __all__ = ["catalogue", "check", "hint", "solution", "use"]
 
-# In the order of the course. Importing a module adds its exercises to the catalogue.
-for notebook in (
-    "start_here",
-    "dot_product_similarity",
-    "single_token_attention",
-    "multi_head_attention",
-    "masking",
-    "rnn_with_attention",
-    "transformer_encoder",
-):
-    import_module(f".{notebook}", __name__)
+# One module a notebook, named after it, so the order of their names is that of the course. Importing a module adds its
+# exercises to the catalogue.
+for module in sorted(Path(__file__).parent.glob("n[0-9][0-9]_*.py")):
+    import_module(f".{module.stem}", __name__)

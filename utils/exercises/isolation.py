@@ -32,6 +32,7 @@ import torch
 SECONDS, MEMORY, TICK = 10.0, 500_000_000, 0.1  # seconds, bytes, seconds
 PRINTED = 1000  # characters
 ALARM = getattr(signal, "SIGALRM", signal.SIGTERM)  # Windows has no SIGALRM
+FIGURES = "matplotlib._pylab_helpers"  # the module that keeps a list of open figures
 SPARE = np.random.MT19937()
 WATCHED = (builtins, math, torch, torch.nn.functional, np)  # builtins first: setting back the others needs them
 SWITCHES = (  # name, how it is read, how it is set; the functions are held here, lest a patched one be called
@@ -141,9 +142,8 @@ class Isolation(contextlib.ExitStack):
             return
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, TICK / 20, TICK / 20)
-        raise Stopped(
-            f"was still running after {SECONDS:g} seconds" if too_long else "takes more than 500 MB of memory"
-        )
+        much = f"takes more than {MEMORY // 10**6} MB of memory"
+        raise Stopped(f"was still running after {SECONDS:g} seconds" if too_long else much)
 
 
 def _set_back(spaces: list[tuple[str, dict, dict]]) -> list[str]:
@@ -231,10 +231,9 @@ def _shell_held() -> Iterator[Any]:
     finally:
         del shell.ask_exit
         for number in _figures() - figures:
-            sys.modules["matplotlib.pyplot"].close(number)
+            sys.modules[FIGURES].Gcf.destroy(number)
 
 
 def _figures() -> set[int]:
-    """The numbers of pyplot's open figures: those of a cell are shown below it."""
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    return set(pyplot.get_fignums()) if pyplot else set()
+    """The numbers of matplotlib's open figures: those of a cell are shown below it."""
+    return set(sys.modules[FIGURES].Gcf.figs) if FIGURES in sys.modules else set()
