@@ -13,9 +13,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from utils import corpora
+from utils import corpus
 from utils.attention import MultiHeadAttention
-from utils.corpora import Vocabulary
+from utils.vocabulary import Vocabulary
 from utils.transformer import EncoderBlock, Tagger
 from utils.vectors import WordVectors
 from utils.widgets import attention, start
@@ -318,7 +318,7 @@ def bottleneck(widgets):
 
 
 def decoding(widgets):
-    pairs = corpora.Grammar("es", seed=3).sample(5, 4, 9)
+    pairs = corpus.Grammar("es", seed=3).sample(5, 4, 9)
     examples = []
     for number, pair in enumerate(pairs):
         source = [*pair.source, "</s>"]
@@ -336,10 +336,10 @@ def decoding(widgets):
 
 
 def sentence_builder(widgets):
-    castle, sang = corpora.Prepositional("near", corpora.NounPhrase("castle")), corpora.Relative("sang")
+    castle, sang = corpus.Prepositional("near", corpus.NounPhrase("castle")), corpus.Relative("sang")
     predicates = {verb: (verb, None) for verb in ("arrived", "sang", "disappeared")}
     for verb, thing in (("found", "ring"), ("lost", "key"), ("painted", "door")):
-        predicates[f"{verb} the {thing}"] = verb, corpora.NounPhrase(thing)
+        predicates[f"{verb} the {thing}"] = verb, corpus.NounPhrase(thing)
     modifiers = {"that sang": sang, "near the castle": castle, "nothing more": None}
     determiners = {"the, one": "the", "the, several": "the", "these": "this"}  # the others say themselves
     made = {}  # source: (target, weights), of a model that makes a mistake in every third sentence
@@ -354,9 +354,9 @@ def sentence_builder(widgets):
         plural = determiner in ("the, several", "these", "two", "three")
         adjectives = (state["adjective"],) if state["adjective"] else ()
         which = determiners.get(determiner, determiner), adjectives, plural, modifiers[state["modifier"]]
-        clause = corpora.Clause(corpora.NounPhrase(state["noun"], *which), *predicates[state["predicate"]])
-        clause = corpora.Clause(clause.subject, clause.verb, clause.object, state["negated"])
-        return described(made.setdefault(tuple(state.values()), corpora.translate(clause, "es")))
+        clause = corpus.Clause(corpus.NounPhrase(state["noun"], *which), *predicates[state["predicate"]])
+        clause = corpus.Clause(clause.subject, clause.verb, clause.object, state["negated"])
+        return described(made.setdefault(tuple(state.values()), corpus.translate(clause, "es")))
 
     def described(pair):
         target, weights = translate(pair.source)
@@ -449,7 +449,7 @@ def block_stepper(widgets):
 
 def head_browser(widgets):
     sentence = "the tall witch near the golden castle arrived"
-    vocabulary, tags = Vocabulary(sentence.split()), corpora.TAGS
+    vocabulary, tags = Vocabulary(sentence.split()), corpus.TAGS
     ids = {word: 4 + number for number, word in enumerate(sorted(set(sentence.split())))}
     torch.manual_seed(6)
     tagger = Tagger(len(vocabulary), len(tags), 16, 2, 32, 2).eval()

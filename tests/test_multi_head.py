@@ -6,6 +6,7 @@ from torch import nn
 
 from utils.attention import MultiHeadAttention
 from utils.masks import causal_mask, padding_mask, to_torch
+from utils.torch_weights import load
 
 TOKENS = torch.tensor([[5, 3, 9, 2, 7, 1], [4, 8, 0, 0, 0, 0], [6, 1, 2, 0, 0, 0]])
 
@@ -15,7 +16,7 @@ def pair(d_model=12, num_heads=3, bias=True, **sizes):
     theirs = nn.MultiheadAttention(d_model, num_heads, bias=bias, batch_first=True, dtype=torch.float64, **sizes)
     for parameter in theirs.parameters():  # PyTorch starts biases at 0, where a mistake would not show
         nn.init.normal_(parameter, std=0.3)
-    return MultiHeadAttention(d_model, num_heads, bias=bias).double().load_torch(theirs), theirs
+    return load(MultiHeadAttention(d_model, num_heads, bias=bias).double(), theirs), theirs
 
 
 def gradients(layer):
@@ -72,7 +73,7 @@ def test_loads_matrices_that_torch_keeps_apart():
 def test_an_optimiser_from_before_loading_goes_on_training_the_layer(sizes):
     ours, theirs = MultiHeadAttention(12, 3), nn.MultiheadAttention(12, 3, **sizes)
     optimiser = torch.optim.SGD(ours.parameters(), lr=0.1)
-    ours.load_torch(theirs)
+    load(ours, theirs)
     before = [parameter.detach().clone() for parameter in ours.parameters()]
     query, key, value = torch.randn(4, 12), torch.randn(6, sizes.get("kdim", 12)), torch.randn(6, sizes.get("vdim", 12))
     ours(query, key, value)[0].square().sum().backward()
@@ -85,7 +86,7 @@ def test_an_optimiser_from_before_loading_goes_on_training_the_layer(sizes):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_loading_copies_and_takes_the_dtype_over(dtype):
     ours, theirs = MultiHeadAttention(12, 3), nn.MultiheadAttention(12, 3, dtype=dtype)
-    ours.load_torch(theirs)
+    load(ours, theirs)
     with torch.no_grad():
         theirs.out_proj.weight.zero_()
     assert ours.W_o.weight.all() and {parameter.dtype for parameter in ours.parameters()} == {dtype}
@@ -222,7 +223,7 @@ def test_no_overflow_where_torch_has_none(dtype):
     """Products that pass 65,504, the largest float16, though the scores do not."""
     torch.manual_seed(0)
     theirs = nn.MultiheadAttention(64, 1, batch_first=True, dtype=dtype)
-    ours, X = MultiHeadAttention(64, 1).to(dtype).load_torch(theirs), (torch.randn(2, 5, 64) * 150).to(dtype)
+    ours, X = load(MultiHeadAttention(64, 1).to(dtype), theirs), (torch.randn(2, 5, 64) * 150).to(dtype)
     assert (ours.W_q(X).double() @ ours.W_k(X).double().mT).abs().max() > 65_504
     both = [X.clone().requires_grad_() for _ in range(2)]
     output, weights = ours(both[0])
@@ -235,8 +236,8 @@ def test_no_overflow_where_torch_has_none(dtype):
     torch.testing.assert_close(both[0].grad, both[1].grad, atol=0.1, rtol=0.05)
 
 
-def test_load_torch_names_what_differs():
+def test_load_names_what_differs():
     with pytest.raises(ValueError, match="Linear"):
-        MultiHeadAttention(12, 3).load_torch(nn.Linear(12, 12))
+        load(MultiHeadAttention(12, 3), nn.Linear(12, 12))
     with pytest.raises(ValueError, match=r"\(12, 3, True\).*\(12, 4, True\)"):
-        MultiHeadAttention(12, 3).load_torch(nn.MultiheadAttention(12, 4))
+        load(MultiHeadAttention(12, 3), nn.MultiheadAttention(12, 4))

@@ -7,22 +7,25 @@ import torch
 from torch import nn
 
 from utils import rnn
-from utils.corpora import Vocabulary
-from utils.masks import causality_probe, leaks
+from utils.masks import lengths, padding_mask
+from utils.probes import causality_probe, leaks
 from utils.rnn import (
     AttentionDecoder,
-    Decoder,
     ElmanCell,
-    Encoder,
-    LanguageModel,
     Memory,
     PreviousStateDecoder,
-    Translator,
+    RecurrentDecoder,
+    RecurrentEncoder,
+    RecurrentLanguageModel,
+    RecurrentTranslator,
 )
+from utils.torch_weights import load
+from utils.vocabulary import END_ID, START_ID, Vocabulary
 
 WORDS, SIZE, STATE = 13, 5, 6  # of the vocabularies, the embeddings, the states
 TOKENS = torch.tensor([[4, 7, 9, 5, 2], [8, 6, 2, 0, 0], [10, 2, 0, 0, 0]])  # (b, k)
-MASK = TOKENS > 0
+REAL = TOKENS > 0  # (b, k)
+MASK = padding_mask(TOKENS)  # (b, 1, 1, k)
 TARGETS = torch.tensor([[1, 5, 11, 4, 12, 6], [1, 9, 7, 4, 4, 3], [1, 12, 3, 8, 10, 5]])  # (b, q)
 
 every_cell = pytest.mark.parametrize("cell", ["elman", "gru"])
@@ -45,7 +48,9 @@ def spread(model, seed=0):
     return model
 
 
-DECODERS = {f"no attention, context {context}": (Decoder, dict(context=context)) for context in ("first", "every")}
+DECODERS = {
+    f"no attention, context {context}": (RecurrentDecoder, dict(context=context)) for context in ("first", "every")
+}
 DECODERS |= {
     f"{score}, {kind.__name__}": (kind, dict(score=score))
     for score in ("dot", "bilinear", "additive")
@@ -60,7 +65,9 @@ def decoder(name, cell="gru"):
 
 
 def translator(name, cell="gru", bidirectional=True, seed=0):
-    return spread(Translator(Encoder(WORDS, SIZE, STATE, cell, bidirectional), decoder(name, cell)), seed)
+    return spread(
+        RecurrentTranslator(RecurrentEncoder(WORDS, SIZE, STATE, cell, bidirectional), decoder(name, cell)), seed
+    )
 
 
 def memory(seed=3):
@@ -80,13 +87,13 @@ def cell_of(layer, suffix=""):
         return cell
     one = nn.RNN(layer.input_size, layer.hidden_size).double()
     one.load_state_dict({f"{name}_l0": weight for name, weight in weights.items()})
-    return ElmanCell(layer.input_size, layer.hidden_size).double().load_torch(one)
+    return load(ElmanCell(layer.input_size, layer.hidden_size).double(), one)
 
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_elman_cell_over_time_is_torch_s_rnn_forward_and_backward(bias):
     theirs = spread(nn.RNN(SIZE, STATE, batch_first=True, bias=bias))
-    ours = ElmanCell(SIZE, STATE).double().load_torch(theirs)
+    ours = load(ElmanCell(SIZE, STATE).double(), theirs)
     x, twin = (draw(3, 7, SIZE).requires_grad_() for _ in range(2))
     h, twin_h = (draw(3, STATE, seed=2).requires_grad_() for _ in range(2))
     states, state = [], h
@@ -107,7 +114,7 @@ def test_elman_cell_over_time_is_torch_s_rnn_forward_and_backward(bias):
 
 def test_elman_cell_keeps_its_own_copy_and_takes_any_leading_axes():
     theirs = spread(nn.RNN(SIZE, STATE))
-    ours = ElmanCell(SIZE, STATE).double().load_torch(theirs)
+    ours = load(ElmanCell(SIZE, STATE).double(), theirs)
     x, h = draw(2, 4, SIZE), draw(2, 4, STATE)
     before = ours(x, h)
     nn.init.zeros_(theirs.weight_ih_l0)
@@ -120,7 +127,7 @@ def test_elman_cell_keeps_its_own_copy_and_takes_any_leading_axes():
 
 @every_cell
 def test_language_model_is_a_loop_of_cells(cell):
-    model = spread(LanguageModel(WORDS, SIZE, STATE, cell))
+    model = spread(RecurrentLanguageModel(WORDS, SIZE, STATE, cell))
     step, state, rows = cell_of(model.rnn), torch.zeros(3, STATE, dtype=torch.float64), []
     for t in range(TARGETS.shape[1]):
         state = step(model.embedding.weight[TARGETS[:, t]], state)
@@ -135,7 +142,7 @@ def test_language_model_is_a_loop_of_cells(cell):
 
 def test_generation_feeds_back_what_it_wrote_and_stops():
     for seed in range(12):
-        model = spread(LanguageModel(WORDS, SIZE, STATE), seed)
+        model = spread(RecurrentLanguageModel(WORDS, SIZE, STATE), seed)
         written = model.generate(limit=9)
         logits, _ = model(torch.tensor([[1, *written]]))
         best = logits[0].argmax(-1).tolist()
@@ -150,7 +157,7 @@ def test_generation_feeds_back_what_it_wrote_and_stops():
 
 
 def test_generation_at_random_follows_the_probabilities_and_the_seed():
-    model = spread(LanguageModel(WORDS, SIZE, STATE))
+    model = spread(RecurrentLanguageModel(WORDS, SIZE, STATE))
     generator = torch.Generator().manual_seed(0)
     first = [(model.generate(1, generator) or [2])[0] for _ in range(2000)]
     p = model(torch.tensor([[1]]))[0][0, 0].softmax(-1)
@@ -167,9 +174,9 @@ def test_generation_at_random_follows_the_probabilities_and_the_seed():
 @both_directions
 @torch.no_grad()
 def test_encoder_is_a_loop_of_cells_in_each_direction(cell, bidirectional):
-    encoder = spread(Encoder(WORDS, SIZE, STATE, cell, bidirectional))
+    encoder = spread(RecurrentEncoder(WORDS, SIZE, STATE, cell, bidirectional))
     found = encoder(TOKENS, MASK)
-    for b, length in enumerate(MASK.sum(-1)):
+    for b, length in enumerate(lengths(MASK)):
         words, parts, context = encoder.embedding.weight[TOKENS[b, :length]], [], []
         for suffix in ("", "_reverse") if bidirectional else ("",):
             step = cell_of(encoder.rnn, suffix)
@@ -227,7 +234,7 @@ def test_the_bilinear_score_starts_as_the_dot_product():
 
 def look_back(model, query, source, b):
     """Context and weights of one query (d,), over the words of sentence b alone."""
-    keys = source.states[b, source.mask[b]]
+    keys = source.states[b, source.mask[b, 0, 0]]
     weights = torch.stack([hand_score(model.score, query, key, model.parameters_of_score) for key in keys]).softmax(0)
     return sum(weight * key for weight, key in zip(weights, keys)), weights
 
@@ -249,7 +256,7 @@ def test_decoders_are_loops_of_cells(name, cell):
         state = first_state(model, source, b)
         for i, token in enumerate(TARGETS[b]):
             x = model.embedding.weight[token]
-            if isinstance(model, Decoder):
+            if isinstance(model, RecurrentDecoder):
                 x = torch.cat([x, source.context[b]]) if model.context == "every" else x
                 state = features = step(x[None], state[None])[0]
             else:
@@ -259,12 +266,12 @@ def test_decoders_are_loops_of_cells(name, cell):
                 else:
                     state = step(x[None], state[None])[0]
                     context, expected = look_back(model, state, source, b)
-                close(weights[b, i, source.mask[b]], expected)
+                close(weights[b, i, source.mask[b, 0, 0]], expected)
                 mixed = torch.cat([context, state]) @ model.combine.weight.T + model.combine.bias
                 features = torch.tanh(mixed)
             close(logits[b, i], features @ model.head.weight.T + model.head.bias)
         close(last[0, b], state)
-    assert weights is None if isinstance(model, Decoder) else weights.shape == (3, 6, 5)
+    assert weights is None if isinstance(model, RecurrentDecoder) else weights.shape == (3, 6, 5)
 
 
 @every_decoder
@@ -284,7 +291,7 @@ def test_a_word_at_a_time_is_all_words_at_once(name):
 @every_decoder
 def test_decoders_are_causal(name):
     model = translator(name)
-    one = Translator.forward
+    one = RecurrentTranslator.forward
 
     class Logits(nn.Module):
         def forward(self, target):
@@ -298,7 +305,7 @@ def test_decoders_are_causal(name):
 # Padding
 
 
-class BlindEncoder(Encoder):
+class BlindEncoder(RecurrentEncoder):
     """Ignores its mask: reads padding as words, and hands it on as words."""
 
     def forward(self, tokens, mask):
@@ -312,7 +319,7 @@ class BlindDecoder(AttentionDecoder):
         return super().attend(query, memory._replace(mask=torch.ones_like(memory.mask)))
 
 
-class HasteEncoder(Encoder):
+class HasteEncoder(RecurrentEncoder):
     """Masks its states, but starts to read backwards at the padding."""
 
     def forward(self, tokens, mask):
@@ -323,14 +330,14 @@ class HasteEncoder(Encoder):
 def moved_by_padding(model):
     """What changes in the model's answer for TOKENS when only padding does; empty for a model that minds its mask."""
     logits, weights = model(TOKENS, MASK, TARGETS)
-    tokens, more = TOKENS.masked_fill(~MASK, 8), nn.functional.pad(TOKENS, (0, 3))
+    tokens, more = TOKENS.masked_fill(~REAL, 8), nn.functional.pad(TOKENS, (0, 3))
     found = {
         "ids of padding": model(tokens, MASK, TARGETS)[0] - logits,
-        "more padding": model(more, more > 0, TARGETS)[0] - logits,
-        "weights on padding": torch.zeros(1) if weights is None else weights.transpose(1, 2)[~MASK],
+        "more padding": model(more, padding_mask(more), TARGETS)[0] - logits,
+        "weights on padding": torch.zeros(1) if weights is None else weights.transpose(1, 2)[~REAL],
     }
-    for b, length in enumerate(MASK.sum(-1).tolist()):
-        alone, row = model(TOKENS[b : b + 1, :length], MASK[b : b + 1, :length], TARGETS[b : b + 1])
+    for b, length in enumerate(lengths(MASK).tolist()):
+        alone, row = model(TOKENS[b : b + 1, :length], MASK[b : b + 1, ..., :length], TARGETS[b : b + 1])
         found[f"sentence {b} alone"] = alone[0] - logits[b]
         if weights is not None:
             found[f"weights of sentence {b} alone"] = row[0] - weights[b, :, :length]
@@ -350,12 +357,14 @@ def test_padding_changes_nothing(name, cell, bidirectional):
 def test_models_that_ignore_their_mask_are_caught(bidirectional):
     parts = dict(encoder=(WORDS, SIZE, STATE, "gru", bidirectional), decoder=(WORDS, SIZE, STATE))
     for broken in (BlindEncoder, HasteEncoder):
-        found = moved_by_padding(spread(Translator(broken(*parts["encoder"]), AttentionDecoder(*parts["decoder"]))))
+        found = moved_by_padding(
+            spread(RecurrentTranslator(broken(*parts["encoder"]), AttentionDecoder(*parts["decoder"])))
+        )
         if broken is BlindEncoder or bidirectional:
             assert {"ids of padding", "more padding", "sentence 1 alone"} <= found
             assert "sentence 0 alone" not in found, "which has no padding"
     for score in rnn.SCORES:
-        model = Translator(Encoder(*parts["encoder"]), BlindDecoder(*parts["decoder"], score=score))
+        model = RecurrentTranslator(RecurrentEncoder(*parts["encoder"]), BlindDecoder(*parts["decoder"], score=score))
         assert "weights on padding" in moved_by_padding(spread(model))
 
 
@@ -363,12 +372,12 @@ def test_models_that_ignore_their_mask_are_caught(bidirectional):
 @both_directions
 @torch.no_grad()
 def test_states_do_not_depend_on_neighbours_or_padding(cell, bidirectional):
-    encoder = spread(Encoder(WORDS, SIZE, STATE, cell, bidirectional))
+    encoder = spread(RecurrentEncoder(WORDS, SIZE, STATE, cell, bidirectional))
     together = encoder(TOKENS, MASK)
     turned = encoder(TOKENS.flip(0), MASK.flip(0))
     close(turned.states.flip(0), together.states)
-    for b, length in enumerate(MASK.sum(-1)):
-        alone = encoder(TOKENS[b : b + 1, :length], MASK[b : b + 1, :length])
+    for b, length in enumerate(lengths(MASK)):
+        alone = encoder(TOKENS[b : b + 1, :length], MASK[b : b + 1, ..., :length])
         close(alone.states[0], together.states[b, :length])
         close(alone.context[0], together.context[b])
         assert not together.states[b, length:].any()
@@ -378,7 +387,7 @@ def test_states_do_not_depend_on_neighbours_or_padding(cell, bidirectional):
 def test_a_padded_state_has_no_influence_even_if_it_is_nan(name):
     """Neither on what comes out nor on any gradient."""
     model, source = decoder(name), memory()
-    spoilt = source._replace(states=source.states.masked_fill(~MASK[..., None], torch.nan))
+    spoilt = source._replace(states=source.states.masked_fill(~REAL[..., None], torch.nan))
     found = []
     for states in (source, spoilt):
         model.zero_grad()
@@ -452,9 +461,9 @@ def test_decoding_ends_as_soon_as_all_sentences_do_and_at_the_limit(monkeypatch)
 
 def test_the_ids_are_those_of_the_vocabulary():
     words = Vocabulary(["witch"])
-    assert words.encode([], start=True, end=True) == [rnn.START_ID, rnn.END_ID]
-    tokens, mask = words.batch(["witch witch", "witch"], end=True)
-    states = Encoder(len(words), SIZE, STATE)(tokens, mask).states
+    assert words.encode([], start=True, end=True) == [START_ID, END_ID]
+    tokens = words.batch(["witch witch", "witch"], end=True)
+    states = RecurrentEncoder(len(words), SIZE, STATE)(tokens, padding_mask(tokens)).states
     assert states.shape == (2, 3, STATE) and not states[1, 2:].any()
 
 
@@ -463,7 +472,7 @@ def test_the_ids_are_those_of_the_vocabulary():
 
 def holes(mask):
     mask = mask.clone()
-    mask[0, 1] = False
+    mask[0, ..., 1] = False
     return mask
 
 
@@ -481,53 +490,55 @@ def spoilt(model):
     return model
 
 
-ENCODER, DECODER = Encoder(WORDS, SIZE, STATE), AttentionDecoder(WORDS, SIZE, STATE)
-PLAIN, MEMORY = Decoder(WORDS, SIZE, STATE), Memory(torch.zeros(3, 5, STATE), torch.zeros(3, STATE), MASK)
+ENCODER, DECODER = RecurrentEncoder(WORDS, SIZE, STATE), AttentionDecoder(WORDS, SIZE, STATE)
+PLAIN, MEMORY = RecurrentDecoder(WORDS, SIZE, STATE), Memory(torch.zeros(3, 5, STATE), torch.zeros(3, STATE), MASK)
 REFUSED = {
     "d_in 0 and d_hidden 3 must be at least 1": lambda: ElmanCell(0, 3),
     "d_in 2.5 and d_hidden 3 must be whole numbers": lambda: ElmanCell(2.5, 3),
-    "d_in 4 and d_hidden 2.5 must be whole numbers": lambda: LanguageModel(9, 4, 2.5),
+    "d_in 4 and d_hidden 2.5 must be whole numbers": lambda: RecurrentLanguageModel(9, 4, 2.5),
     "h is None": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), None),
     "x (2, 4) and h (2, 6) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 4), torch.zeros(2, 6)),
     "x (2, 5) and h (2, 5) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), torch.zeros(2, 5)),
-    "RNN(6, 5) must be an nn.RNN(5, 6)": lambda: ElmanCell(5, 6).load_torch(nn.RNN(6, 5)),
-    "RNN(5, 6, num_layers=2) must be": lambda: ElmanCell(5, 6).load_torch(nn.RNN(5, 6, 2)),
-    "bidirectional=True) must be": lambda: ElmanCell(5, 6).load_torch(nn.RNN(5, 6, bidirectional=True)),
-    "RNN(5, 6) must be an nn.RNN(5, 6) with one": lambda: ElmanCell(5, 6).load_torch(nn.RNN(5, 6, nonlinearity="relu")),
-    "bias=True) must be an nn.RNN": lambda: ElmanCell(5, 6).load_torch(nn.Linear(5, 6)),
-    "GRU(5, 6) must be an nn.RNN": lambda: ElmanCell(5, 6).load_torch(nn.GRU(5, 6)),
-    "cell 'lstm' is unknown; there are elman, gru": lambda: LanguageModel(9, 4, 4, "lstm"),
-    "context 'last' is unknown; there are first, every": lambda: Decoder(9, 4, 4, context="last"),
+    "RNN(6, 5) must be an nn.RNN(5, 6)": lambda: load(ElmanCell(5, 6), nn.RNN(6, 5)),
+    "RNN(5, 6, num_layers=2) must be": lambda: load(ElmanCell(5, 6), nn.RNN(5, 6, 2)),
+    "bidirectional=True) must be": lambda: load(ElmanCell(5, 6), nn.RNN(5, 6, bidirectional=True)),
+    "RNN(5, 6) must be an nn.RNN(5, 6) with one": lambda: load(ElmanCell(5, 6), nn.RNN(5, 6, nonlinearity="relu")),
+    "bias=True) must be an nn.RNN": lambda: load(ElmanCell(5, 6), nn.Linear(5, 6)),
+    "GRU(5, 6) must be an nn.RNN": lambda: load(ElmanCell(5, 6), nn.GRU(5, 6)),
+    "cell 'lstm' is unknown; there are elman, gru": lambda: RecurrentLanguageModel(9, 4, 4, "lstm"),
+    "context 'last' is unknown; there are first, every": lambda: RecurrentDecoder(9, 4, 4, context="last"),
     "score 'cosine' is unknown; there are dot, bilinear": lambda: AttentionDecoder(9, 4, 4, score="cosine"),
-    "d_hidden = 7 must be even, for two directions": lambda: Encoder(9, 4, 7),
-    "whole numbers (b, n), not (5,)": lambda: LanguageModel(9, 4, 4)(TOKENS[0]),
-    "not (3, 5) of torch.float32": lambda: LanguageModel(9, 4, 4)(TOKENS.float()),
-    "tokens is of the type list": lambda: LanguageModel(9, 4, 4)(TOKENS.tolist()),
+    "d_hidden = 7 cannot be shared by directions = 2": lambda: RecurrentEncoder(9, 4, 7),
+    "whole numbers (b, n), not (5,)": lambda: RecurrentLanguageModel(9, 4, 4)(TOKENS[0]),
+    "not (3, 5) of torch.float32": lambda: RecurrentLanguageModel(9, 4, 4)(TOKENS.float()),
+    "tokens is of the type list": lambda: RecurrentLanguageModel(9, 4, 4)(TOKENS.tolist()),
     "mask is of the type ndarray": lambda: ENCODER(TOKENS, MASK.numpy()),
     "context is None": lambda: DECODER(TARGETS, MEMORY._replace(context=None)),
-    "some logits are NaN or infinite": lambda: spoilt(LanguageModel(9, 4, 4)).generate(),
-    "logits are NaN or infinite": lambda: spoilt(LanguageModel(9, 4, 4)).generate(generator=torch.Generator()),
-    "so no token is the most probable": lambda: spoilt(Translator(ENCODER, DECODER)).translate(TOKENS, MASK),
-    "not (1, 0)": lambda: LanguageModel(9, 4, 4)(TOKENS[:1, :0]),
-    "ids from 0 to 10 must lie between 0 and 8": lambda: LanguageModel(9, 4, 4)(TOKENS),
+    "some logits are NaN or infinite": lambda: spoilt(RecurrentLanguageModel(9, 4, 4)).generate(),
+    "logits are NaN or infinite": lambda: spoilt(RecurrentLanguageModel(9, 4, 4)).generate(generator=torch.Generator()),
+    "so no token is the most probable": lambda: spoilt(RecurrentTranslator(ENCODER, DECODER)).translate(TOKENS, MASK),
+    "not (1, 0)": lambda: RecurrentLanguageModel(9, 4, 4)(TOKENS[:1, :0]),
+    "ids from 0 to 10 must lie between 0 and 8": lambda: RecurrentLanguageModel(9, 4, 4)(TOKENS),
     "ids from -1 to 9": lambda: ENCODER(TOKENS - 1, MASK),
-    "mask (3, 1, 1, 5) of torch.bool must both be": lambda: ENCODER(TOKENS, MASK[:, None, None]),
-    "mask (3, 5) of torch.int64 must both be": lambda: ENCODER(TOKENS, MASK.long()),
-    "tokens (0, 5)": lambda: ENCODER(TOKENS[:0], MASK[:0]),
+    "mask (3, 5) of torch.bool is not one of padding: padding_mask(tokens) makes it": lambda: ENCODER(TOKENS, REAL),
+    "mask (3, 1, 1, 5) of torch.int64 is not one of padding": lambda: ENCODER(TOKENS, MASK.long()),
+    "not (0, 5)": lambda: ENCODER(TOKENS[:0], MASK[:0]),
+    "mask (0, 1, 1, 5)": lambda: lengths(MASK[:0]),
+    "mask (3, 1, 1, 4) is not that of tokens (3, 5)": lambda: ENCODER(TOKENS, MASK[..., :4]),
     "padding only after its words": lambda: ENCODER(TOKENS, holes(MASK)),
     "every sentence needs a word": lambda: ENCODER(TOKENS, nothing_to_read(MASK)),
-    "boolean (b, k), with b = 2 as in the target": lambda: DECODER(TARGETS[:2], MEMORY),
-    "mask (3, 4) of torch.bool must be": lambda: DECODER(TARGETS, MEMORY._replace(mask=MASK[:, :4])),
+    "boolean (b, 1, 1, k), with b = 2 as in the target": lambda: DECODER(TARGETS[:2], MEMORY),
+    "mask (3, 1, 1, 4) of torch.bool must be": lambda: DECODER(TARGETS, MEMORY._replace(mask=MASK[..., :4])),
     "of torch.float32 must be": lambda: DECODER(TARGETS, MEMORY._replace(mask=MASK.float())),
     "context (1, 6)": lambda: PLAIN(TARGETS, MEMORY._replace(context=torch.zeros(1, STATE))),
     "d = 8 as in the decoder": lambda: AttentionDecoder(WORDS, SIZE, 8)(TARGETS, MEMORY),
-    "d = 4 as in the decoder": lambda: Decoder(WORDS, SIZE, 4)(TARGETS, MEMORY),
+    "d = 4 as in the decoder": lambda: RecurrentDecoder(WORDS, SIZE, 4)(TARGETS, MEMORY),
     "to 12 must lie between 0 and 8": lambda: AttentionDecoder(9, SIZE, STATE)(TARGETS, MEMORY),
     "must end in 2 and 6": lambda: rnn.bilinear_score(draw(1, 3), draw(1, 6), {"W_s": draw(2, 6)}),
     "must end in 3 and 5": lambda: rnn.additive_score(
         draw(1, 3), draw(1, 6), {"W_q": draw(3, 2), "W_k": draw(5, 2), "v": draw(2)}
     ),
-    "limit 0 must be at least 1": lambda: Translator(ENCODER, DECODER).translate(TOKENS, MASK, limit=0),
+    "limit 0 must be at least 1": lambda: RecurrentTranslator(ENCODER, DECODER).translate(TOKENS, MASK, limit=0),
 }
 
 

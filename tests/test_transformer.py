@@ -1,6 +1,5 @@
 """utils/transformer.py against PyTorch's encoder with copied weights, against the equations, and its own laws."""
 
-import copy
 import math
 import warnings
 
@@ -11,7 +10,9 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
 
-from utils.masks import causal_mask, causality_probe, leaks, padding_mask
+from utils.masks import causal_mask, padding_mask
+from utils.probes import causality_probe, leaks
+from utils.torch_weights import load
 from utils.transformer import (
     Encoder,
     EncoderBlock,
@@ -20,7 +21,6 @@ from utils.transformer import (
     LearnedPositions,
     PositionalEncoding,
     Tagger,
-    ablate,
     sinusoidal_positions,
 )
 
@@ -45,7 +45,7 @@ def pair(num_layers=3, norm="post", activation="relu", final_norm=False, dropout
     for parameter in theirs.parameters():  # PyTorch starts all layers equal, biases at 0 and gamma at 1
         nn.init.normal_(parameter, std=0.4)
     ours = Encoder(num_layers, **SIZES, dropout=dropout, norm=norm, activation=activation, final_norm=final_norm)
-    return ours.load_torch(theirs), theirs
+    return load(ours, theirs), theirs
 
 
 def close(actual, expected, atol=1e-10):
@@ -175,7 +175,7 @@ def test_dropout_falls_where_torch_drops(norm):
 def test_a_single_block_loads_too_and_keeps_its_own_copy():
     torch.manual_seed(0)
     theirs = nn.TransformerEncoderLayer(12, 2, 20, 0.0, batch_first=True, dtype=torch.float64)
-    ours, x = EncoderBlock(**SIZES, norm="post").load_torch(theirs), draw(2, 5, 12)
+    ours, x = load(EncoderBlock(**SIZES, norm="post"), theirs), draw(2, 5, 12)
     expected = theirs(x).detach()
     for parameter in theirs.parameters():
         nn.init.zeros_(parameter)
@@ -186,9 +186,9 @@ def test_a_single_block_loads_too_and_keeps_its_own_copy():
 def test_activations_are_known_by_what_they_do(activation):
     theirs = nn.TransformerEncoderLayer(12, 2, 20, activation=activation, batch_first=True)
     name = "gelu" if isinstance(activation, nn.GELU) else "relu"
-    EncoderBlock(**SIZES, norm="post", activation=name).load_torch(theirs)
+    load(EncoderBlock(**SIZES, norm="post", activation=name), theirs)
     with pytest.raises(ValueError, match="make them equal"):
-        EncoderBlock(**SIZES, norm="post", activation="relu" if name == "gelu" else "gelu").load_torch(theirs)
+        load(EncoderBlock(**SIZES, norm="post", activation="relu" if name == "gelu" else "gelu"), theirs)
 
 
 def layer(d_model=12, num_heads=2, d_ff=20, **options):
@@ -214,13 +214,13 @@ REFUSED = [
 @pytest.mark.parametrize("theirs, said", REFUSED, ids=[said for _, said in REFUSED])
 def test_a_block_names_what_it_cannot_load(theirs, said):
     with pytest.raises(ValueError) as caught:
-        EncoderBlock(**SIZES, norm="post").load_torch(theirs)
+        load(EncoderBlock(**SIZES, norm="post"), theirs)
     assert said in str(caught.value)
 
 
 def test_a_block_without_feed_forward_layer_cannot_load_one():
     with pytest.raises(ValueError, match="feed-forward layer None cannot load a TransformerEncoderLayer"):
-        EncoderBlock(12, 2, None, norm="post").load_torch(layer())
+        load(EncoderBlock(12, 2, None, norm="post"), layer())
 
 
 # Good in every part but the last that is looked at
@@ -244,7 +244,7 @@ def test_what_cannot_be_loaded_leaves_every_weight(kind):
     ours, theirs = (make() for make in NEARLY[kind])
     before = {name: parameter.detach().clone() for name, parameter in ours.named_parameters()}
     with pytest.raises(ValueError, match="Norm"):
-        ours.load_torch(theirs)
+        load(ours, theirs)
     for name, parameter in ours.named_parameters():
         assert torch.equal(parameter, before[name]), name
 
@@ -253,7 +253,7 @@ def test_an_optimiser_from_before_loading_goes_on_training_the_stack():
     ours, theirs = Encoder(2, **SIZES, norm="post"), stack(2)
     before = list(map(id, ours.parameters()))
     optimiser = torch.optim.Adam(ours.parameters())
-    ours.load_torch(theirs)
+    load(ours, theirs)
     assert list(map(id, ours.parameters())) == before
     loaded = [parameter.detach().clone() for parameter in ours.parameters()]
     x = draw(2, 6, 12).to(loaded[0])
@@ -268,7 +268,7 @@ def test_layer_norm_in_half_precision_is_right_where_torch_is(dtype, size):
     ours, theirs = LayerNorm(12).to(dtype), nn.LayerNorm(12, dtype=dtype)
     for parameter in theirs.parameters():
         nn.init.normal_(parameter)
-    ours.load_state_dict(dict(zip(("gamma", "beta"), theirs.parameters())))
+    load(ours, theirs)
     x, twin = ((draw(4, 12).clamp(-2, 2) * size).to(dtype).requires_grad_() for _ in range(2))
     output, expected, upstream = ours(x), theirs(twin), draw(4, 12, seed=9).to(dtype)
     assert output.dtype == dtype
@@ -293,7 +293,7 @@ STACKS = [
 @pytest.mark.parametrize("theirs, said, final_norm", STACKS, ids=[said for _, said, _ in STACKS])
 def test_an_encoder_names_what_it_cannot_load(theirs, said, final_norm):
     with pytest.raises(ValueError) as caught:
-        Encoder(2, **SIZES, norm="post", final_norm=final_norm).load_torch(theirs)
+        load(Encoder(2, **SIZES, norm="post", final_norm=final_norm), theirs)
     assert said in str(caught.value)
 
 
@@ -526,7 +526,7 @@ def test_state_dicts_save_and_load_with_weights_only(positions, tmp_path):
 def test_a_tagger_is_its_parts(norm, kind):
     torch.manual_seed(0)
     tagger, mask = Tagger(10, 4, 12, 2, 20, 2, norm=norm, dropout=0.3).eval(), padding_mask(TOKENS)
-    x = tagger.embedding.weight[TOKENS] + sinusoidal_positions(6, 12)
+    x = tagger.embedding.vectors.weight[TOKENS] + sinusoidal_positions(6, 12)
     x, weights = tagger.encoder(x, mask)
     logits, same_weights = tagger(TOKENS, mask)
     close(logits, x @ tagger.head.weight.T + tagger.head.bias, atol=1e-6)
@@ -535,42 +535,13 @@ def test_a_tagger_is_its_parts(norm, kind):
     assert {(block.norm, block.dropout.p) for block in tagger.encoder.blocks} == {(norm, 0.3)}
 
 
-# Ablation
-
-
-def test_an_ablated_head_adds_nothing_and_comes_back():
-    """Leaving out one head is leaving out its columns of W_o; the other heads and the biases stay."""
-    ours, _ = pair(norm="pre", final_norm=True)
-    x, mask = draw(3, 6, 12), causal_mask(6)
-    whole = ours(x, mask)[0]
-    for layer, head in [(0, 0), (1, 1), (2, 0)]:
-        cut = copy.deepcopy(ours)
-        with torch.no_grad():
-            cut.blocks[layer].attention.W_o.weight[:, 6 * head : 6 * head + 6] = 0.0
-        with ablate(ours, layer, head):
-            close(ours(x, mask)[0], cut(x, mask)[0])
-            assert not torch.allclose(ours(x, mask)[0], whole)
-        assert torch.equal(ours(x, mask)[0], whole)
-
-
-def test_ablations_add_up_and_end_with_an_exception():
-    ours, _ = pair()
-    x = draw(3, 6, 12)
-    whole = ours(x)[0]
-    with pytest.raises(KeyError), ablate(ours, 0, 0), ablate(ours, 0, 1):
-        W_o = ours.blocks[0].attention.W_o
-        close(ours.blocks[0].attention(x)[0], W_o.bias.expand(3, 6, 12))
-        raise KeyError
-    assert torch.equal(ours(x)[0], whole)
-
-
 # Refusals
 
 WRONG = {
     "n 0 and d_model 4": lambda: sinusoidal_positions(0, 4),
     "n 4 and d_model 0": lambda: sinusoidal_positions(4, 0),
     "base -1": lambda: sinusoidal_positions(4, 4, -1),
-    "x (2, 1) must be (…, 4)": lambda: LayerNorm(4)(torch.zeros(2, 1)),
+    "x (2, 1) must end in 4": lambda: LayerNorm(4)(torch.zeros(2, 1)),
     "d_model 4 and d_ff 0 must": lambda: FeedForward(4, 0),
     "n 4 and d_model 2.5 must be whole numbers": lambda: sinusoidal_positions(4, 2.5),
     "d_model 4.0 must be whole numbers": lambda: LayerNorm(4.0),
@@ -580,21 +551,19 @@ WRONG = {
     "tokens is of the type list": lambda: Tagger(9, 4, 4, 2, 8, 1)([[1, 2]]),
     "activation 'tanh' is unknown; there are relu, gelu": lambda: FeedForward(4, 8, "tanh"),
     "x (2, 5) must be (…, positions, 4)": lambda: FeedForward(4, 8)(torch.zeros(2, 5)),
-    "norm 'middle' must be 'pre' or 'post'": lambda: EncoderBlock(4, 2, 8, norm="middle"),
+    "norm 'middle' is unknown; there are pre, post": lambda: EncoderBlock(4, 2, 8, norm="middle"),
     "d_model = 5 cannot be shared by num_heads = 2": lambda: Encoder(1, 5, 2, 8),
     "d_ff 0 must": lambda: Encoder(1, 4, 2, 0),
     "num_layers 0 must be at least 1": lambda: Encoder(0, 4, 2, 8),
-    "x (2, 3, 5) must be (…, 4)": lambda: Encoder(1, 4, 2, 8)(torch.zeros(2, 3, 5)),
+    "x (2, 3, 5) must end in 4": lambda: Encoder(1, 4, 2, 8)(torch.zeros(2, 3, 5)),
     "query (2, 3, 5) must be (…, positions, 4)": lambda: Encoder(1, 4, 2, 8, norm="post")(torch.zeros(2, 3, 5)),
     "torch.int64; it must be boolean": lambda: Encoder(1, 4, 2, 8)(torch.zeros(2, 3, 4), torch.ones(3, 3).long()),
-    "'cosine' must be one of 'sine', 'learned', None": lambda: Tagger(9, 4, 4, 2, 8, 1, "cosine"),
+    "positions 'cosine' is unknown; there are sine, learned, None": lambda: Tagger(9, 4, 4, 2, 8, 1, "cosine"),
     "not (3,) of torch.int64": lambda: Tagger(9, 4, 4, 2, 8, 1)(torch.tensor([1, 2, 3])),
     "not (1, 2) of torch.float32": lambda: Tagger(9, 4, 4, 2, 8, 1)(torch.tensor([[1.0, 2.0]])),
     "token ids from 1 to 9 must lie between 0 and 8": lambda: Tagger(9, 4, 4, 2, 8, 1)(torch.tensor([[1, 9]])),
     "token ids from -1 to 2 must": lambda: Tagger(9, 4, 4, 2, 8, 1)(torch.tensor([[-1, 2]])),
     "at most max_len = 2": lambda: Tagger(9, 4, 4, 2, 8, 1, max_len=2)(torch.tensor([[1, 2, 3]])),
-    "layer 1, head 0: there are 1 layers of 2 heads": lambda: ablate(Encoder(1, 4, 2, 8), 1, 0).__enter__(),
-    "layer 0, head -1": lambda: ablate(Encoder(1, 4, 2, 8), 0, -1).__enter__(),
 }
 
 

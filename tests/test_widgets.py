@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from utils import plots, widgets
-from utils.corpora import Vocabulary
+from utils.vocabulary import Vocabulary
 from utils.transformer import Tagger
 from utils.widgets import attention, controls, start
 

@@ -13,6 +13,7 @@ from torch import nn
 
 from utils.attention import MultiHeadAttention
 from utils.masks import causal_mask, to_torch
+from utils.torch_weights import load
 
 SIZES = ((32, 16, 64, 4), (8, 64, 128, 8), (2, 256, 128, 8), (1, 1024, 128, 8))  # batch, positions, d_model, heads
 TIMES, SECONDS = 12, 0.05  # measurements of each layer, and how long one lasts at least
@@ -29,7 +30,7 @@ def cpu_time(run, repeats: int) -> float:
 def runs(batch: int, n: int, d_model: int, num_heads: int, masked: bool) -> tuple:
     """Forward and backward of our layer and of PyTorch's with the same weights."""
     theirs = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
-    ours = MultiHeadAttention(d_model, num_heads).load_torch(theirs)
+    ours = load(MultiHeadAttention(d_model, num_heads), theirs)
     mask = causal_mask(n) if masked else None
     hidden = to_torch(mask, num_heads) if masked else None
     X, upstream = torch.randn(batch, n, d_model).requires_grad_(), torch.randn(batch, n, d_model)

@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from .checks import require_fitting_shapes, require_vectors, require_whole
+from .checks import require_fitting_shapes, require_multi_head, require_shares, require_vectors, require_whole
 
 
 def scaled_dot_product_attention(
@@ -29,19 +29,10 @@ def scaled_dot_product_attention(
 
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
     """softmax(Q Kᵀ / √e), (…, q, k). The query is divided, not the far more numerous scores, which could overflow."""
-    if mask is not None and not key.isfinite().all():
-        return weights_despite_broken_keys(query, key, mask)
+    key, broken = put_aside(key, mask)
     scores = query / math.sqrt(query.shape[-1]) @ key.transpose(-2, -1)  # (…, q, k)
-    return masked_softmax(scores, mask)
-
-
-def weights_despite_broken_keys(query: Tensor, key: Tensor, mask: Tensor) -> Tensor:
-    """`attention_weights` where a key is NaN or infinite: NaN for a query that may see it. For the others it is 0,
-    since their gradients are products with it, and 0 · NaN is NaN."""
-    finite = key.isfinite()
-    broken = mask & ~finite.all(dim=-1)[..., None, :]  # (…, q, k)
-    weights = attention_weights(query, key.masked_fill(~finite, 0.0), mask)
-    return weights.masked_fill(broken.any(dim=-1, keepdim=True) & mask, math.nan)
+    weights = masked_softmax(scores, mask)
+    return weights if broken is None else weights.masked_fill(broken.any(-1, keepdim=True) & mask, math.nan)
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -60,11 +51,22 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
 def mix(weights: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
     """weights @ value; a masked value has no influence even if it is NaN or infinite (0 · NaN is NaN)."""
-    if mask is None or value.isfinite().all():
-        return weights @ value
-    finite = value.isfinite()
-    seen = mask.expand(weights.shape).to(value.dtype) @ (~finite).to(value.dtype)
-    return (weights @ value.masked_fill(~finite, 0.0)).masked_fill(seen > 0, math.nan)
+    value, broken = put_aside(value, mask)
+    output = weights @ value  # (…, q, v)
+    return output if broken is None else output.masked_fill(broken, math.nan)
+
+
+def put_aside(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Keys or values x (…, k, d) with 0 for each entry that is NaN or infinite, and which of those a query may see,
+    (…, q, d): what is computed from them is NaN. (Gradients are products with x, and 0 · NaN is NaN, too.)
+
+    None instead, and x as it is, where every entry is finite, or where there is no mask and everyone sees everything.
+    """
+    if mask is None or x.detach().sum().isfinite():  # a sum is finite only if all its parts are; to look at it is cheap
+        return x, None
+    finite = x.isfinite()
+    seen = torch.atleast_2d(mask).expand(*mask.shape[:-2], -1, x.shape[-2])  # (…, q, k)
+    return x.masked_fill(~finite, 0.0), seen.to(x.dtype) @ (~finite).to(x.dtype) > 0
 
 
 class SelfAttention(nn.Module):
@@ -100,26 +102,23 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0, bias: bool = True):
         super().__init__()
-        require_whole(d_model=d_model, num_heads=num_heads)
-        if d_model % num_heads:
-            raise ValueError(f"d_model = {d_model} cannot be shared by num_heads = {num_heads}")
+        require_shares(d_model=d_model, num_heads=num_heads)
         self.num_heads, self.dropout = num_heads, nn.Dropout(dropout)
         projections = (nn.Linear(d_model, d_model, bias) for _ in range(4))
         self.W_q, self.W_k, self.W_v, self.W_o = projections
 
-    def forward(self, query, key=None, value=None, mask=None) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, query: Tensor, key: Tensor | None = None, value: Tensor | None = None, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         key = query if key is None else key
         value = key if value is None else value
-        Q = split_heads(project(self.W_q, query, "query"), self.num_heads)  # (…, h, q, e)
-        K = split_heads(project(self.W_k, key, "key"), self.num_heads)  # (…, h, k, e)
-        V = split_heads(project(self.W_v, value, "value"), self.num_heads)  # (…, h, k, e)
-        require_fitting_shapes(Q, K, V, mask)
+        require_multi_head(self, query, key, value, mask)
+        Q = split_heads(self.W_q(query), self.num_heads)  # (…, h, q, e)
+        K = split_heads(self.W_k(key), self.num_heads)  # (…, h, k, e)
+        V = split_heads(self.W_v(value), self.num_heads)  # (…, h, k, e)
         weights = attention_weights(Q, K, mask)  # (…, h, q, k)
         heads = mix(self.dropout(weights), V, mask)  # (…, h, q, e)
         return self.W_o(merge_heads(heads)), weights
-
-    def load_torch(self, module: nn.MultiheadAttention) -> "MultiHeadAttention":
-        return load_multi_head(self, module)
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
@@ -130,62 +129,3 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 def merge_heads(heads: Tensor) -> Tensor:
     """(…, h, n, e) → (…, n, h · e): the heads of each position side by side, the inverse of split_heads."""
     return heads.transpose(-3, -2).flatten(-2)
-
-
-def project(W: nn.Linear, x: Tensor, name: str) -> Tensor:
-    """W(x), or a ValueError that names x, its shape or its dtype, if it is not what W needs."""
-    require_vectors(name, x, W.weight)
-    return W(x)
-
-
-def load_multi_head(ours: MultiHeadAttention, module: nn.MultiheadAttention) -> MultiHeadAttention:
-    """Copy the weights of PyTorch's layer into ours, and return ours.
-
-    PyTorch packs W_q, W_k and W_v into one matrix, and keeps them apart where keys or values have sizes of their own
-    (kdim, vdim), which ours then takes over. ValueError where sizes, heads or biases differ; then nothing is copied.
-    """
-    put(changes_of_multi_head(ours, module))
-    return ours
-
-
-def changes_of_multi_head(ours: MultiHeadAttention, module: nn.MultiheadAttention, bias: bool | None = None) -> list:
-    """What `load_multi_head` puts where, as `put` takes it. bias True: missing biases are loaded as 0."""
-    if not isinstance(module, nn.MultiheadAttention):
-        raise ValueError(f"{type(module).__name__} is not an nn.MultiheadAttention")
-    bias = module.in_proj_bias is not None if bias is None else bias
-    here = (ours.W_q.in_features, ours.num_heads, ours.W_q.bias is not None)
-    there = (module.embed_dim, module.num_heads, bias)
-    if here != there or module.bias_k is not None or module.add_zero_attn:
-        raise ValueError(
-            f"d_model, num_heads and bias are {here} here and {there} in PyTorch's layer; they must be equal, "
-            "and its add_bias_kv and add_zero_attn off"
-        )
-    apart = (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight)
-    weights = apart if module.in_proj_weight is None else module.in_proj_weight.chunk(3)
-    linears, sources = (ours.W_q, ours.W_k, ours.W_v, ours.W_o), (*weights, module.out_proj.weight)
-    changes = [(linear, "weight", weight) for linear, weight in zip(linears, sources)]
-    changes += [(linear, "in_features", weight.shape[1]) for linear, weight in zip(linears, sources)]
-    if bias:
-        packed = weights[0].new_zeros(3 * len(weights[0])) if module.in_proj_bias is None else module.in_proj_bias
-        biases = (*packed.chunk(3), bias_or_zeros(module.out_proj))
-        changes += [(linear, "bias", b) for linear, b in zip(linears, biases)]
-    return changes
-
-
-@torch.no_grad()
-def put(changes: list[tuple[nn.Module, str, object]]) -> None:
-    """Make each change (layer, name, new). A parameter gets the numbers, shape and dtype of the new one and stays the
-    same object, so that an optimiser which holds it goes on training it; anything else is replaced."""
-    for layer, name, new in changes:
-        old = getattr(layer, name)
-        if not isinstance(old, nn.Parameter):
-            setattr(layer, name, new)
-        elif (old.shape, old.dtype) == (new.shape, new.dtype):
-            old.copy_(new)
-        else:
-            old.data = new.clone()
-
-
-def bias_or_zeros(layer: nn.Module) -> Tensor:
-    """The bias of a layer, or zeros where it has none."""
-    return layer.weight.new_zeros(len(layer.weight)) if layer.bias is None else layer.bias

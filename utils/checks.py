@@ -1,17 +1,19 @@
 """Guards: sizes, kinds, shapes and ids are looked at before they are used, and what does not fit is a clear ValueError.
 
-Axis letters as in `attention.py`.
+A layer calls its guard once, in the first line of `forward`; below it stands mathematics. Axis letters as in
+`attention.py`.
 """
 
 import math
 import numbers
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
-def require_whole(least: int = 1, **given) -> None:
+def require_whole(least: int = 1, **given: Any) -> None:
     """ValueError, with their names, unless all numbers are whole and at least `least`."""
     named = " and ".join(f"{name} {number!r}" for name, number in given.items())
     if not all(isinstance(number, numbers.Integral) for number in given.values()):
@@ -20,14 +22,22 @@ def require_whole(least: int = 1, **given) -> None:
         raise ValueError(f"{named} must be at least {least}")
 
 
-def known(name: str, choices: Collection[str], what: str) -> str:
+def require_shares(**given: int) -> None:
+    """ValueError, with their names, unless both numbers are sizes and the first is a multiple of the second."""
+    require_whole(**given)
+    (whole, size), (parts, number) = given.items()
+    if size % number:
+        raise ValueError(f"{whole} = {size} cannot be shared by {parts} = {number}")
+
+
+def known(name: str | None, choices: Collection[str | None], what: str) -> str | None:
     """`name`, or a ValueError that lists the choices."""
     if name not in choices:
-        raise ValueError(f"{what} {name!r} is unknown; there are {', '.join(choices)}")
+        raise ValueError(f"{what} {name!r} is unknown; there are {', '.join(map(str, choices))}")
     return name
 
 
-def require_tensors(**given) -> None:
+def require_tensors(**given: Any) -> None:
     """ValueError unless everything, called by its name, is a tensor."""
     for name, x in given.items():
         if not isinstance(x, Tensor):
@@ -44,12 +54,48 @@ def require_vectors(name: str, x: Tensor, weight: Tensor) -> None:
         raise ValueError(f"{name} holds {x.dtype}, the weights {weight.dtype}: {name}.to({weight.dtype}) converts")
 
 
-def require_tokens(tokens: Tensor, vocabulary_size: int) -> None:
-    """ValueError unless tokens are ids (b, n), at least one, of words in the vocabulary."""
+def require_last_axes(sizes: Iterable[int], **given: Tensor) -> None:
+    """ValueError, with their names, unless each is a tensor whose last axis has its size of `sizes`."""
+    require_tensors(**given)
+    sizes = tuple(sizes)
+    if any(x.shape[-1:] != (size,) for x, size in zip(given.values(), sizes)):
+        shapes = " and ".join(f"{name} {tuple(x.shape)}" for name, x in given.items())
+        raise ValueError(f"{shapes} must end in {' and '.join(map(str, sizes))}")
+
+
+def require_room(x: Tensor, table: Tensor) -> None:
+    """ValueError unless x (…, n, d) finds a row of the table (max_len, d) for each of its positions."""
+    require_tensors(x=x)
+    max_len, d_model = table.shape
+    if x.ndim < 2 or x.shape[-1] != d_model or x.shape[-2] > max_len:
+        fits = f"(…, n, {d_model}) with n at most max_len = {max_len}"
+        raise ValueError(f"x {tuple(x.shape)} must be {fits}: cut the input, or build with a larger max_len")
+
+
+def require_tokens(tokens: Tensor, embedding: nn.Embedding, mask: Tensor | None = None) -> None:
+    """ValueError unless tokens are ids (b, n), at least one, of words in the embedding, and a mask is that of their
+    padding, (b, 1, 1, n)."""
     require_tensors(tokens=tokens)
     if tokens.ndim != 2 or not tokens.numel():
         raise ValueError(f"token ids must be whole numbers (b, n), not {tuple(tokens.shape)} of {tokens.dtype}")
-    require_ids(tokens, vocabulary_size, "token ids")
+    require_ids(tokens, embedding.num_embeddings, "token ids")
+    if mask is not None:
+        require_padding(mask)
+        if mask.shape != (len(tokens), 1, 1, tokens.shape[1]):
+            raise ValueError(f"the mask {tuple(mask.shape)} is not that of tokens {tuple(tokens.shape)}: {MAKE_ONE}")
+
+
+MAKE_ONE = "padding_mask(tokens) makes it, boolean (b, 1, 1, k)"
+
+
+def require_padding(mask: Tensor) -> None:
+    """ValueError unless the mask is one of padding, (b, 1, 1, k): words at the beginning of each sentence, no holes."""
+    require_tensors(mask=mask)
+    if mask.dtype != torch.bool or mask.ndim != 4 or mask.shape[1:3] != (1, 1) or not mask.numel():
+        raise ValueError(f"the mask {tuple(mask.shape)} of {mask.dtype} is not one of padding: {MAKE_ONE}")
+    lengths = mask.sum(-1, keepdim=True)  # (b, 1, 1, 1)
+    if lengths.min() < 1 or not torch.equal(mask, torch.arange(mask.shape[-1]) < lengths):
+        raise ValueError("every sentence needs a word, and padding only after its words")
 
 
 def require_ids(ids: Tensor, size: int, what: str) -> None:
@@ -67,19 +113,45 @@ def require_logits(logits: Tensor) -> Tensor:
     return logits
 
 
-def require_fitting_shapes(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
-    """ValueError, with the shapes, unless query (…, q, e), key (…, k, e), value (…, k, v) and mask go together."""
+def require_fitting_memory(tokens: Tensor, memory: NamedTuple, embedding: nn.Embedding, d: int) -> None:
+    """ValueError unless target tokens (b, q) are ids, and the memory's parts fit them, each other and the size d."""
+    require_tokens(tokens, embedding)
+    require_tensors(**memory._asdict())
+    b, k, d_states = memory.states.shape
+    fits = memory.context.shape == (b, d_states) and memory.mask.shape == (b, 1, 1, k)
+    if not fits or memory.mask.dtype != torch.bool or d_states != d or len(tokens) != b:
+        shapes = ", ".join(f"{name} {tuple(part.shape)}" for name, part in memory._asdict().items())
+        raise ValueError(
+            f"{shapes} of {memory.mask.dtype} must be (b, k, d), (b, d) and boolean (b, 1, 1, k), "
+            f"with b = {len(tokens)} as in the target tokens and d = {d} as in the decoder"
+        )
+
+
+def require_multi_head(layer: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
+    """ValueError unless the three can be projected by the layer's W_q, W_k and W_v, and go together with the mask."""
+    for name, x, W in (("query", query, layer.W_q), ("key", key, layer.W_k), ("value", value, layer.W_v)):
+        require_vectors(name, x, W.weight)
+    require_fitting_shapes(query, key, value, mask, heads=(layer.num_heads,))
+
+
+def require_fitting_shapes(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, heads: tuple[int, ...] = ()
+) -> None:
+    """ValueError, with the shapes, unless query (…, q, e), key (…, k, e), value (…, k, v) and mask go together.
+
+    heads: the axis that each of them is still going to be split into, before its last two; e may differ till then.
+    """
     require_tensors(query=query, key=key, value=value)
-    if trouble := misfit(query, key, value) or misfit_of_mask(mask, query, key, value):
+    if trouble := misfit(query, key, value, heads) or misfit_of_mask(mask, query, key, value, heads):
         shapes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
         raise ValueError(f"{shapes}: {trouble}")
 
 
-def misfit(query: Tensor, key: Tensor, value: Tensor) -> str | None:
+def misfit(query: Tensor, key: Tensor, value: Tensor, heads: tuple[int, ...]) -> str | None:
     """Why query, key and value do not go together; None where they do."""
     if min(query.ndim, key.ndim, value.ndim) < 2:
         return "each needs at least two axes, (…, q, e), (…, k, e), (…, k, v)"
-    if query.shape[-1] != key.shape[-1]:
+    if query.shape[-1] != key.shape[-1] and not heads:
         return f"query and key must have the same last axis e, but {query.shape[-1]} ≠ {key.shape[-1]}"
     if key.shape[-2] != value.shape[-2]:
         return f"each key needs one value, but there are {key.shape[-2]} keys, {value.shape[-2]} values"
@@ -101,7 +173,9 @@ def leading_axes(*given: Tensor) -> tuple[int, ...] | None:
         return None
 
 
-def misfit_of_mask(mask: Tensor | None, query: Tensor, key: Tensor, value: Tensor) -> str | None:
+def misfit_of_mask(
+    mask: Tensor | None, query: Tensor, key: Tensor, value: Tensor, heads: tuple[int, ...]
+) -> str | None:
     """Why the mask does not go with the scores (…, q, k); None where it does.
 
     Two axes are (q, k), as in PyTorch. Padding (b, k) has the same shape where there are as many sentences as queries;
@@ -114,7 +188,7 @@ def misfit_of_mask(mask: Tensor | None, query: Tensor, key: Tensor, value: Tenso
     require_tensors(mask=mask)
     if mask.dtype != torch.bool:
         return f"the mask has dtype {mask.dtype}; it must be boolean, True = may attend: mask.bool() converts"
-    scores = (*leading_axes(query, key, value), query.shape[-2], key.shape[-2])
+    scores = (*leading_axes(query, key, value), *heads, query.shape[-2], key.shape[-2])
     fits = mask.ndim <= len(scores) and all(m in (1, s) for m, s in zip(mask.shape[::-1], scores[::-1]))
     if mask.ndim == 2 < len(scores) and mask.shape == (scores[0], scores[-1]) and not (fits and grows(mask)):
         index = f"[:, {'None, ' * (len(scores) - 2)}:]"
@@ -126,5 +200,5 @@ def grows(mask: Tensor) -> bool:
     """False where every row of the mask (q, k) is a beginning, of at least one key, and some row is shorter than the
     one before it, as only padding is."""
     lengths = mask.sum(-1)
-    beginnings = torch.equal(mask, torch.arange(mask.shape[-1], device=mask.device) < lengths[:, None])
+    beginnings = torch.equal(mask, torch.arange(mask.shape[-1]) < lengths[:, None])
     return not (beginnings and lengths.min() > 0 and (lengths.diff() < 0).any())

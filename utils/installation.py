@@ -54,7 +54,7 @@ def pinned_versions(requirements):
 
 
 def vectors_line():
-    from utils.vectors import WordVectors
+    from .vectors import WordVectors
 
     try:
         vectors = WordVectors.load()

@@ -1,9 +1,10 @@
 """Recurrent networks: an Elman cell, a language model, encoder and decoder, and the attention between the two.
 
 Axis letters: b batch, n position, q target position (query), k source position (key), d hidden dimension, v vocabulary.
-Masks are boolean, True = a word; padding never reaches a state, a weight or a loss.
+Masks are those of padding, (b, 1, 1, k), True = a word; padding never reaches a state, a weight or a loss.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
@@ -11,9 +12,16 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .attention import masked_softmax
-from .checks import known, require_logits, require_tensors, require_tokens, require_whole
-
-START_ID, END_ID = 1, 2  # <s> and </s> in every `Vocabulary`
+from .checks import (
+    known,
+    require_fitting_memory,
+    require_last_axes,
+    require_shares,
+    require_tokens,
+    require_whole,
+)
+from .decoding import drawn_by, most_probable, write
+from .masks import lengths
 
 
 class ElmanCell(nn.Module):
@@ -30,27 +38,8 @@ class ElmanCell(nn.Module):
         self.b = nn.Parameter(torch.zeros(d_hidden))
 
     def forward(self, x: Tensor, h: Tensor) -> Tensor:
-        require_tensors(x=x, h=h)
-        d_in, d_hidden = self.W.shape
-        if x.shape[-1:] != (d_in,) or h.shape[-1:] != (d_hidden,):
-            shapes = f"x {tuple(x.shape)} and h {tuple(h.shape)}"
-            raise ValueError(f"{shapes} must end in {d_in} and {d_hidden}")
+        require_last_axes(self.W.shape, x=x, h=h)
         return torch.tanh(x @ self.W + h @ self.U + self.b)
-
-    def load_torch(self, module: nn.RNN) -> "ElmanCell":
-        return load_elman(self, module)
-
-
-@torch.no_grad()
-def load_elman(cell: ElmanCell, module: nn.RNN) -> ElmanCell:
-    """Copy the weights of a torch `nn.RNN` of one layer, one direction and tanh into our cell, and return it."""
-    fits = isinstance(module, nn.RNN) and (module.input_size, module.hidden_size) == tuple(cell.W.shape)
-    if not fits or module.num_layers != 1 or module.bidirectional or module.nonlinearity != "tanh":
-        raise ValueError(f"{module} must be an nn.RNN{tuple(cell.W.shape)} with one layer, one direction and tanh")
-    cell.W.copy_(module.weight_ih_l0.T)
-    cell.U.copy_(module.weight_hh_l0.T)
-    cell.b.copy_(module.bias_ih_l0 + module.bias_hh_l0 if module.bias else torch.zeros_like(cell.b))
-    return cell
 
 
 CELLS = {"elman": nn.RNN, "gru": nn.GRU}
@@ -62,106 +51,73 @@ def recurrent(cell: str, d_in: int, d_hidden: int, bidirectional: bool = False) 
     return CELLS[known(cell, CELLS, "cell")](d_in, d_hidden, batch_first=True, bidirectional=bidirectional)
 
 
-def embed(embedding: nn.Embedding, tokens: Tensor) -> Tensor:
-    """The vectors (b, n, d) of token ids (b, n); ValueError for another shape, no token, or ids of no word."""
-    require_tokens(tokens, embedding.num_embeddings)
-    return embedding(tokens)
-
-
-class LanguageModel(nn.Module):
+class RecurrentLanguageModel(nn.Module):
     """A recurrent language model: from the tokens up to each position, logits for the next one.
 
     Called with tokens (b, n) and perhaps a state, it returns logits (b, n, v) and the last state.
     """
 
-    def __init__(self, vocabulary_size, d_embedding, d_hidden, cell="elman"):
+    def __init__(self, vocabulary_size: int, d_embedding: int, d_hidden: int, cell: str = "elman"):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary_size, d_embedding)
         self.rnn = recurrent(cell, d_embedding, d_hidden)
         self.head = nn.Linear(d_hidden, vocabulary_size)
 
     def forward(self, tokens: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        states, last = self.rnn(embed(self.embedding, tokens), state)  # (b, n, d)
+        require_tokens(tokens, self.embedding)
+        states, last = self.rnn(self.embedding(tokens), state)  # (b, n, d)
         return self.head(states), last
 
-    @torch.no_grad()
     def generate(self, limit: int = 20, generator: torch.Generator | None = None) -> list[int]:
         """Token ids from `<s>` on until `</s>`, which is left out, at most `limit`: the most probable token each time,
-        or one drawn at random where a `generator` is given. Logits that are NaN or ∞: ValueError."""
-        token, state, written = torch.tensor([[START_ID]]), None, []
-        while len(written) < limit:
-            logits, state = self(token, state)
-            p = require_logits(logits[:, -1]).softmax(-1)  # (1, v)
-            if generator is None:
-                token = p.argmax(-1, keepdim=True)
-            else:
-                token = torch.multinomial(p, 1, generator=generator)
-            if token.item() == END_ID:
-                break
-            written.append(token.item())
-        return written
+        or one drawn at random where a `generator` is given."""
+
+        def step(token, state):
+            return *self(token, state), None  # of a step nothing else is kept
+
+        choose = most_probable if generator is None else drawn_by(generator)
+        [ids], _ = write(step, None, 1, limit, choose)
+        return ids
 
 
 class Memory(NamedTuple):
-    """What the encoder hands to the decoder: all its states (b, k, d), the context (b, d), and the mask (b, k)."""
+    """What the encoder hands to the decoder: its states (b, k, d), the context (b, d), the mask (b, 1, 1, k)."""
 
     states: Tensor
     context: Tensor
     mask: Tensor
 
 
-class Encoder(nn.Module):
+Step = tuple[Tensor, Tensor, Tensor | None]  # what a decoder returns: logits, state, weights
+
+
+class RecurrentEncoder(nn.Module):
     """Reads source tokens (b, k) with their mask and returns a `Memory` of states of size d_hidden.
 
     bidirectional: half of each state comes from reading forwards, half from reading backwards. The context is made of
-    the last state of each direction. Padding stands at the end and is never read; tokens without a mask (b, k) of
-    that kind: ValueError.
+    the last state of each direction. Padding stands at the end and is never read; a mask that is not that of the
+    tokens, or shows padding elsewhere: ValueError.
     """
 
-    def __init__(self, vocabulary_size, d_embedding, d_hidden, cell="gru", bidirectional=True):
+    def __init__(
+        self, vocabulary_size: int, d_embedding: int, d_hidden: int, cell: str = "gru", bidirectional: bool = True
+    ):
         super().__init__()
-        if d_hidden % 2 and bidirectional:
-            raise ValueError(f"d_hidden = {d_hidden} must be even, for two directions")
+        directions = 2 if bidirectional else 1
+        require_shares(d_hidden=d_hidden, directions=directions)
         self.embedding = nn.Embedding(vocabulary_size, d_embedding)
-        size = d_hidden // 2 if bidirectional else d_hidden
-        self.rnn = recurrent(cell, d_embedding, size, bidirectional)
+        self.rnn = recurrent(cell, d_embedding, d_hidden // directions, bidirectional)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Memory:
-        lengths = require_words_first(tokens, mask)
-        x = embed(self.embedding, tokens)  # (b, k, d_embedding)
-        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        require_tokens(tokens, self.embedding, mask)
+        x = self.embedding(tokens)  # (b, k, d_embedding)
+        packed = pack_padded_sequence(x, lengths(mask), batch_first=True, enforce_sorted=False)
         states, last = self.rnn(packed)
-        n = tokens.shape[1]
-        states, _ = pad_packed_sequence(states, batch_first=True, total_length=n)  # (b, k, d)
+        states, _ = pad_packed_sequence(states, batch_first=True, total_length=x.shape[1])  # (b, k, d)
         return Memory(states, torch.cat(list(last), dim=-1), mask)
 
 
-def require_words_first(tokens: Tensor, mask: Tensor) -> Tensor:
-    """The lengths (b,) of the sentences; ValueError unless each begins with a word and ends in padding."""
-    require_tensors(tokens=tokens, mask=mask)
-    if tokens.shape != mask.shape or mask.dtype != torch.bool or tokens.ndim != 2 or not len(tokens):
-        shapes = f"tokens {tuple(tokens.shape)} and mask {tuple(mask.shape)} of {mask.dtype}"
-        raise ValueError(f"{shapes} must both be (b, k), at least one sentence, and the mask boolean")
-    lengths = mask.sum(-1)
-    if lengths.min() < 1 or not torch.equal(mask, torch.arange(mask.shape[1]) < lengths[:, None]):
-        raise ValueError("every sentence needs a word, and padding only after its words")
-    return lengths
-
-
-def require_fitting_memory(memory: Memory, tokens: Tensor, d: int) -> None:
-    """ValueError unless the parts of the memory fit each other, the target tokens (b, q) and the decoder's size d."""
-    require_tensors(tokens=tokens, **memory._asdict())
-    b, k, d_states = memory.states.shape
-    fits = memory.context.shape == (b, d_states) and memory.mask.shape == (b, k) and memory.mask.dtype == torch.bool
-    if not fits or d_states != d or len(tokens) != b:
-        shapes = ", ".join(f"{name} {tuple(part.shape)}" for name, part in memory._asdict().items())
-        raise ValueError(
-            f"{shapes} of {memory.mask.dtype} must be (b, k, d), (b, d) and boolean (b, k), "
-            f"with b = {len(tokens)} as in the target tokens and d = {d} as in the decoder"
-        )
-
-
-class Decoder(nn.Module):
+class RecurrentDecoder(nn.Module):
     """A decoder without attention: all it knows of the source is the context (b, d).
 
     context "first": it makes the first state; "every": it is also an input at every step.
@@ -169,7 +125,9 @@ class Decoder(nn.Module):
     None for the weights that it does not have.
     """
 
-    def __init__(self, vocabulary_size, d_embedding, d_hidden, cell="gru", context="every"):
+    def __init__(
+        self, vocabulary_size: int, d_embedding: int, d_hidden: int, cell: str = "gru", context: str = "every"
+    ):
         super().__init__()
         self.context = known(context, ("first", "every"), "context")
         self.embedding = nn.Embedding(vocabulary_size, d_embedding)
@@ -177,40 +135,36 @@ class Decoder(nn.Module):
         self.rnn = recurrent(cell, d_embedding + d_hidden * (context == "every"), d_hidden)
         self.head = nn.Linear(d_hidden, vocabulary_size)
 
-    def forward(self, tokens, memory, state=None):
-        require_fitting_memory(memory, tokens, self.rnn.hidden_size)
-        if state is None:
-            state = torch.tanh(self.first(memory.context))[None]  # (1, b, d)
-        x = embed(self.embedding, tokens)  # (b, q, d_embedding)
+    def forward(self, tokens: Tensor, memory: Memory, state: Tensor | None = None) -> Step:
+        require_fitting_memory(tokens, memory, self.embedding, self.rnn.hidden_size)
+        state = torch.tanh(self.first(memory.context))[None] if state is None else state  # (1, b, d)
+        x = self.embedding(tokens)  # (b, q, d_embedding)
         if self.context == "every":
             x = torch.cat([x, memory.context[:, None].expand(-1, x.shape[1], -1)], dim=-1)
         states, state = self.rnn(x, state)  # (b, q, d)
         return self.head(states), state, None
 
 
-def dot_score(query, keys, parameters):
+def dot_score(query: Tensor, keys: Tensor, parameters: Mapping[str, Tensor]) -> Tensor:
     """query · key: query (b, q, d), keys (b, k, d) → (b, q, k); no parameters. Sizes that do not fit: ValueError."""
-    require_sizes(query, keys, query.shape[-1], query.shape[-1])
+    require_last_axes((query.shape[-1], query.shape[-1]), query=query, keys=keys)
     return query @ keys.transpose(-2, -1)
 
 
-def bilinear_score(query, keys, parameters):
+def bilinear_score(query: Tensor, keys: Tensor, parameters: Mapping[str, Tensor]) -> Tensor:
     """query W_s keyᵀ (Luong et al. 2015, "general"): W_s (d_query, d_key), so that the sizes may differ."""
-    require_sizes(query, keys, *parameters["W_s"].shape)
-    return query @ parameters["W_s"] @ keys.transpose(-2, -1)
+    W_s = parameters["W_s"]
+    require_last_axes(W_s.shape, query=query, keys=keys)
+    return query @ W_s @ keys.transpose(-2, -1)
 
 
-def additive_score(query, keys, parameters):
+def additive_score(query: Tensor, keys: Tensor, parameters: Mapping[str, Tensor]) -> Tensor:
     """tanh(query W_q + key W_k) · v (Bahdanau et al. 2015): W_q (d_query, d), W_k (d_key, d), v (d,)."""
-    require_sizes(query, keys, len(parameters["W_q"]), len(parameters["W_k"]))
-    queries, keys = query @ parameters["W_q"], keys @ parameters["W_k"]  # (b, q, d), (b, k, d)
+    W_q, W_k = parameters["W_q"], parameters["W_k"]
+    require_last_axes((len(W_q), len(W_k)), query=query, keys=keys)
+    queries, keys = query @ W_q, keys @ W_k  # (b, q, d), (b, k, d)
     pairs = queries[..., :, None, :] + keys[..., None, :, :]  # (b, q, k, d)
     return torch.tanh(pairs) @ parameters["v"]
-
-
-def require_sizes(query, keys, d_query, d_key):
-    if (query.shape[-1], keys.shape[-1]) != (d_query, d_key):
-        raise ValueError(f"query {tuple(query.shape)} and keys {tuple(keys.shape)} must end in {d_query} and {d_key}")
 
 
 SCORES = {"dot": dot_score, "bilinear": bilinear_score, "additive": additive_score}
@@ -229,10 +183,10 @@ class AttentionDecoder(nn.Module):
 
     It reads the last word, asks with the state that follows, and predicts from state and context (Luong et al. 2015).
     Its first state, learned, is the same for all sentences: what it knows of a source comes through attention alone.
-    Called as `Decoder` is; the weights are (b, q, k), 0 on padding.
+    Called as `RecurrentDecoder` is; the weights are (b, q, k), 0 on padding.
     """
 
-    def __init__(self, vocabulary_size, d_embedding, d_hidden, cell="gru", score="dot"):
+    def __init__(self, vocabulary_size: int, d_embedding: int, d_hidden: int, cell: str = "gru", score: str = "dot"):
         super().__init__()
         self.score = known(score, SCORES, "score")
         self.embedding = nn.Embedding(vocabulary_size, d_embedding)
@@ -242,36 +196,35 @@ class AttentionDecoder(nn.Module):
         self.combine = nn.Linear(2 * d_hidden, d_hidden)
         self.head = nn.Linear(d_hidden, vocabulary_size)
 
-    def forward(self, tokens, memory, state=None):
-        require_fitting_memory(memory, tokens, self.rnn.hidden_size)
-        if state is None:
-            state = self.start.repeat(1, len(tokens), 1)  # (1, b, d)
-        states, state = self.rnn(embed(self.embedding, tokens), state)  # (b, q, d)
+    def forward(self, tokens: Tensor, memory: Memory, state: Tensor | None = None) -> Step:
+        require_fitting_memory(tokens, memory, self.embedding, self.rnn.hidden_size)
+        state = self.start.repeat(1, len(tokens), 1) if state is None else state  # (1, b, d)
+        states, state = self.rnn(self.embedding(tokens), state)  # (b, q, d)
         context, weights = self.attend(states, memory)  # (b, q, d), (b, q, k)
         both = torch.cat([context, states], dim=-1)  # (b, q, 2 d)
         return self.head(torch.tanh(self.combine(both))), state, weights
 
-    def attend(self, query, memory):
+    def attend(self, query: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         """The context vectors (b, q, d) of queries (b, q, d), and the weights (b, q, k)."""
-        states = memory.states.masked_fill(~memory.mask[..., None], 0.0)  # (b, k, d), padding may hold NaN
+        mask = memory.mask[:, 0]  # (b, 1, k), as there are no heads
+        states = memory.states.masked_fill(~mask.mT, 0.0)  # (b, k, d), padding may hold NaN
         scores = SCORES[self.score](query, states, self.parameters_of_score)  # (b, q, k)
-        weights = masked_softmax(scores, memory.mask[:, None, :])
+        weights = masked_softmax(scores, mask)
         return weights @ states, weights
 
 
 class PreviousStateDecoder(AttentionDecoder):
     """The same, asking with the state before (Bahdanau et al. 2015): only then it reads last word and context."""
 
-    def __init__(self, vocabulary_size, d_embedding, d_hidden, cell="gru", score="dot"):
+    def __init__(self, vocabulary_size: int, d_embedding: int, d_hidden: int, cell: str = "gru", score: str = "dot"):
         super().__init__(vocabulary_size, d_embedding, d_hidden, cell, score)
         self.rnn = recurrent(cell, d_embedding + d_hidden, d_hidden)
 
-    def forward(self, tokens, memory, state=None):
-        require_fitting_memory(memory, tokens, self.rnn.hidden_size)
-        if state is None:
-            state = self.start.repeat(1, len(tokens), 1)  # (1, b, d)
+    def forward(self, tokens: Tensor, memory: Memory, state: Tensor | None = None) -> Step:
+        require_fitting_memory(tokens, memory, self.embedding, self.rnn.hidden_size)
+        state = self.start.repeat(1, len(tokens), 1) if state is None else state  # (1, b, d)
         steps = []
-        for word in embed(self.embedding, tokens).split(1, dim=1):  # (b, 1, d_embedding)
+        for word in self.embedding(tokens).split(1, dim=1):  # (b, 1, d_embedding)
             context, weights = self.attend(state.transpose(0, 1), memory)  # one query
             new, state = self.rnn(torch.cat([word, context], dim=-1), state)  # (b, 1, d)
             steps.append((torch.cat([context, new], dim=-1), weights))
@@ -279,35 +232,28 @@ class PreviousStateDecoder(AttentionDecoder):
         return self.head(torch.tanh(self.combine(both))), state, weights
 
 
-class Translator(nn.Module):
-    """Encoder and decoder. Called with source (b, k), its mask (b, k) and the target so far (b, q), from `<s>` on, it
-    returns logits (b, q, v) for the next word at each position, and the attention weights (b, q, k) or None."""
+class RecurrentTranslator(nn.Module):
+    """Encoder and decoder. Called with source (b, k), its mask and the target so far (b, q), from `<s>` on, it returns
+    logits (b, q, v) for the next word at each position, and the attention weights (b, q, k) or None."""
 
-    def __init__(self, encoder: Encoder, decoder: nn.Module):
+    def __init__(self, encoder: RecurrentEncoder, decoder: nn.Module):
         super().__init__()
         self.encoder, self.decoder = encoder, decoder
 
-    def forward(self, source, mask, target):
+    def forward(self, source: Tensor, mask: Tensor, target: Tensor) -> tuple[Tensor, Tensor | None]:
         logits, _, weights = self.decoder(target, self.encoder(source, mask))
         return logits, weights
 
     @torch.no_grad()
     def translate(self, source: Tensor, mask: Tensor, limit: int = 40) -> tuple[list[list[int]], Tensor | None]:
-        """Greedy decoding: the most probable word each time, until every sentence has its `</s>` or has `limit` words.
+        """Greedy search: the most probable word each time, until every sentence has its `</s>` or has `limit` words.
 
-        Returns the token ids of each sentence without `</s>`, and the weights (b, q, k) of each step or None: those of
-        a sentence end with its `</s>`, while longer ones go on. A limit below 1, logits that are NaN: ValueError.
+        Returns the token ids of each sentence without `</s>`, and the weights (b, q, k) of each step or None.
         """
-        require_whole(limit=limit)
-        memory, state, steps, attended = self.encoder(source, mask), None, [], []
-        token = torch.full((len(source), 1), START_ID)
-        done = torch.zeros(len(source), dtype=torch.bool)
-        while len(steps) < limit and not done.all():
-            logits, state, weights = self.decoder(token, memory, state)
-            token = require_logits(logits).argmax(-1)  # (b, 1)
-            steps.append(token)
-            attended.append(weights)
-            done |= token[:, 0] == END_ID
-        written = torch.cat(steps, dim=1).tolist()
-        sentences = [ids[: ids.index(END_ID)] if END_ID in ids else ids for ids in written]
-        return sentences, None if weights is None else torch.cat(attended, dim=1)
+        memory = self.encoder(source, mask)
+
+        def step(token, state):
+            return self.decoder(token, memory, state)
+
+        sentences, weights = write(step, None, len(source), limit)
+        return sentences, None if weights[0] is None else torch.cat(weights, dim=1)

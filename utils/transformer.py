@@ -1,19 +1,16 @@
-"""The Transformer encoder: positions, layer norm, feed-forward layer, block, stack; and a tagger built of them.
+"""The Transformer encoder: tokens with positions, layer norm, feed-forward layer, block, stack; and a tagger of them.
 
 Axis letters: b batch, n position, q and k the same as query and as key, h head, d model dimension.
 Masks are boolean, True = may attend, and broadcast to (b, h, q, k).
 """
 
-from contextlib import contextmanager
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .attention import MultiHeadAttention, bias_or_zeros, changes_of_multi_head, project, put
-from .checks import known, require_tensors, require_whole
+from .attention import MultiHeadAttention
+from .checks import known, require_last_axes, require_room, require_tokens, require_vectors, require_whole
 from .masks import causal_mask
-from .rnn import embed
 
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
 
@@ -36,8 +33,8 @@ def sinusoidal_positions(n: int, d_model: int, base: float = 10000.0) -> Tensor:
 class PositionalEncoding(nn.Module):
     """Adds sinusoidal positions to x (…, n, d_model).
 
-    The table goes with the module to another device or dtype; the state dict leaves it out, as the equation gives it
-    anew. More than max_len positions, or another width: ValueError.
+    The table goes with the module to another dtype; the state dict leaves it out, as the equation gives it anew. More
+    than max_len positions, or another width: ValueError.
     """
 
     def __init__(self, d_model: int, max_len: int):
@@ -45,11 +42,7 @@ class PositionalEncoding(nn.Module):
         self.register_buffer("table", sinusoidal_positions(max_len, d_model), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        require_tensors(x=x)
-        max_len, d_model = self.table.shape
-        if x.ndim < 2 or x.shape[-1] != d_model or x.shape[-2] > max_len:
-            fits = f"(…, n, {d_model}) with n at most max_len = {max_len}"
-            raise ValueError(f"x {tuple(x.shape)} must be {fits}: cut the input, or build with a larger max_len")
+        require_room(x, self.table)
         return x + self.table[: x.shape[-2]]
 
 
@@ -75,9 +68,7 @@ class LayerNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
-        require_tensors(x=x)
-        if x.shape[-1:] != self.gamma.shape:
-            raise ValueError(f"x {tuple(x.shape)} must be (…, {len(self.gamma)})")
+        require_last_axes(self.gamma.shape, x=x)
         wide = x.to(torch.promote_types(x.dtype, torch.float32))  # the square of a float16 may overflow
         centred = wide - wide.mean(dim=-1, keepdim=True)
         variance = centred.square().mean(dim=-1, keepdim=True)  # (…, 1); far faster than x.var
@@ -98,7 +89,8 @@ class FeedForward(nn.Module):
         self.activation, self.dropout = known(activation, ACTIVATIONS, "activation"), nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        hidden = ACTIVATIONS[self.activation](project(self.W_1, x, "x"))  # (…, n, d_ff)
+        require_vectors("x", x, self.W_1.weight)
+        hidden = ACTIVATIONS[self.activation](self.W_1(x))  # (…, n, d_ff)
         return self.W_2(self.dropout(hidden))
 
 
@@ -111,11 +103,12 @@ class EncoderBlock(nn.Module):
     Called with x (…, n, d) and perhaps a mask, it returns the output (…, n, d) and the weights (…, h, q, k).
     """
 
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm="pre", activation="relu"):
+    def __init__(
+        self, d_model: int, num_heads: int, d_ff: int | None,
+        dropout: float = 0.0, norm: str = "pre", activation: str = "relu",
+    ):  # fmt: skip
         super().__init__()
-        if norm not in ("pre", "post"):
-            raise ValueError(f"norm {norm!r} must be 'pre' or 'post'")
-        self.norm, self.dropout = norm, nn.Dropout(dropout)
+        self.norm, self.dropout = known(norm, ("pre", "post"), "norm"), nn.Dropout(dropout)
         self.attention, self.norm_1 = MultiHeadAttention(d_model, num_heads, dropout), LayerNorm(d_model)
         self.feed_forward = None if d_ff is None else FeedForward(d_model, d_ff, activation, dropout)
         self.norm_2 = None if d_ff is None else LayerNorm(d_model)
@@ -133,9 +126,6 @@ class EncoderBlock(nn.Module):
                 x = self.norm_2(x + self.dropout(self.feed_forward(x)))
         return x, weights
 
-    def load_torch(self, module: nn.TransformerEncoderLayer) -> "EncoderBlock":
-        return load_block(self, module)
-
 
 class Encoder(nn.Module):
     """num_layers encoder blocks, one after the other; final_norm: a layer norm after the last, as pre-norm needs it.
@@ -145,8 +135,9 @@ class Encoder(nn.Module):
     """
 
     def __init__(
-        self, num_layers, d_model, num_heads, d_ff, dropout=0.0, norm="pre", activation="relu", final_norm=False
-    ):
+        self, num_layers: int, d_model: int, num_heads: int, d_ff: int | None,
+        dropout: float = 0.0, norm: str = "pre", activation: str = "relu", final_norm: bool = False,
+    ):  # fmt: skip
         super().__init__()
         require_whole(num_layers=num_layers)
         blocks = (EncoderBlock(d_model, num_heads, d_ff, dropout, norm, activation) for _ in range(num_layers))
@@ -160,112 +151,52 @@ class Encoder(nn.Module):
             weights.append(weights_of_block)
         return self.final_norm(x), weights
 
-    def load_torch(self, module: nn.TransformerEncoder) -> "Encoder":
-        return load_encoder(self, module)
-
 
 POSITIONS = {"sine": PositionalEncoding, "learned": LearnedPositions, None: nn.Identity}
 
 
+class TokenEmbedding(nn.Module):
+    """A vector (…, d_model) for each token id, with positions added: "sine", "learned" or None.
+
+    Both start at the same size, N(0, 1), so the vectors are not multiplied by √d_model: the paper does that (section
+    3.4) to a matrix that it shares with the output layer, and that has to start small for it.
+    Called with token ids (b, n), it returns (b, n, d_model). Ids outside the vocabulary, or more than max_len of them:
+    ValueError.
+    """
+
+    def __init__(self, vocabulary_size: int, d_model: int, positions: str | None = "sine", max_len: int = 64):
+        super().__init__()
+        require_whole(vocabulary_size=vocabulary_size, d_model=d_model)
+        self.vectors = nn.Embedding(vocabulary_size, d_model)
+        self.positions = POSITIONS[known(positions, POSITIONS, "positions")](d_model, max_len)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        require_tokens(tokens, self.vectors)
+        return self.positions(self.vectors(tokens))
+
+
 class Tagger(nn.Module):
-    """One of num_tags for each token: embedding, positions ("sine", "learned" or None), encoder, linear layer.
+    """One of num_tags for each token: embedding with positions, encoder, linear layer.
 
     causal: a token sees only itself and what comes before it. norm "pre" brings a final norm with it.
-    Embedding and positions start at the same size, N(0, 1), so the embedding is not multiplied by √d_model: the paper
-    does that (section 3.4) to a matrix that it shares with the output layer, and that has to start small for it.
     Called with token ids (b, n) and perhaps a mask, it returns the logits (b, n, num_tags) and a list with the weights
-    (b, h, q, k) of each layer. Ids outside the vocabulary, or more than max_len of them: ValueError.
+    (b, h, q, k) of each layer.
     """
 
     def __init__(
-        self, vocabulary_size, num_tags, d_model, num_heads, d_ff, num_layers,
-        positions="sine", max_len=64, norm="pre", causal=False, dropout=0.0,
+        self, vocabulary_size: int, num_tags: int, d_model: int, num_heads: int, d_ff: int | None, num_layers: int,
+        positions: str | None = "sine", max_len: int = 64, norm: str = "pre", causal: bool = False,
+        dropout: float = 0.0,
     ):  # fmt: skip
         super().__init__()
-        if positions not in POSITIONS:
-            raise ValueError(f"positions {positions!r} must be one of {', '.join(map(repr, POSITIONS))}")
-        self.embedding, self.causal = nn.Embedding(vocabulary_size, d_model), causal
-        self.positions = POSITIONS[positions](d_model, max_len)
+        self.embedding, self.causal = TokenEmbedding(vocabulary_size, d_model, positions, max_len), causal
         self.encoder = Encoder(num_layers, d_model, num_heads, d_ff, dropout, norm, final_norm=norm == "pre")
         self.head = nn.Linear(d_model, num_tags)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
-        x = self.positions(embed(self.embedding, tokens))  # (b, n, d)
+        x = self.embedding(tokens)  # (b, n, d)
         if self.causal:
-            past = causal_mask(tokens.shape[-1]).to(tokens.device)  # (q, k)
+            past = causal_mask(tokens.shape[-1])  # (q, k)
             mask = past if mask is None else mask & past
         x, weights = self.encoder(x, mask)
         return self.head(x), weights
-
-
-@contextmanager
-def ablate(encoder: Encoder, layer: int, head: int):
-    """A with block in which one head of one layer, both counted from 0, adds nothing: it is 0 where it enters W_o."""
-    num_heads = encoder.blocks[0].attention.num_heads
-    if layer not in range(len(encoder.blocks)) or head not in range(num_heads):
-        raise ValueError(f"layer {layer}, head {head}: there are {len(encoder.blocks)} layers of {num_heads} heads")
-
-    def silence(W_o, inputs):
-        heads = list(inputs[0].chunk(num_heads, dim=-1))  # each (…, n, e)
-        heads[head] = torch.zeros_like(heads[head])
-        return torch.cat(heads, dim=-1)
-
-    hook = encoder.blocks[layer].attention.W_o.register_forward_pre_hook(silence)
-    try:
-        yield
-    finally:
-        hook.remove()
-
-
-def load_encoder(ours: Encoder, module: nn.TransformerEncoder) -> Encoder:
-    """Copy the weights of PyTorch's stack into ours, and return ours; ValueError, and nothing is copied, where they
-    differ in kind."""
-    if not isinstance(module, nn.TransformerEncoder):
-        raise ValueError(f"{type(module).__name__} is not an nn.TransformerEncoder")
-    here = (len(ours.blocks), isinstance(ours.final_norm, LayerNorm))
-    there = (len(module.layers), module.norm is not None)
-    if here != there:
-        raise ValueError(f"num_layers and final_norm are {here} here and {there} in PyTorch's stack; make them equal")
-    changes = [one for block, layer in zip(ours.blocks, module.layers) for one in changes_of_block(block, layer)]
-    put(changes + (changes_of_norm(ours.final_norm, module.norm) if module.norm is not None else []))
-    return ours
-
-
-def load_block(ours: EncoderBlock, module: nn.TransformerEncoderLayer) -> EncoderBlock:
-    """Copy the weights of PyTorch's layer into ours, and return ours.
-
-    Biases that PyTorch's layer lacks are 0 here; rates of dropout are not copied. ValueError where sizes, norm or
-    activation differ; then nothing is copied.
-    """
-    put(changes_of_block(ours, module))
-    return ours
-
-
-@torch.no_grad()
-def changes_of_block(ours: EncoderBlock, module: nn.TransformerEncoderLayer) -> list:
-    """What `load_block` puts where, as `put` takes it."""
-    feed_forward = ours.feed_forward
-    if not isinstance(module, nn.TransformerEncoderLayer) or feed_forward is None:
-        raise ValueError(f"a block with feed-forward layer {feed_forward} cannot load a {type(module).__name__}")
-    x = torch.linspace(-9, 9, 99).to(module.linear1.weight)
-    activation = (name for name, f in ACTIVATIONS.items() if torch.equal(f(x), module.activation(x.clone())))
-    here = (feed_forward.W_1.out_features, ours.norm, feed_forward.activation)
-    there = (module.linear1.out_features, "pre" if module.norm_first else "post", next(activation, module.activation))
-    if here != there:
-        raise ValueError(f"d_ff, norm, activation are {here} here and {there} in PyTorch's layer; make them equal")
-    return [
-        *changes_of_multi_head(ours.attention, module.self_attn, bias=True),
-        (feed_forward.W_1, "weight", module.linear1.weight),
-        (feed_forward.W_1, "bias", bias_or_zeros(module.linear1)),
-        (feed_forward.W_2, "weight", module.linear2.weight),
-        (feed_forward.W_2, "bias", bias_or_zeros(module.linear2)),
-        *changes_of_norm(ours.norm_1, module.norm1),
-        *changes_of_norm(ours.norm_2, module.norm2),
-    ]
-
-
-def changes_of_norm(ours: LayerNorm, module: nn.LayerNorm) -> list:
-    """What loading a layer norm puts where, as `put` takes it; ValueError unless it has a gamma of the same width."""
-    if not isinstance(module, nn.LayerNorm) or module.weight is None or module.weight.shape != ours.gamma.shape:
-        raise ValueError(f"{module} is not an nn.LayerNorm with a weight for d_model = {len(ours.gamma)}")
-    return [(ours, "gamma", module.weight), (ours, "beta", bias_or_zeros(module)), (ours, "eps", module.eps)]

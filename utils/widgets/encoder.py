@@ -9,7 +9,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from utils.corpora import Vocabulary
+from utils.vocabulary import Vocabulary
 from utils.plots import as_numbers, largest
 from utils.style import BLUE, GREEN, GREY, RED, WAVES
 from utils.transformer import EncoderBlock, sinusoidal_positions

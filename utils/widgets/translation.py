@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
-from utils import corpora
+from utils import corpus
 from utils.plots import as_numbers, largest
 from utils.style import BLUE, GREY, ORANGE, RED
 from utils.widgets.canvas import FAINT, INK, Canvas, View, lay_out
@@ -143,13 +143,13 @@ def sentence_builder(
     """Build a sentence from menus: the grammar's translation and gold links, the model's translation and weights.
 
     translate(words) → (target words, weights (q, k)); predicates: {shown: (verb, object or None)};
-    modifiers: {shown: a modifier of corpora.py, or None}.
+    modifiers: {shown: a modifier of a noun phrase, or None}.
     """
 
     def draw(determiner, adjective, noun, modifier, predicate, negated):
         word, plural = DETERMINERS[determiner]
-        subject = corpora.NounPhrase(noun, word, (adjective,) if adjective else (), plural, modifiers[modifier])
-        pair = corpora.translate(corpora.Clause(subject, *predicates[predicate], negated), language)
+        subject = corpus.NounPhrase(noun, word, (adjective,) if adjective else (), plural, modifiers[modifier])
+        pair = corpus.translate(corpus.Clause(subject, *predicates[predicate], negated), language)
         target, weights = translate(pair.source)
         right = tuple(target) == pair.target
         facts = [f"grammar: {' '.join(pair.target)}", f"model: {' '.join(target)} {'✔' if right else '✘'}"]

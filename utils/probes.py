@@ -1,0 +1,95 @@
+"""Measuring devices for models: what depends on what, and what a single head contributes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import product
+
+import torch
+from torch import Tensor, nn
+
+from .checks import require_tensors
+from .transformer import Encoder
+
+
+def causality_probe(module: nn.Module, x: Tensor, seed: int = 0) -> dict[str, Tensor]:
+    """Which outputs move when one input position changes? {"train": (n, n), "eval": (n, n)}, boolean.
+
+    Entry [i, j] is True if output i changes when position j of the input does; a causal module has nothing above the
+    diagonal, in either mode (`leaks` lists what there is). module: called with x, returns a tensor (…, n, ·) or a
+    tuple that begins with it. x: (…, n, d) of floats, or token ids (…, n); each position is changed twice, see
+    `two_changes`. Dropout is seeded, so that it drops the same entries each time; the module's mode is restored.
+
+    ValueError: another x or output, or an output that holds NaN, which nothing can be seen to move.
+    """
+    require_tensors(x=x)
+    positions = -2 if x.is_floating_point() else -1
+    if x.ndim < -positions or not x.numel():
+        raise ValueError(f"the probe needs vectors (…, n, d) or token ids (…, n), not {tuple(x.shape)} of {x.dtype}")
+    n, was_training, moved = x.shape[positions], module.training, {}
+
+    def run(x):
+        torch.manual_seed(seed)
+        result = module(x)
+        result = result[0] if isinstance(result, tuple) else result
+        if not isinstance(result, Tensor) or result.ndim < 2 or result.shape[-2] != n:
+            shape = tuple(result.shape) if isinstance(result, Tensor) else type(result).__name__
+            raise ValueError(f"the output of the module is {shape}; the probe needs a tensor (…, {n}, ·)")
+        return result.detach()
+
+    try:
+        with torch.random.fork_rng(devices=[]):
+            others = two_changes(x, seed)
+            for mode in ("train", "eval"):
+                module.train(mode == "train")
+                before, moved[mode] = run(x), torch.zeros(n, n, dtype=torch.bool)
+                if before.isnan().any():
+                    raise ValueError(f"in {mode} mode the output holds NaN before anything is changed")
+                for other, j in product(others, range(n)):
+                    changed = x.detach().clone()
+                    changed.select(positions, j).copy_(other.select(positions, j))
+                    differs = (run(changed) != before).movedim(-2, 0).flatten(1)
+                    moved[mode][:, j] |= differs.any(-1)
+    finally:
+        module.train(was_training)
+    return moved
+
+
+def two_changes(x: Tensor, seed: int) -> tuple[Tensor, Tensor]:
+    """Two inputs like x, at random, that differ from it at every position.
+
+    Vectors point one way in the first and the opposite way in the second, so that one of them moves even what is
+    constant for one sign, such as a ReLU. Each token id becomes two other ids, where there are three, out of those from
+    0 to the largest in x, which every embedding that takes x has a row for (and 1, where all are 0).
+    """
+    generator = torch.Generator().manual_seed(seed)
+    if x.is_floating_point():
+        noise = torch.randn(x.shape, generator=generator).to(x.dtype) * (1 + x.detach().abs().max())
+        return noise, -noise
+    size = max(int(x.max()) + 1, 2)
+    step = torch.randint(1, size, x.shape, generator=generator)  # 1 to size − 1
+    next_step = step % (size - 1) + 1  # another of these
+    return tuple(((x + s) % size).to(x.dtype) for s in (step, next_step))
+
+
+def leaks(moved: dict[str, Tensor]) -> list[tuple[str, int, int]]:
+    """What a `causality_probe` found above the diagonal: (mode, output i, later input j) for each leak."""
+    return [(mode, i, j) for mode, found in moved.items() for i, j in found.triu(1).nonzero().tolist()]
+
+
+@contextmanager
+def ablate(encoder: Encoder, layer: int, head: int) -> Iterator[None]:
+    """A with block in which one head of one layer, both counted from 0, adds nothing: it is 0 where it enters W_o."""
+    num_heads = encoder.blocks[0].attention.num_heads
+    if layer not in range(len(encoder.blocks)) or head not in range(num_heads):
+        raise ValueError(f"layer {layer}, head {head}: there are {len(encoder.blocks)} layers of {num_heads} heads")
+
+    def silence(W_o, inputs):
+        heads = list(inputs[0].chunk(num_heads, dim=-1))  # each (…, n, e)
+        heads[head] = torch.zeros_like(heads[head])
+        return torch.cat(heads, dim=-1)
+
+    hook = encoder.blocks[layer].attention.W_o.register_forward_pre_hook(silence)
+    try:
+        yield
+    finally:
+        hook.remove()
