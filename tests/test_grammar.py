@@ -219,6 +219,18 @@ def test_places_make_sense():
             assert inner.modifier.preposition != phrase.modifier.preposition
 
 
+def test_words_that_jar_are_kept_apart():
+    for tree in TREES:
+        inside = list(phrases(tree))
+        assert sum(phrase.determiner == "this" for phrase in inside) < 2, "this boy near this king"
+        assert sum("other" in phrase.adjectives for phrase in inside) < 2
+    for clause, subject, _, _ in CLAUSES:
+        assert clause.verb != "cried" or "happy" not in subject.adjectives
+    for phrase in PHRASES:
+        if isinstance(phrase.modifier, Prepositional) and phrase.modifier.preposition == "with":
+            assert "other" not in phrase.modifier.object.adjectives
+
+
 def test_a_living_noun_may_stand_between_a_subject_and_its_verb():
     """Notebook 06 asks whether a head finds the subject or the nearest noun."""
     placed = [

@@ -293,6 +293,8 @@ class Grammar:
             fits = [self.fits(noun, n, extra - n, slot) for n in range(3)]
             count = self.pick([n for n in (0, 1, 1, 2) if fits[n]])
         adjectives = self.adjectives(noun, count, determiner, slot.unfit)
+        if "happy" in adjectives:
+            slot = slot._replace(relatives=slot.relatives - {"cried"})
         modifier = self.modifier(noun, extra - count, slot) if extra > count else None
         return NounPhrase(noun, determiner, adjectives, plural, modifier, owner)
 
