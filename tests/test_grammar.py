@@ -204,6 +204,8 @@ def test_places_make_sense():
         inner = clause.object and clause.object.modifier
         if isinstance(inner, Prepositional) and clause.verb in {"lost", "bought"}:
             assert inner.preposition in {"lost": {"in"}, "bought": {"with", "near", "behind"}}[clause.verb]
+        if isinstance(inner, Prepositional) and clause.verb in {"saw", "greeted"}:
+            assert inner.preposition != "with", "who has the mirror in: the king greeted the boy with a mirror?"
         place = subject.modifier
         if isinstance(clause, Relative) or not isinstance(place, Prepositional) or clause.object:
             continue

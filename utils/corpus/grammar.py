@@ -25,6 +25,8 @@ PLACES_OF = {  # the prepositions after objects, where not every one will do: no
     "wrote": NONE,
     "lost": frozenset({"in"}),
     "bought": frozenset({"with", "near", "behind"}),
+    "saw": frozenset(PREPOSITIONS) - {"with"},  # who has the mirror in "saw the boy with a mirror"?
+    "greeted": frozenset(PREPOSITIONS) - {"with"},
 }
 UNWRITTEN = frozenset("big small old green red blue golden".split())  # "wrote big letters" says how they look
 CHAINS = {  # conjunctions by the number of clauses; one of because and when is enough
