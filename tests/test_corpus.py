@@ -179,6 +179,7 @@ def check_links(pair):
     linked = Counter(i for i, _ in pair.alignment)
     assert set(linked.values()) <= {1} and sorted([*linked, *pair.inserted]) == list(range(n_target))
     assert len(pair.heads) == len(pair.tags) == n_source and len(pair.content) == n_target
+    assert not any(pair.content[i] for i in pair.inserted), "a word with a meaning stands for one"
     for position, (head, tag) in enumerate(zip(pair.heads, pair.tags)):
         assert (tag is not None) == (head == position), "a noun has a tag and is its own head"
         assert head is None or pair.tags[head] in TAGS

@@ -204,6 +204,8 @@ def test_places_make_sense():
         inner = clause.object and clause.object.modifier
         if isinstance(inner, Prepositional) and clause.verb in {"lost", "bought"}:
             assert inner.preposition in {"lost": {"in"}, "bought": {"with", "near", "behind"}}[clause.verb]
+        if isinstance(inner, Prepositional) and clause.verb in {"saw", "greeted"}:
+            assert inner.preposition != "with", "who has the mirror in: the king greeted the boy with a mirror?"
         place = subject.modifier
         if isinstance(clause, Relative) or not isinstance(place, Prepositional) or clause.object:
             continue
@@ -217,6 +219,18 @@ def test_places_make_sense():
         assert not inner or not isinstance(inner.modifier, Relative), "who sang in: the boy near the king who sang?"
         if inner and isinstance(inner.modifier, Prepositional):
             assert inner.modifier.preposition != phrase.modifier.preposition
+
+
+def test_words_that_jar_are_kept_apart():
+    for tree in TREES:
+        inside = list(phrases(tree))
+        assert sum(phrase.determiner == "this" for phrase in inside) < 2, "this boy near this king"
+        assert sum("other" in phrase.adjectives for phrase in inside) < 2
+    for clause, subject, _, _ in CLAUSES:
+        assert clause.verb != "cried" or "happy" not in subject.adjectives
+    for phrase in PHRASES:
+        if isinstance(phrase.modifier, Prepositional) and phrase.modifier.preposition == "with":
+            assert "other" not in phrase.modifier.object.adjectives
 
 
 def test_a_living_noun_may_stand_between_a_subject_and_its_verb():

@@ -18,14 +18,15 @@ ARRIVALS = frozenset("arrived returned appeared disappeared entered escaped".spl
 AFTER_WHEN = ARRIVALS | frozenset("smiled saw greeted found lost opened".split())
 BEFORE_WHEN = EVERY_VERB - {"slept"}  # it wants "was sleeping", and no reason
 AFTER_WHO = EVERY_VERB - {"slept", "disappeared"}  # who slept does nothing else; what disappeared is not there
-BEFORE_A_VERB = frozenset(
-    verb for verb in AFTER_WHO if VERBS[verb].objects
-)  # "the boy who sang smiled" is hard to read
+# "The boy who sang smiled" is hard to read: where a verb follows, a relative clause ends in an object.
+BEFORE_A_VERB = frozenset(verb for verb in AFTER_WHO if VERBS[verb].objects)
 HAD = {verb: AFTER_WHO - ARRIVALS for verb in ("lost", "found", "bought", "hid")}  # it "had appeared" before: no past
 PLACES_OF = {  # the prepositions after objects, where not every one will do: nobody buys a ring beside a lamp
     "wrote": NONE,
     "lost": frozenset({"in"}),
     "bought": frozenset({"with", "near", "behind"}),
+    "saw": frozenset(PREPOSITIONS) - {"with"},  # who has the mirror in "saw the boy with a mirror"?
+    "greeted": frozenset(PREPOSITIONS) - {"with"},
 }
 UNWRITTEN = frozenset("big small old green red blue golden".split())  # "wrote big letters" says how they look
 CHAINS = {  # conjunctions by the number of clauses; one of because and when is enough
@@ -238,7 +239,7 @@ class Grammar:
         fewest, most = -(-(size + 1) // 13), min((size + 1) // 4, 3)  # clauses
         count = min(self.random.randint(fewest, most), self.random.randint(fewest, most))
         chain = self.pick(CHAINS[count])
-        sizes, more = [3] * count, size - 3 * count - sum(1 + len(CONJUNCTIONS[name]) for name in chain)
+        sizes, more = [3] * count, size - 3 * count - sum(1 + bool(CONJUNCTIONS[name]) for name in chain)
         if more < 0:
             raise _DeadEnd
         for _ in range(more):
@@ -294,6 +295,8 @@ class Grammar:
             fits = [self.fits(noun, n, extra - n, slot) for n in range(3)]
             count = self.pick([n for n in (0, 1, 1, 2) if fits[n]])
         adjectives = self.adjectives(noun, count, determiner, slot.unfit)
+        if "happy" in adjectives:
+            slot = slot._replace(relatives=slot.relatives - {"cried"})
         modifier = self.modifier(noun, extra - count, slot) if extra > count else None
         return NounPhrase(noun, determiner, adjectives, plural, modifier, owner)
 
@@ -301,7 +304,7 @@ class Grammar:
         """Can a noun have so many adjectives, and a modifier of so many words?"""
         if adjectives == 2 and not (self.choices.leading[noun] and self.choices.sorts[noun]):
             return False
-        if size == 0 or size < 2 or (slot.depth == 1 and size > 5):
+        if size < 2 or (slot.depth == 1 and size > 5):
             return size == 0
         return size > 2 and bool(self.places(noun, size, slot)) or size != 3 and bool(self.actions(noun, size, slot))
 
@@ -317,8 +320,8 @@ class Grammar:
     def adjectives(self, noun: str, count: int, determiner: str, unfit: frozenset[str]) -> tuple[str, ...]:
         if count == 0:
             return ()
-        fits = determiner == "the" and noun in self.choices.other and "other" not in unfit
-        other = fits and self.once("other", 0.4)
+        goes = determiner == "the" and noun in self.choices.other and "other" not in unfit
+        other = goes and self.once("other", 0.4)
         if count == 2 and not other:
             found = self.fresh(self.choices.leading[noun]), self.fresh(self.choices.sorts[noun])
         else:
