@@ -15,9 +15,9 @@ from torch import nn
 
 from utils import corpus
 from utils.attention import MultiHeadAttention
-from utils.vocabulary import Vocabulary
 from utils.transformer import EncoderBlock, Tagger
 from utils.vectors import WordVectors
+from utils.vocabulary import Vocabulary
 from utils.widgets import attention, start
 
 SHIP = "ship laden goods several international ports sailed gently ocean".split()

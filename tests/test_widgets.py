@@ -15,8 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from utils import plots, widgets
-from utils.vocabulary import Vocabulary
 from utils.transformer import Tagger
+from utils.vocabulary import Vocabulary
 from utils.widgets import attention, controls, start
 
 WORDS = "king queen man woman ship boat ocean sea paris france rome italy".split()
