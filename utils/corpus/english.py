@@ -48,10 +48,10 @@ smiled | smile | person beast |
 cried | cry | person beast |
 saw | see | person beast | person beast thing place place
 greeted | greet | person beast | person beast
-found | find | person beast | thing house garden door boat
+found | find | person beast | thing house castle tower garden bridge door boat
 lost | lose | person beast | letter hat book ring key lamp
 bought | buy | person beast | hat book mirror ring lamp flower house boat table
-painted | paint | person beast | flower house castle tower garden tree bridge door boat
+painted | paint | person beast | flower house castle tower tower garden garden tree bridge door boat
 hid | hide | person beast | thing
 opened | open | person beast | letter book door
 wrote | write | person beast | letter book
