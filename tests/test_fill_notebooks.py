@@ -18,6 +18,7 @@ HELD = '''class Layer(Base):
         return x + 1  # (n,)
 
 
+@counted
 def twice(x):
     """Two times x."""
     return 2 * x
@@ -41,9 +42,10 @@ def test_code_is_taken_over_and_docstrings_are_not():
 def test_a_cell_keeps_its_own_docstring_and_several_definitions_are_filled():
     cell = 'def twice(x):\n    """My words."""\n    return x\n\n\nclass Layer:\n    pass\n\n\nprint(twice(3))'
     filled = fill_notebooks.with_code_of(cell, held())
-    first, second = 'def twice(x):\n    """My words."""\n    return 2 * x', "class Layer(Base):\n    @cached"
+    first, second = '@counted\ndef twice(x):\n    """My words."""\n    return 2 * x', "class Layer(Base):\n    @cached"
     assert filled.startswith(f"{first}\n\n\n{second}")
     assert filled.endswith("# (n,)\n\n\nprint(twice(3))")
+    assert fill_notebooks.with_code_of(filled, held()) == filled
 
 
 def test_what_utils_does_not_hold_is_named():

@@ -4,9 +4,11 @@ nbval compares each notebook with a fresh run, cell by cell; here stands what nb
 """
 
 import ast
+import builtins
 import copy
 import html
 import re
+import symtable
 import textwrap
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -293,6 +295,65 @@ def test_what_a_notebook_shows_of_utils_is_what_utils_holds(name):
         for cell in code_cells(name)
         if "defines" in cell.metadata.get("tags", [])
     )
+
+
+def imports_of(source):
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+
+
+@every_notebook
+def test_the_imports_of_a_notebook_stand_in_its_second_code_cell(name):
+    setup, second, *others = code_cells(name)
+    assert not [cell.source for cell in others if imports_of(cell.source)]
+    allowed = (ast.Import, ast.ImportFrom, ast.Assign)
+    assert not imports_of(second.source) or all(isinstance(node, allowed) for node in ast.parse(second.source).body)
+
+
+AT_ONCE = {"listcomp", "setcomp", "dictcomp", "genexpr"}  # scopes whose code runs where it stands
+
+
+def names_used(table, at_once=True):
+    """(name, is it looked up as soon as the cell runs?) of every global name that a cell's scopes take from outside."""
+    for symbol in table.get_symbols():
+        outside = table.get_type() == "module" or symbol.is_global()
+        if outside and symbol.is_referenced() and not symbol.is_assigned() and not symbol.is_imported():
+            yield symbol.get_name(), at_once
+    for inner in table.get_children():
+        runs_now = inner.get_type() == "class" or inner.get_name() in AT_ONCE
+        yield from names_used(inner, at_once and runs_now)
+
+
+def names_defined(source):
+    """The names that a cell gives to something."""
+    table = symtable.symtable(source, "cell", "exec")
+    return {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+
+
+def strays(sources):
+    """What cells use before it is there, at once or ever, and what they define over the head of an import."""
+    known, found = set(dir(builtins)), []
+    ever = known.union(*map(names_defined, sources))
+    for source in sources:
+        known |= names_defined(source)  # in which order within a cell shows when it runs
+        used = names_used(symtable.symtable(source, "cell", "exec"))
+        found += [name for name, at_once in used if name not in (known if at_once else ever)]
+    tables = [symtable.symtable(source, "cell", "exec").get_symbols() for source in sources]
+    imported = {symbol.get_name() for table in tables for symbol in table if symbol.is_imported()}
+    assigned = {symbol.get_name() for table in tables for symbol in table if symbol.is_assigned()}
+    return sorted({*found, *imported & assigned})
+
+
+@every_notebook
+def test_a_name_is_there_before_it_is_used_and_means_one_thing(name):
+    assert strays([cell.source for cell in code_cells(name)]) == []
+
+
+def test_strays_are_found():
+    assert strays(["import math", "def f(x):\n    return g(x) + math.pi", "def g(x):\n    return x", "f(1)"]) == []
+    assert strays(["x = y", "y = 1"]) == ["y"] == strays(["[y for _ in range(3)]", "y = 1"])
+    assert strays(["class A(B):\n    pass", "class B:\n    pass"]) == ["B"]
+    assert strays(["def f():\n    return nowhere"]) == ["nowhere"]
+    assert strays(["from math import pi", "def pi():\n    return 3"]) == ["pi"] == strays(["import pi", "pi = 3"])
 
 
 def test_every_exercise_is_in_one_notebook():

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from .checks import require_fitting_shapes, require_multi_head, require_shares, require_vectors, require_whole
+from .masks import despite_broken_keys, put_aside
 
 
 def scaled_dot_product_attention(
@@ -27,12 +28,11 @@ def scaled_dot_product_attention(
     return mix(weights, value, mask), weights
 
 
+@despite_broken_keys
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
     """softmax(Q Kᵀ / √e), (…, q, k). The query is divided, not the far more numerous scores, which could overflow."""
-    key, broken = put_aside(key, mask)
     scores = query / math.sqrt(query.shape[-1]) @ key.transpose(-2, -1)  # (…, q, k)
-    weights = masked_softmax(scores, mask)
-    return weights if broken is None else weights.masked_fill(broken.any(-1, keepdim=True) & mask, math.nan)
+    return masked_softmax(scores, mask)
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -51,22 +51,9 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
 def mix(weights: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
     """weights @ value; a masked value has no influence even if it is NaN or infinite (0 · NaN is NaN)."""
-    value, broken = put_aside(value, mask)
+    value, seen = put_aside(value, mask)
     output = weights @ value  # (…, q, v)
-    return output if broken is None else output.masked_fill(broken, math.nan)
-
-
-def put_aside(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    """Keys or values x (…, k, d) with 0 for each entry that is NaN or infinite, and which of those a query may see,
-    (…, q, d): what is computed from them is NaN. (Gradients are products with x, and 0 · NaN is NaN, too.)
-
-    None instead, and x as it is, where every entry is finite, or where there is no mask and everyone sees everything.
-    """
-    if mask is None or x.detach().sum().isfinite():  # a sum is finite only if all its parts are; to look at it is cheap
-        return x, None
-    finite = x.isfinite()
-    seen = torch.atleast_2d(mask).expand(*mask.shape[:-2], -1, x.shape[-2])  # (…, q, k)
-    return x.masked_fill(~finite, 0.0), seen.to(x.dtype) @ (~finite).to(x.dtype) > 0
+    return output if seen is None else output.masked_fill(seen, math.nan)
 
 
 class SelfAttention(nn.Module):

@@ -4,7 +4,6 @@ Axis letters: b batch, v vocabulary.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,23 +17,20 @@ def most_probable(logits: Tensor) -> Tensor:
     return logits.argmax(-1)
 
 
-def drawn_by(generator: torch.Generator) -> Callable[[Tensor], Tensor]:
+def drawn_by(generator: torch.Generator) -> Callable:
     """A way to choose tokens (b,) for logits (b, v): at random, each with its probability."""
     return lambda logits: torch.multinomial(logits.softmax(-1), 1, generator=generator)[:, 0]
 
 
 @torch.no_grad()
 def write(
-    step: Callable[[Tensor, Any], tuple[Tensor, Any, Any]],
-    state: Any,
-    sentences: int,
-    limit: int,
-    choose: Callable[[Tensor], Tensor] = most_probable,
+    step: Callable, state: object, sentences: int, limit: int, choose: Callable = most_probable
 ) -> tuple[list[list[int]], list]:
     """From `<s>` on, one token after the other, until each of the sentences has its `</s>` or `limit` tokens.
 
     step(tokens (b, 1), state) returns logits (b, 1, v) for the next token, the new state, and whatever else is to be
-    kept of the step. The state may be that of a recurrent network, or the tokens so far.
+    kept of the step. The state may be that of a recurrent network, or the tokens so far. choose(logits (b, v)) returns
+    tokens (b,).
     Returns the token ids of each sentence without `</s>`, and what was kept of each step (those of a sentence end with
     its `</s>`, while longer ones go on). Sizes below 1, logits that are NaN or ∞: ValueError.
     """

@@ -3,6 +3,10 @@
 A mask broadcasts to the scores (…, q, k), with heads (b, h, q, k). Padding has one shape everywhere, (b, 1, 1, k).
 """
 
+import math
+from collections.abc import Callable
+from functools import wraps
+
 import torch
 from torch import Tensor
 
@@ -62,3 +66,31 @@ def to_torch(mask: Tensor, num_heads: int) -> Tensor:
         raise ValueError(f"the mask {tuple(mask.shape)} must be (q, k), (b, 1, q, k) or (b, {num_heads}, q, k)")
     batch, _, n_queries, n_keys = mask.shape
     return ~mask.expand(batch, num_heads, n_queries, n_keys).reshape(batch * num_heads, n_queries, n_keys)
+
+
+def put_aside(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Keys or values x (…, k, d) with 0 for each entry that is NaN or infinite, and which of those a query may see,
+    (…, q, d): what is computed from them has to be NaN.
+
+    None instead, and x as it is, where every entry is finite, or where there is no mask and everyone sees everything.
+    """
+    if mask is None or x.detach().sum().isfinite():  # no sum is finite with a part that is not, and sums are cheap
+        return x, None
+    finite = x.isfinite()
+    allowed = torch.atleast_2d(mask).expand(*mask.shape[:-2], -1, x.shape[-2])  # (…, q, k)
+    seen = allowed.to(x.dtype) @ (~finite).to(x.dtype) > 0  # (…, q, d)
+    return x.masked_fill(~finite, 0.0), seen
+
+
+def despite_broken_keys(weigh: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """weigh(query, key, mask), which gives weights (…, q, k), so that a masked key has no influence even if it is NaN
+    or infinite: it meets the queries as 0. (Gradients are products with it, and 0 · NaN is NaN.) The weights of a query
+    that may see it are NaN."""
+
+    @wraps(weigh)
+    def weigh_the_others(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
+        key, seen = put_aside(key, mask)
+        weights = weigh(query, key, mask)
+        return weights if seen is None else weights.masked_fill(seen.any(-1, keepdim=True) & mask, math.nan)
+
+    return weigh_the_others
