@@ -15,6 +15,7 @@ from torch import nn
 
 from utils import corpus
 from utils.attention import MultiHeadAttention
+from utils.torch_weights import load
 from utils.transformer import EncoderBlock, Tagger
 from utils.vectors import WordVectors
 from utils.vocabulary import Vocabulary
@@ -277,7 +278,7 @@ def masked_influence(widgets):
     words, X = "the ship sailed gently away <pad> <pad>".split(), numbers(7, 16, seed=4)
     torch.manual_seed(4)
     theirs = [nn.MultiheadAttention(16, 2, batch_first=True).eval() for _ in range(3)]
-    layers = [MultiHeadAttention(16, 2).load_torch(module) for module in theirs]
+    layers = [load(MultiHeadAttention(16, 2), module) for module in theirs]
     place = torch.arange(7)
     allowed = {"none": place[:, None] >= 0 * place, "padding": (place < 5).expand(7, 7)}
     allowed |= {"causal": place[:, None] >= place, "window, one word to each side": (place[:, None] - place).abs() < 2}
@@ -369,7 +370,7 @@ def sentence_builder(widgets):
 
     first = dict(determiner="the, one", adjective="green", noun="witch", modifier="that sang", predicate="arrived")
     expected(first | {"negated": False})
-    nouns, adjectives = ("witch", "dragon", "turtle"), ("green", "happy", "kind", "young")
+    nouns, adjectives = ("witch", "dragon", "turtle"), ("green", "happy", "brave", "young")
     for noun, adjective, determiner, modifier, predicate, negated in itertools.product(
         nouns, (None, *adjectives), widgets_determiners(), modifiers, predicates, (False, True)
     ):
@@ -407,7 +408,7 @@ def block_stepper(widgets):
     for norm in (layer.norm1, layer.norm2):
         nn.init.uniform_(norm.weight, 0.5, 2.0)
         nn.init.normal_(norm.bias)
-    block = EncoderBlock(16, 4, 32).load_torch(layer).eval()
+    block = load(EncoderBlock(16, 4, 32), layer).eval()
 
     def attention(x):
         return layer.self_attn(x, x, x)[0]
@@ -454,7 +455,7 @@ def head_browser(widgets):
     torch.manual_seed(6)
     tagger = Tagger(len(vocabulary), len(tags), 16, 2, 32, 2).eval()
     with torch.no_grad():
-        tagger.embedding.weight.mul_(3)  # heads that look somewhere
+        tagger.embedding.vectors.weight.mul_(3)  # heads that look somewhere
 
     @torch.no_grad()
     def expected(state):
