@@ -148,7 +148,6 @@ ORDER = [
     "style",
     "plots",
     "widgets",
-    "explore",
     "exercises",
     "installation",
 ]
