@@ -182,7 +182,9 @@ def kernel(monkeypatch):
 
 
 def models():
-    return set(ipywidgets.widgets.widget._instances)
+    """The ids of all live models."""
+    kept = getattr(ipywidgets.widgets.widget, "_instances", None)  # of ipywidgets 8
+    return set(ipywidgets.Widget.widgets if kept is None else kept)
 
 
 def test_sixty_runs_of_a_cell_leave_one_widget(kernel):

@@ -154,7 +154,7 @@ def values(control: ipywidgets.Widget) -> list:
     return [type(control.min)(round(control.min + k * control.step, 9)) for k in range(number)]
 
 
-def record(explorer: Explorer, most: int = 4000, seed: int = 0) -> Iterator[tuple[dict[str, object], str, str]]:
+def record(explorer: Explorer, most: int = 5000, seed: int = 0) -> Iterator[tuple[dict[str, object], str, str]]:
     """Walk a widget through its states without a kernel: (state, SVG, description) of one after the other.
 
     All states where there are at most `most`. Where there are more: every value of every control, with the others as
@@ -163,9 +163,10 @@ def record(explorer: Explorer, most: int = 4000, seed: int = 0) -> Iterator[tupl
     """
     first, seen = explorer.state, set()
     number = math.prod(len(values(control)) for control in explorer.controls.values())
-    explorer.recording, walk = True, _all_states if number <= most else _some_states
+    few, chance = number <= most, random.Random(seed)
+    explorer.recording = True
     try:
-        for _ in walk(explorer, first, most, random.Random(seed)):
+        for _ in _all_states(explorer, *explorer.controls) if few else _some_states(explorer, first, most, chance):
             state = explorer.state
             if len(seen) < most and tuple(state.items()) not in seen:
                 seen.add(tuple(state.items()))
@@ -182,15 +183,14 @@ def _set(explorer: Explorer, state: dict[str, object]) -> None:
         explorer.controls[name].value = value
 
 
-def _all_states(explorer, first, most, chance, names=None) -> Iterator[None]:
+def _all_states(explorer: Explorer, name: str, *others: str) -> Iterator[None]:
     """Every value of the first control, and under each all states of the others, whose values may depend on it."""
-    name, *others = names or list(explorer.controls)
     for value in values(explorer.controls[name]):
         explorer.controls[name].value = value
-        yield from _all_states(explorer, first, most, chance, others) if others else [None]
+        yield from _all_states(explorer, *others) if others else [None]
 
 
-def _some_states(explorer, first, most, chance) -> Iterator[None]:
+def _some_states(explorer: Explorer, first: dict[str, object], most: int, chance: random.Random) -> Iterator[None]:
     """Every value of every control by itself, then `most` states drawn at random."""
     for control in explorer.controls.values():
         _set(explorer, first)
