@@ -26,7 +26,7 @@ help:
 	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
 	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for notebook 01"
 	@echo "make vectors                train the vectors that ship with the course anew (needs WordNet)"
-	@echo "make pins                   raise all pinned versions; PINS=\"torch==2.13.0\" keeps that one"
+	@echo "make pins                   raise all pinned versions; PINS=\"torch==VERSION\" keeps that one"
 	@echo "make links REPO=owner/name  write the course's address into notebooks and README"
 	@echo "make clean                  remove .venv and caches; never a file of yours"
 

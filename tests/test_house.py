@@ -53,6 +53,15 @@ def test_conda_and_pip_get_the_same_packages():
     assert conda == pins("requirements.txt")
 
 
+def test_torch_s_version_is_spelled_where_it_is_pinned_and_nowhere_else():
+    """Whoever raises it edits requirements.txt, and environment.yml, which has to agree."""
+    version, places = pins("requirements.txt")["torch"], {"requirements.txt", "environment.yml"}
+    sources = [path for path in course_files() if path.suffix not in {".npz", ".png", ".ipynb"}]
+    assert {path.name for path in sources if version in path.read_text(encoding="utf-8")} == places
+    for path in (ROOT / "notebooks").glob("*.ipynb"):  # outputs say with what they were measured
+        assert not any(version in cell.source for cell in execute_notebooks.read(path).cells), path.name
+
+
 def test_conda_takes_everything_from_one_channel_and_binder_reads_that_file():
     text = (ROOT / "environment.yml").read_text()
     assert re.findall(r"^  - ([\w-]+)$", text, re.MULTILINE) == ["conda-forge", "nodefaults"]
@@ -130,27 +139,9 @@ def test_ruff_has_nothing_to_say():
     assert done.returncode == 0, done.stdout
 
 
-ORDER = [
-    "vocabulary",
-    "checks",
-    "masks",
-    "attention",
-    "decoding",
-    "rnn",
-    "transformer",
-    "torch_weights",
-    "training",
-    "probes",
-    "vector_files",
-    "vectors",
-    "glove",
-    "corpus",
-    "style",
-    "plots",
-    "widgets",
-    "exercises",
-    "installation",
-]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+ROOMS = re.findall(r"^\| (`[^|]+) \|", README.partition("| room | holds |")[2].partition("\n\n")[0], re.MULTILINE)
+ORDER = [name for row in ROOMS for name in re.findall(r"`(\w+)(?:\.py|/)`", row)]  # in which they are read
 
 
 def utils_imports(path):
@@ -170,7 +161,8 @@ def utils_imports(path):
 
 def test_a_module_imports_only_modules_above_it():
     modules = [path for path in sorted((ROOT / "utils").rglob("*.py")) if path != ROOT / "utils" / "__init__.py"]
-    assert {path.relative_to(ROOT / "utils").parts[0].removesuffix(".py") for path in modules} <= set(ORDER)
+    assert {path.relative_to(ROOT / "utils").parts[0].removesuffix(".py") for path in modules} == set(ORDER)
+    assert len(ORDER) == len(set(ORDER))
     for path in modules:
         own = path.relative_to(ROOT / "utils").parts[0].removesuffix(".py")
         for other in utils_imports(path):
@@ -179,21 +171,60 @@ def test_a_module_imports_only_modules_above_it():
             )
 
 
-DRAWN = [path for room in ("style.py", "plots.py", "widgets/*.py") for path in sorted((ROOT / "utils").glob(room))]
+CORE = [path for path in sorted((ROOT / "utils").rglob("*.py")) if "exercises" not in path.parts]
+LINES = {"in a module": 400, "in a function": 45, "in all": 3800}
 
 
-@pytest.mark.parametrize("path", DRAWN, ids=lambda path: path.stem)
-def test_what_draws_is_short_and_says_what_it_takes(path):
-    text = path.read_text(encoding="utf-8")
-    assert text.count("\n") <= 400
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef):
-            assert node.end_lineno - node.lineno < 45, node.name
-    tree = ast.parse(text)
-    for node in [*tree.body, *(part for one in tree.body if isinstance(one, ast.ClassDef) for part in one.body)]:
-        if isinstance(node, ast.FunctionDef) and (not node.name.startswith("_") or node.name == "__init__"):
-            bare = {one.arg for one in node.args.args + node.args.kwonlyargs if one.annotation is None}
-            assert bare <= {"self"}, node.name
+def test_modules_and_functions_are_short():
+    for path in CORE:
+        source = path.read_text(encoding="utf-8")
+        assert source.count("\n") <= LINES["in a module"], path.name
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.FunctionDef):
+                assert node.end_lineno - node.lineno < LINES["in a function"], f"{path.name}: {node.name}"
+
+
+def test_the_house_is_small():
+    """Without the exercises and the corpus, which are data for the most part, and without blank lines."""
+    rooms = [path for path in CORE if "corpus" not in path.parts]
+    written = [line for path in rooms for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    assert len(written) <= LINES["in all"]
+
+
+def test_modules_of_utils_import_each_other_in_one_style():
+    for path in (ROOT / "utils").rglob("*.py"):
+        assert "utils" not in set(imports(path.read_text(encoding="utf-8"))), f"{path.name}: from .module import"
+
+
+def parameters(node):
+    """The parameters of a function that its caller gives, self aside."""
+    given = node.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    return [parameter for parameter in named if parameter is not None and parameter.arg not in ("self", "cls", "_")]
+
+
+def public(body):
+    """The public functions among statements, and the public methods and `__init__` of public classes."""
+    for node in body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from public(node.body)
+        elif isinstance(node, ast.FunctionDef) and (node.name == "__init__" or not node.name.startswith("_")):
+            yield node
+
+
+def test_every_public_parameter_is_annotated():
+    for path in CORE:
+        for function in public(ast.parse(path.read_text(encoding="utf-8")).body):
+            bare = [parameter.arg for parameter in parameters(function) if parameter.annotation is None]
+            assert not bare, f"{path.name}: {function.name} takes {bare}"
+
+
+def test_nothing_moves_to_another_device():
+    """The course runs on the CPU: README says so once, and no module promises more."""
+    for path in CORE:
+        names = {getattr(node, "attr", getattr(node, "arg", "")) for node in ast.walk(ast.parse(path.read_text()))}
+        assert not names & {"device", "cuda", "pin_memory"}, path.name
+    assert README.count("Everything runs on the CPU") == 1
 
 
 def test_no_pyplot():

@@ -6,7 +6,7 @@ from utils import installation
 def test_all_is_well_here(capsys):
     installation.check_installation()
     said = capsys.readouterr().out
-    assert "✘" not in said and "All set" in said and "✔ torch 2." in said
+    assert "✘" not in said and "All set" in said and "✔ torch " in said
 
 
 def test_an_old_python_is_named_with_the_remedy():
@@ -15,9 +15,9 @@ def test_an_old_python_is_named_with_the_remedy():
 
 
 def test_missing_and_other_packages():
-    assert "make lab" in installation.package_line("torch", None, "2.13.0")
-    assert installation.package_line("torch", "2.9.1", "2.13.0").startswith("○ torch 2.9.1")
-    assert installation.package_line("torch", "2.13.0", None) == "✔ torch 2.13.0"
+    assert "make lab" in installation.package_line("torch", None, "9.8.7")
+    assert installation.package_line("torch", "2.9.1", "9.8.7").startswith("○ torch 2.9.1")
+    assert installation.package_line("torch", "9.8.7", None) == "✔ torch 9.8.7"
 
 
 def test_pins_are_read(tmp_path):

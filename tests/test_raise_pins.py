@@ -28,7 +28,7 @@ def test_versions_are_replaced_and_all_else_stays():
     new = {"jinja2": "3.2", "numpy": "2.5.5", "jupyter-core": "6.0"}
     expected = text.replace("3.1.0", "3.2").replace("2.4.6", "2.5.5").replace("5.9.1", "6.0")
     assert raise_pins.raised(text, new) == expected
-    conda = "dependencies:\n  - python=3.12\n  - pytorch-cpu=2.13.0\n  - numpy=2.4.6\n"
+    conda = "dependencies:\n  - python=3.12\n  - pytorch-cpu=9.8.7\n  - numpy=2.4.6\n"
     expected = "dependencies:\n  - python=3.12\n  - pytorch-cpu=2.15.0\n  - numpy=2.5.5\n"
     assert raise_pins.raised(conda, {**new, "torch": "2.15.0"}) == expected
 

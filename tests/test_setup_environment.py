@@ -21,6 +21,7 @@ import pytest
 import setup_environment
 
 ROOT = Path(__file__).parent.parent
+TORCH = re.search(r"^torch==(\S+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE)[1]
 SCRIPT = Path("tools") / "setup_environment.py"
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
 
@@ -107,7 +108,7 @@ def one_line(capsys):
 def test_an_install_is_done_once_and_again_when_the_requirements_change(stage):
     assert stage.set_up() == 0
     torch, others = stage.installs()
-    assert "--no-deps" in torch and torch.endswith("https://download.pytorch.org/whl/cpu torch==2.13.0+cpu")
+    assert "--no-deps" in torch and torch.endswith(f"https://download.pytorch.org/whl/cpu torch=={TORCH}+cpu")
     assert "-c " in others and "requirements.txt" in others and "index" not in others
     assert stage.set_up() == 0 and not stage.installs()
     with open(stage.folder / "constraints.txt", "a") as constraints:
@@ -161,7 +162,7 @@ def test_a_pip_that_only_says_that_it_is_done_is_not_believed(stage, capsys):
 
 
 def test_equal_versions_are_equal():
-    assert setup_environment.release("2.13.0+cpu") == setup_environment.release("2.13") == "2.13"
+    assert setup_environment.release("9.8.0+cpu") == setup_environment.release("9.8") == "9.8"
     assert setup_environment.release("2026.01.05") == setup_environment.release("2026.1.5")
     assert setup_environment.release("2.1.0") != setup_environment.release("2.10")
 
@@ -174,7 +175,7 @@ def test_without_pytorchs_index_another_build_for_the_processor_serves(stage):
     stage.let_torch_need(['nvidia-cudnn-cu13==9.1; platform_machine == "another"'])
     assert stage.set_up() == 0
     _, asked, others = stage.installs()
-    assert "--dry-run" in asked and asked.endswith("torch==2.13.0") and "-r " in others
+    assert "--dry-run" in asked and asked.endswith(f"torch=={TORCH}") and "-r " in others
 
 
 @pytest.fixture
@@ -461,7 +462,7 @@ class Course:
         (folder / "tools").mkdir()
         self.wheels.mkdir()
         shutil.copy(ROOT / SCRIPT, folder / SCRIPT)
-        (folder / "requirements.txt").write_text("torch==2.13.0\nlab==1.0\nnumpy==2.4.6\n")
+        (folder / "requirements.txt").write_text("torch==9.8.0\nlab==1.0\nnumpy==2.4.6\n")
         (folder / "constraints.txt").write_text("")
         for version in ("2.4.6", "2.3.5"):
             wheel(self.wheels, "numpy", version, {"numpy.py": f"version = '{version}'"})
@@ -473,9 +474,9 @@ class Course:
         ours = Path(pytest.importorskip("pip").__file__).parent
         for path in (ours, *ours.parent.glob("pip-*.dist-info")):
             shutil.copytree(path, self.site / path.name)
-        torch = self.site / "torch-2.13.0+cpu.dist-info"
+        torch = self.site / "torch-9.8.0+cpu.dist-info"
         torch.mkdir()
-        (torch / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0+cpu\n")
+        (torch / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 9.8.0+cpu\n")
         (torch / "INSTALLER").touch()
         (torch / "RECORD").write_text(f"{torch.name}/INSTALLER,,0\n")
         record = next(self.site.glob("pip-*/RECORD"))

@@ -70,9 +70,8 @@ def with_code_of(cell_source, held):
             raise ValueError(f"a cell tagged `defines` shows {name}, which is not what one module of utils/ holds")
         shown = definitions(cell_source)[name]  # its place after those before it were filled
         code, own = without_docstrings(*held[name]), docstring_lines(cell_source, shown)
-        header = (
-            len(lines_of(*held[name])) - (held[name][1].end_lineno + 1 - held[name][1].body[0].lineno) if own else 0
-        )
+        body = held[name][1].end_lineno + 1 - held[name][1].body[0].lineno
+        header = len(lines_of(*held[name])) - body if own else 0
         filled = [*code[:header], *own, *code[header:]]
         lines, old = cell_source.splitlines(), lines_of(cell_source, shown)
         lines[shown.end_lineno - len(old) : shown.end_lineno] = filled

@@ -128,7 +128,7 @@ def normalised(package):
 
 
 def release(version):
-    """Equal for equal versions: 2.13.0+cpu and 2.13, 2026.01.5 and 2026.1.5."""
+    """Equal for equal versions: 9.8.0+cpu and 9.8, 2026.01.5 and 2026.1.5."""
     return re.sub(r"(\.0)+$", "", re.sub(r"(^|\.)0+(?=\d)", r"\1", version.partition("+")[0]))
 
 

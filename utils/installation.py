@@ -10,7 +10,7 @@ NEEDED = ("torch", "numpy", "matplotlib", "scikit-learn", "ipywidgets")
 REMEDY = "close JupyterLab and run `make lab` in the folder of the course: it installs what is missing"
 
 
-def check_installation():
+def check_installation() -> None:
     """Print ✔, ○ (differs from what the course is tested with) or ✘ (will not work) for each part. Raises nothing."""
     lines = [python_line(sys.version_info[:3])]
     pinned = pinned_versions(HOME / "requirements.txt")
@@ -31,13 +31,13 @@ def check_installation():
         print("\nAll set: go on.")
 
 
-def python_line(version):
+def python_line(version: tuple[int, ...]) -> str:
     if version >= (3, 11):
         return "✔ Python 3.11 or newer"
     return f"✘ Python {'.'.join(map(str, version))} is too old: install Python 3.11 or newer, then run `make lab`"
 
 
-def package_line(package, installed, pinned):
+def package_line(package: str, installed: str | None, pinned: str | None) -> str:
     if installed is None:
         return f"✘ {package} is missing: {REMEDY}"
     if pinned and installed != pinned:
@@ -45,7 +45,7 @@ def package_line(package, installed, pinned):
     return f"✔ {package} {installed}"
 
 
-def pinned_versions(requirements):
+def pinned_versions(requirements: Path) -> dict[str, str]:
     """{package: version} from lines such as `numpy==2.4.6`; empty if there is no such file."""
     try:
         return dict(re.findall(r"^([\w-]+)==([\w.]+)", requirements.read_text(encoding="utf-8"), re.MULTILINE))
@@ -53,7 +53,7 @@ def pinned_versions(requirements):
         return {}
 
 
-def vectors_line():
+def vectors_line() -> str:
     from .vectors import WordVectors
 
     try:

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from utils.style import BLUE, COLOURS, GREY, RED, SIGNED, WAVES, WEIGHTS, Figure, in_style, ink_on, new_figure
+from .style import BLUE, COLOURS, GREY, RED, SIGNED, WAVES, WEIGHTS, Figure, in_style, ink_on, new_figure
 
 NOISE = 1e-9  # a smaller number may be what rounding leaves, so it differs from processor to processor
 

@@ -47,7 +47,7 @@ class Figure(matplotlib.figure.Figure):
     description = "a figure without a description"
 
     @in_style  # some texts, as those of the ticks, are made only when the figure is drawn
-    def _repr_mimebundle_(self, include=None, exclude=None):
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
         picture = self.png()
         shown = image_html("image/png", picture, self.description)
         data = {"text/html": shown, "image/png": picture, "text/plain": self.description}

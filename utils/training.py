@@ -33,7 +33,23 @@ class History:
         self.optimiser = None
         self.batches, self.supply, self.batch = None, None, None  # as given, what is left, drawn but not trained on
 
-    def __repr__(self):
+    def prepare(self, model: nn.Module, batches: Iterable, learning_rate: float) -> None:
+        """Adam and a supply of batches, where there are none yet or the batches are others."""
+        if self.optimiser is None:
+            self.optimiser = torch.optim.Adam(model.parameters(), learning_rate, betas=(0.9, 0.98), fused=True)
+        if self.supply is None or self.batches is not batches:
+            self.supply, self.batch, self.batches = Endless(batches), None, batches
+        self.finished = False
+
+    def advance(self, loss: float, learning_rate: float) -> None:
+        """One step of the optimiser, with the gradients of the batch that had this loss."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = learning_rate
+        self.optimiser.step()
+        self.losses.append(loss)
+        self.batch = None
+
+    def __repr__(self) -> str:
         steps = len(self.losses)
         last = f", loss {mean_of_last(self.losses):.2f} over the last {min(steps, 50)}" if steps else ""
         return f"{'finished' if self.finished else 'stopped'} after {steps} steps{last}"
@@ -69,11 +85,7 @@ def fit(
     """
     history = History() if history is None else history
     require_trainable(model, history, steps)
-    if history.optimiser is None:
-        history.optimiser = torch.optim.Adam(model.parameters(), learning_rate, betas=(0.9, 0.98), fused=True)
-    if history.supply is None or history.batches is not batches:
-        history.supply, history.batch, history.batches = Endless(batches), None, batches
-    history.finished = False
+    history.prepare(model, batches, learning_rate)
     with Interrupts() as interrupts:
         try:
             model.train()
@@ -82,12 +94,7 @@ def fit(
                     history.batch = next(history.supply) if history.batch is None else history.batch
                 with interrupts.after(0.0):
                     value = backward(model, loss, history.batch, clip, step)
-                rate = min(1.0, (step + 1) / max(warm_up, 1)) * 0.5 * (1 + math.cos(math.pi * step / steps))
-                for group in history.optimiser.param_groups:
-                    group["lr"] = learning_rate * rate
-                history.optimiser.step()
-                history.losses.append(value)
-                history.batch = None
+                history.advance(value, learning_rate * rate_at(step, steps, warm_up))
             history.finished = True
         except KeyboardInterrupt:
             print(f"Stopped after {len(history.losses)} of {steps} steps; fit(…, history=history) goes on.")
@@ -95,6 +102,11 @@ def fit(
             model.eval()
             model.zero_grad()
     return history
+
+
+def rate_at(step: int, steps: int, warm_up: int) -> float:
+    """The share of the learning rate that a step gets: rising to 1 over `warm_up` steps, falling along a cosine."""
+    return min(1.0, (step + 1) / max(warm_up, 1)) * 0.5 * (1 + math.cos(math.pi * step / steps))
 
 
 def progress(history: History, steps: int) -> Iterator[int]:
@@ -108,7 +120,7 @@ def progress(history: History, steps: int) -> Iterator[int]:
             bar.update()
 
 
-def backward(model: nn.Module, loss: Callable[..., Tensor], batch, clip: float, step: int) -> float:
+def backward(model: nn.Module, loss: Callable[..., Tensor], batch: object, clip: float, step: int) -> float:
     """The loss of a batch, its gradients in the model, clipped; ValueError where they cannot train it."""
     model.zero_grad()
     value = loss(model, batch)
@@ -235,7 +247,8 @@ def batches_by_length(
 
 
 def sequence_loss(logits: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
-    """Mean cross-entropy of targets (…, n) under logits (…, n, v), in nats a word, over the words where mask is True.
+    """Mean cross-entropy of targets (…, n) under logits (…, n, v), in nats a word, over those where mask (…, n) is
+    True, such as targets != PAD_ID.
 
     Shapes that do not fit, no word at all, or a target outside the vocabulary: ValueError, here and in
     `token_accuracy`, which refuses logits that are NaN or ∞ as well.

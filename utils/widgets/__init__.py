@@ -3,7 +3,7 @@
 A notebook calls `widgets.two_arrows()` and the like; `record` walks any of them through its states.
 """
 
-from utils.widgets.attention import (
+from .attention import (
     attention_walk,
     einsum_loops,
     head_gallery,
@@ -11,12 +11,12 @@ from utils.widgets.attention import (
     softmax_saturation,
     softmax_temperature,
 )
-from utils.widgets.controls import record
-from utils.widgets.encoder import block_stepper, head_browser, position_waves
-from utils.widgets.masking import masked_influence, paint_mask
-from utils.widgets.start import attention_shapes, shape_quiz
-from utils.widgets.translation import bottleneck, decoding, sentence_builder
-from utils.widgets.vectors import two_arrows, word_map
+from .controls import record
+from .encoder import block_stepper, head_browser, position_waves
+from .masking import masked_influence, paint_mask
+from .start import attention_shapes, shape_quiz
+from .translation import bottleneck, decoding, sentence_builder
+from .vectors import two_arrows, word_map
 
 __all__ = [
     "attention_shapes",

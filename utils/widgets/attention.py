@@ -9,10 +9,10 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from utils.plots import as_numbers, in_words, largest
-from utils.style import BLUE, GREEN, GREY, RED
-from utils.widgets.canvas import INK, Canvas, View, cut, draw_arcs, lay_out
-from utils.widgets.controls import Explorer, checkbox, menu, slider, text
+from ..plots import as_numbers, in_words, largest
+from ..style import BLUE, GREEN, GREY, RED
+from .canvas import INK, Canvas, View, cut, draw_arcs, lay_out
+from .controls import Explorer, checkbox, menu, slider, text
 
 
 def numbered(words: Sequence[str]) -> list[tuple[str, int]]:

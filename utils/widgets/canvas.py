@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex
 from numpy.typing import ArrayLike
 from PIL import Image
 
-from utils.style import BLUE, GREEN, GREY, RED, SIGNED, WEIGHTS, image_html, ink_on
+from ..style import BLUE, GREEN, GREY, RED, SIGNED, WEIGHTS, image_html, ink_on
 
 INK, PALE, FAINT = "#1F2328", "#D0D5DB", "#EEF0F2"  # text; edges; what only helps the eye
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -27,7 +27,7 @@ class View:
     svg: str
     description: str
 
-    def _repr_mimebundle_(self, include=None, exclude=None):
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
         """As an image in HTML, it shows in notebooks that are not trusted, too, and carries its description."""
         shown = image_html("image/svg+xml", self.svg.encode(), self.description)
         return {"text/html": shown, "image/svg+xml": self.svg, "text/plain": self.description}

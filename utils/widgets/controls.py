@@ -12,7 +12,7 @@ from pathlib import Path
 import ipywidgets
 from IPython import get_ipython
 
-from utils.widgets.canvas import View, in_xml
+from .canvas import View, in_xml
 
 # In an attribute, since a script that is put into a page as text does not run: the image has no data, so it fails.
 ACCESS = f'<img hidden alt="" src="data:," onerror="{escape(Path(__file__).with_name("access.js").read_text())}">'
@@ -70,7 +70,7 @@ class Explorer:
         for part in parts:
             part.close()
 
-    def _repr_mimebundle_(self, include=None, exclude=None):
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
         shown = {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id}
         return {"application/vnd.jupyter.widget-view+json": shown} | self.first._repr_mimebundle_()
 

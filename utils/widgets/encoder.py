@@ -9,12 +9,12 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from utils.plots import as_numbers, largest
-from utils.style import BLUE, GREEN, GREY, RED, WAVES
-from utils.transformer import EncoderBlock, sinusoidal_positions
-from utils.vocabulary import Vocabulary
-from utils.widgets.canvas import INK, PALE, Canvas, View, cut, draw_arcs, lay_out, two_decimals, verdict
-from utils.widgets.controls import Explorer, checkbox, menu, slider, text
+from ..plots import as_numbers, largest
+from ..style import BLUE, GREEN, GREY, RED, WAVES
+from ..transformer import EncoderBlock, sinusoidal_positions
+from ..vocabulary import Vocabulary
+from .canvas import INK, PALE, Canvas, View, cut, draw_arcs, lay_out, two_decimals, verdict
+from .controls import Explorer, checkbox, menu, slider, text
 
 # Waves of positions
 

@@ -9,12 +9,12 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from utils import masks
-from utils.attention import scaled_dot_product_attention
-from utils.plots import as_numbers
-from utils.style import BLUE, GREY, RED
-from utils.widgets.canvas import INK, PALE, Canvas, View
-from utils.widgets.controls import Explorer, checkbox, menu, slider
+from .. import masks
+from ..attention import scaled_dot_product_attention
+from ..plots import as_numbers
+from ..style import BLUE, GREY, RED
+from .canvas import INK, PALE, Canvas, View
+from .controls import Explorer, checkbox, menu, slider
 
 
 def mask_presets(n: int, padded: int) -> dict[str, Tensor]:

@@ -1,8 +1,8 @@
 """Notebook 00: the shapes of attention."""
 
-from utils.style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, RED
-from utils.widgets.canvas import Canvas, View, verdict
-from utils.widgets.controls import Explorer, menu, slider
+from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, RED
+from .canvas import Canvas, View, verdict
+from .controls import Explorer, menu, slider
 
 
 def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
-from utils import corpus
-from utils.plots import as_numbers, largest
-from utils.style import BLUE, GREY, ORANGE, RED
-from utils.widgets.canvas import FAINT, INK, Canvas, View, lay_out
-from utils.widgets.controls import Explorer, checkbox, menu, slider
+from .. import corpus
+from ..plots import as_numbers, largest
+from ..style import BLUE, GREY, ORANGE, RED
+from .canvas import FAINT, INK, Canvas, View, lay_out
+from .controls import Explorer, checkbox, menu, slider
 
 MONOSPACE = "Menlo, Consolas, monospace"
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from utils.plots import label_places
-from utils.style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, RED
-from utils.vectors import WordVectors, pca
-from utils.widgets.canvas import FAINT, INK, PALE, Canvas, View, cut, verdict
-from utils.widgets.controls import Explorer, slider, text
+from ..plots import label_places
+from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, RED
+from ..vectors import WordVectors, pca
+from .canvas import FAINT, INK, PALE, Canvas, View, cut, verdict
+from .controls import Explorer, slider, text
 
 # Two arrows
 
