@@ -2,7 +2,7 @@
 
 from . import english
 from .language import LANGUAGES, TAGS, Language
-from .trees import Clause, NounPhrase, Pair, Prepositional, Relative, Sentence, Word
+from .trees import Clause, Link, NounPhrase, Pair, Prepositional, Relative, Sentence, Word
 
 
 def translate(tree: NounPhrase | Clause | Sentence, language: str) -> Pair:
@@ -14,9 +14,17 @@ def translate(tree: NounPhrase | Clause | Sentence, language: str) -> Pair:
     words = _Translation(LANGUAGES[language])
     target, links, possible, content = zip(*words.sentence(tree))
     source, heads, tags = zip(*words.said)
-    sure = frozenset([(i, link) for i, link in enumerate(links) if link is not None])
+    sure = {(i, link) for i, link in enumerate(links) if link is not None}
     any_link = sure.union([(i, link) for i, others in enumerate(possible) for link in others])
-    return Pair(source, target, sure, any_link, heads, tags, content)
+    return Pair(source, target, shared(sure), shared(any_link), heads, tags, content)
+
+
+_KNOWN: dict[Link, Link] = {}
+
+
+def shared(links: set[Link]) -> tuple[Link, ...]:
+    """The links in order, each the one object that stands for it in the whole corpus."""
+    return tuple(_KNOWN.setdefault(link, link) for link in sorted(links))
 
 
 class _Translation:

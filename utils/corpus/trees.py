@@ -64,6 +64,9 @@ class Word(NamedTuple):
     content: bool = False
 
 
+Link = tuple[int, int]  # (target position, source position)
+
+
 class Pair(NamedTuple):
     """A sentence, its translation and their word alignment.
 
@@ -77,14 +80,22 @@ class Pair(NamedTuple):
 
     source: tuple[str, ...]
     target: tuple[str, ...]
-    alignment: frozenset[tuple[int, int]]
-    possible: frozenset[tuple[int, int]] = frozenset()
+    sure_links: tuple[Link, ...]  # tuples of shared links: sets of their own would take four times the memory
+    possible_links: tuple[Link, ...] = ()
     heads: tuple[int | None, ...] = ()
     tags: tuple[str | None, ...] = ()
     content: tuple[bool, ...] = ()
 
     @property
+    def alignment(self) -> frozenset[Link]:
+        return frozenset(self.sure_links)
+
+    @property
+    def possible(self) -> frozenset[Link]:
+        return frozenset(self.possible_links)
+
+    @property
     def inserted(self) -> tuple[int, ...]:
         """The target positions without a link: words that stand for nothing in the source (es. "vio a la bruja")."""
-        linked = {target for target, _ in self.alignment}
+        linked = {target for target, _ in self.sure_links}
         return tuple(i for i in range(len(self.target)) if i not in linked)
