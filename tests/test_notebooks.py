@@ -41,6 +41,7 @@ UNWANTED_CODE = {
     r"^\s*%(?!pip\b)": "a magic command",
     r"\bpyplot\b|\bplt\.": "pyplot: the course's figures come from utils.plots",
     r"\binteract\b|\bclear_output\b|\bOutput\(": "Output, interact or clear_output: nbval misattributes what they show",
+    r"None, None, :\]": "the axes of a padding mask by hand: padding_mask and padding_mask_from_lengths make them",
     r";\s*$": "a semicolon at the end of a line, which nbval does not honour",
 }
 
