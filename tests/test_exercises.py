@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from utils.attention import MultiHeadAttention
 from utils.exercises import catalogue, check, hint, solution, use
-from utils.exercises.diagnosis import as_tensor, run, same, unchanged
 from utils.exercises.engine import exercise, source
+from utils.exercises.running import as_tensor, run, same, unchanged
 
 EXERCISES = list(catalogue().values())
-MISTAKES = [(found, mistake) for found in EXERCISES for mistake in found.mistakes]
+MISTAKES = [(found, mistake) for found in EXERCISES for mistake in found.rows]
 each_exercise = pytest.mark.parametrize("found", EXERCISES, ids=lambda found: found.name)
 
 
@@ -52,14 +52,28 @@ def test_known_mistake_is_diagnosed_as_itself(found, mistake):
     assert (verdict.status, verdict.message) == ("wrong", mistake.message)
 
 
+RIGHT = [(found, answer) for found in EXERCISES for answer in found.answers]
+
+
+@pytest.mark.parametrize("found, answer", RIGHT, ids=lambda part: part.__code__.co_filename if callable(part) and not hasattr(part, "rows") else part.name)
+def test_right_answer_passes(found, answer):
+    verdict = found.verdict(answer)
+    assert verdict.status == "right", verdict.message
+
+
+@each_exercise
+def test_every_exercise_has_several_right_answers(found):
+    assert len(found.answers) >= 2
+
+
 @each_exercise
 def test_known_mistakes_can_be_told_apart(found):
     """On some draw any two differ, and none is known by its crash alone."""
     draws = list(found.inputs())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        behaviour = {mistake.name: [run(mistake.function, inputs) for inputs in draws] for mistake in found.mistakes}
-    assert len(behaviour) == len(found.mistakes) == len({mistake.message for mistake in found.mistakes})
+        behaviour = {mistake.name: [run(mistake.function, inputs) for inputs in draws] for mistake in found.rows}
+    assert len(behaviour) == len(found.rows) == len({mistake.message for mistake in found.rows})
 
     def alike(a, b):
         return type(a.error) is type(b.error) if a.error or b.error else same(a.result, b.result)
@@ -98,11 +112,11 @@ def test_hints_and_messages_help_without_giving_the_answer(found):
     assert len(found.hints) >= 2 and found.hints[0].count("?") >= 1, "the first hint is a question"
     assert inspect.getdoc(found.reference) and "returns" in inspect.getdoc(found.reference)
     returned = ast.unparse(ast.parse(source(found)).body[0].body[-1].value)
-    texts = [*found.hints, *found.names, *found.questions.values(), *(mistake.message for mistake in found.mistakes)]
+    texts = [*found.hints, *found.names, *found.questions.values(), *(mistake.message for mistake in found.rows)]
     for text in texts:
         assert returned not in text and f"({returned})" not in text
         assert not any(word in text.lower().split() for word in ("simply", "just", "obviously", "trivially"))
-    for mistake in found.mistakes:
+    for mistake in found.rows:
         assert mistake.message.endswith((".", "?")) and len(mistake.message) < 230
 
 

@@ -18,6 +18,7 @@ to prove that every mistake is caught.
 import ast
 import contextlib
 import difflib
+import dis
 import functools
 import inspect
 import linecache
@@ -30,31 +31,15 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .diagnosis import (
-    FINDINGS,
-    Run,
-    as_tensor,
-    behaves_like,
-    describe_kind,
-    dtype_name,
-    is_todo,
-    run,
-    stopped,
-    text_of,
-    unchanged,
-)
+from .findings import Case, condition, diagnosis
 from .isolation import Isolation, Printed, Stopped
-from .reading import READ_FIRST, listed
+from .known import Known
+from .reading import is_stub
+from .rows import IMPORTS, Mistake, answers, mistake, read
+from .running import Run, as_tensor, run, unchanged
+from .wording import describe_kind, dtype_name, listed, own_frame, own_line, own_loop, text_of
 
 MARKS = {"todo": "○", "right": "✔", "wrong": "✘"}
-
-
-class Mistake(NamedTuple):
-    """A wrong function that learners write, and the sentence that helps them."""
-
-    name: str
-    function: Callable
-    message: str
 
 
 class Verdict(NamedTuple):
@@ -64,12 +49,13 @@ class Verdict(NamedTuple):
     message: str
     printed: str = ""
     shown: tuple = ()
+    names: tuple[str, ...] = ()  # of the known mistakes that were found
 
 
 class Exercise:
     """A reference function with draws, hints, named intermediates and known mistakes. Calling it calls the reference.
 
-    Public: `name`, `reference`, `hints`, `mistakes`, `verdict(function)`.
+    Public: `name`, `reference`, `hints`, `level` (1 to 3), `minutes`, `rows`, `answers`, `verdict(function)`.
     """
 
     def __init__(self, reference: Callable, draws: Callable, hints: list[str], names: dict, question: str | dict):
@@ -77,7 +63,8 @@ class Exercise:
         self.name, self.reference, self.draws = reference.__name__, reference, draws
         self.hints, self.names = list(hints), names
         self.questions = question if isinstance(question, dict) else {"": question}
-        self.mistakes: list[Mistake] = []
+        self.texts: list[str | Mistake] = []
+        self.right_texts: list[str | Callable] = []
         self.hints_given = 0
         self.used, self.stopped = False, None  # has use(…) been called; the last function that ran too long
 
@@ -85,16 +72,45 @@ class Exercise:
         return self.reference(*arguments, **keywords)
 
     def __repr__(self) -> str:
-        return f"<exercise {self.name}: {len(self.hints)} hints, {len(self.mistakes)} known mistakes>"
+        return f"<exercise {self.name}: {len(self.hints)} hints, {len(self.rows)} known mistakes>"
 
-    def mistake(self, message: str) -> Callable:
-        """Decorator: add a wrong function to the catalogue, with the sentence for the learner who wrote it."""
+    def mistakes(self, text: str) -> None:
+        """Add rows to the catalogue (rows.py says what they look like); they are read when they are first needed."""
+        self.texts.append(text)
+
+    def mistake(self, message: str, thread: str = "") -> Callable:
+        """Decorator: add a wrong function to the catalogue, where a row will not do."""
 
         def add(function: Callable) -> Callable:
-            self.mistakes.append(Mistake(function.__name__, function, message))
+            self.texts.append(Mistake(function.__name__, message, thread, function))
             return function
 
         return add
+
+    def right(self, answer: str | Callable) -> Any:
+        """Add right answers, which the tests judge: rows of text, or as a decorator a function."""
+        self.right_texts.append(answer)
+        return answer
+
+    @functools.cached_property
+    def rows(self) -> list[Mistake]:
+        """The known mistakes, those that hide most first."""
+        found = []
+        for text in self.texts:
+            found += [text] if isinstance(text, Mistake) else [mistake(self.reference, *row) for row in read(text)]
+        return found
+
+    @functools.cached_property
+    def answers(self) -> list[Callable]:
+        """Right answers in other words than the reference's."""
+        found = []
+        for text in self.right_texts:
+            found += [text] if callable(text) else answers(self.reference, text)
+        return found
+
+    @functools.cached_property
+    def known(self) -> Known:
+        return Known(self.reference, self.rows, next(self.inputs()))
 
     def inputs(self, seed: int = 0) -> Iterator[dict[str, Any]]:
         """The draws of a seed as arguments by name, the same ones every time."""
@@ -102,42 +118,43 @@ class Exercise:
         for arguments in self.draws(torch.Generator().manual_seed(seed)):
             yield dict(zip(names, arguments, strict=True))
 
-    def _other_numbers(self, usual: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _other_numbers(self, usual: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
         """One draw of another seed that differs from the usual one; none where draws do not depend on the seed."""
-        pairs = zip(self.inputs(seed=1), usual)
+        pairs = zip(self.inputs(seed + 1), usual)
         others = (new for new, old in pairs if not all(unchanged(old[name], value) for name, value in new.items()))
         return list(islice(others, 1))
 
-    def verdict(self, function: Callable) -> Verdict:
-        """Judge `function` on every draw, and on one with other numbers, which finds a table of the answers.
+    def verdict(self, function: Callable, seed: int = 0) -> Verdict:
+        """Judge `function` on every draw of `seed`, and on one of the next, which finds a table of the answers.
 
         Silent; raises KeyboardInterrupt only. What the function does to the process is undone (isolation.py).
         """
         if not callable(function):
             return Verdict("wrong", f"{describe_kind(function)} is not a function.")
         with Isolation() as isolation:
-            usual = list(self.inputs())
-            draws = usual + self._other_numbers(usual)
+            usual = list(self.inputs(seed))
+            draws = usual + self._other_numbers(usual, seed)
             wanted = [self.reference(*inputs.values()) for inputs in draws]  # before the answer can spoil them
             runs: list[Run] = []
-            for inputs, want in zip(draws, wanted):
+            for number, (inputs, want) in enumerate(zip(draws, wanted)):
                 runs.append(run(function, inputs, want, isolation.call))
+                runs[-1].number = number if seed == 0 and number < len(usual) else None
                 if isinstance(runs[-1].error, Stopped):
                     break
             isolation.settle()
             with contextlib.redirect_stdout(Printed()), contextlib.redirect_stderr(Printed()):
                 try:
-                    status, message = isolation.bounded(self._judge, function, runs, len(usual), isolation)
+                    found = isolation.bounded(self._judge, function, runs, len(usual), isolation)
                 except KeyboardInterrupt:
                     raise
                 except BaseException as error:  # a result so odd that it cannot be compared
                     why = text_of(error) if isinstance(error, Stopped) else type(error).__name__
-                    status = "wrong"
-                    message = f"your result, {describe_kind(runs[0].result)}, cannot be compared: {why}."
-        return Verdict(status, message, runs[0].printed, isolation.shown)
+                    found = "wrong", f"your result, {describe_kind(runs[0].result)}, cannot be compared: {why}."
+        status, message, *names = found
+        return Verdict(status, message, runs[0].printed, isolation.shown, *names)
 
-    def _judge(self, function: Callable, runs: list[Run], usual: int, isolation: Isolation) -> tuple[str, str]:
-        """Status and message: first what hides everything else, then the diagnosis."""
+    def _judge(self, function: Callable, runs: list[Run], usual: int, isolation: Isolation) -> tuple:
+        """Status, message, names of known mistakes: first what hides everything else, then the diagnosis."""
         if isolation.asked:
             return "wrong", (
                 f"{isolation.asked}(…) stands inside a function, which then calls it each time it runs. "
@@ -147,52 +164,58 @@ class Exercise:
             self.stopped = function
             return "wrong", stopped(runs[-1].error, function)
         if any(is_todo(done, function) for done in runs):
-            return "todo", f"not tried yet. hint({self.name}) helps."
+            return self._todo(function)
         if isolation.switched:
             return "wrong", (
                 f"your function sets {listed(isolation.switched)}: every later cell would go on with that. "
                 "Here it was set back; leave it as it is."
             )
-        status, message = self._diagnose(function, runs[:usual])
-        wrong = [done for done in runs[usual:] if not done.right]
-        if status == "right" and wrong:
-            found = next(filter(None, (finding(self, function, wrong) for finding in FINDINGS)))
-            return "wrong", f"right on the {usual} inputs of every check, but not on others like them: {found}"
-        return status, message
+        return self._diagnose(function, runs, usual)
 
-    def _diagnose(self, function: Callable, runs: list[Run]) -> tuple[str, str]:
-        """Status and message: the first finding that applies, in the order in which findings help."""
-        wrong = [done for done in runs if not done.right or done.changed]
-        if not wrong:
-            return "right", f"right on all {len(runs)} inputs.{_precision_note(runs)}"
-        for finding in READ_FIRST:
-            if message := finding(self, function, wrong):
-                return "wrong", message
-        if message := self._known(runs):
-            return "wrong", message
-        for case, its_runs in _cases(runs):
-            if message := self._known(its_runs):
-                return "wrong", message if case in message else f"with {case}: {message}"
-        number_right = len(runs) - len(wrong)
-        score = f" ({number_right} of {len(runs)} inputs come out right.)" if number_right else ""
-        return "wrong", next(filter(None, (finding(self, function, wrong) for finding in FINDINGS))) + score
+    def _todo(self, function: Callable) -> tuple[str, str]:
+        if is_stub(function):
+            return "todo", f"not tried yet. hint({self.name}) helps."
+        return "wrong", "your code is there, but `...` still stands in it: return your result in its place."
 
-    def _known(self, runs: list[Run]) -> str | None:
-        """The message of the first known mistake that behaves like all these runs."""
-        for mistake in self.mistakes:
-            if all(behaves_like(mistake.function, done) for done in runs):
-                return mistake.message
-        return None
+    def _diagnose(self, function: Callable, runs: list[Run], usual: int) -> tuple:
+        """Right, or what went wrong on the usual inputs, or else on the other numbers."""
+        wrong = [done for done in runs[:usual] if not done.right or done.changed]
+        by_heart = not wrong and not all(done.right for done in runs[usual:])
+        if not wrong and not by_heart:
+            return "right", f"right on all {usual} inputs.{_precision_note(runs[:usual])}"
+        judged = runs[usual:] if by_heart else runs[:usual]
+        case = Case(self.reference, function, judged, self.known, self.names, self.questions)
+        message = diagnosis(case)
+        if by_heart:
+            return "wrong", f"right on the {usual} inputs of every check, but not on others like them: {message}"
+        if not case.named and len(wrong) < usual:
+            words = condition(case)
+            which = f" Wrong where {words}: " if words and words not in message else " "
+            message += f"{which}({usual - len(wrong)} of {usual} inputs come out right.)"
+        return "wrong", message, case.named
 
 
-def _cases(runs: list[Run]) -> Iterator[tuple[str, list[Run]]]:
-    """Where an argument is a switch, True or False, the runs of either: each branch may be wrong in its own way."""
-    switches = [name for name, value in runs[0].arguments.items() if isinstance(value, bool)]
-    for name in switches:
-        for value in (True, False):
-            its_runs = [done for done in runs if done.arguments[name] is value]
-            if len(its_runs) > 1 and not all(done.right for done in its_runs):
-                yield f"{name}={value}", its_runs
+def is_todo(done: Run, function: Callable) -> bool:
+    """Nothing written yet: the stub returns `...` or a tuple with it, or itself raises NotImplementedError.
+
+    torch raises NotImplementedError too ("not implemented for 'Long'"), but from inside a call. A `...` that is left in
+    an expression raises a TypeError that names the ellipsis.
+    """
+    if isinstance(done.error, TypeError) and "ellipsis" in text_of(done.error):
+        return True
+    if isinstance(done.error, NotImplementedError):
+        frame = own_frame(done.error, function)
+        return frame is not None and dis.opname[frame.tb_frame.f_code.co_code[frame.tb_lasti]] == "RAISE_VARARGS"
+    return done.result is ... or (isinstance(done.result, tuple) and any(part is ... for part in done.result))
+
+
+def stopped(error: Stopped, function: Callable) -> str:
+    """Where an answer was that took too long or too much memory."""
+    line, loop = own_line(error, function), own_loop(error, function)
+    place = f" in your line `{line}`" if line and line != loop else ""
+    if not loop:
+        return f"your function {text_of(error)}{place}."
+    return f"your function {text_of(error)}{place}, in the loop `{loop}`. What ends this loop?"
 
 
 def _precision_note(runs: list[Run]) -> str:
@@ -234,6 +257,9 @@ _catalogue: dict[str, Exercise] = {}
 def catalogue() -> dict[str, Exercise]:
     """Every exercise by name, in the order of the course."""
     return dict(_catalogue)
+
+
+IMPORTS["catalogue"] = catalogue  # a right answer may build on earlier exercises
 
 
 def check(function: Callable) -> None:

@@ -4,6 +4,7 @@ import torch
 
 from .engine import exercise
 
+
 # ---- weighted_sum
 
 
@@ -30,107 +31,70 @@ def weighted_sum(weights, values):
     return weights @ values
 
 
-@weighted_sum.mistake("you take the plain mean of the rows: every row counts the same, whatever its weight.")
-def plain_mean(weights, values):
-    return values.mean(0)
+weighted_sum.mistakes("""
+= values.mean(0)
+    you take the plain mean of the rows: every row counts the same, whatever its weight.
+= values.sum(0)
+    you add up the rows without their weights: every row counts the same.
+= (weights[:, None] * values).mean(0)
+    you divide by the number of rows. The weights already say how much of each row to take: the result is k times
+    too small.
+= weights[:, None] * values
+    you multiply each row by its weight, and stop there. The k rows still have to be added up.
+= (weights[:, None] * values).sum()
+    you add up every entry, across the columns too. Only the rows are added: d numbers remain.
+= (weights[:, None] * values).sum(1)
+    you sum over the columns, so one number a row remains. The rows are what is added up: axis 0.
+= values @ weights
+    values @ weights gives the weights to the columns; where k and d differ it crashes. A weight belongs to a row.
+= (weights * values).sum(0)
+    weights * values lines the weights up with the columns, for broadcasting starts at the last axis. weights[:,
+    None] turns them towards the rows.
+= weights * values
+    weights * values lines the weights up with the columns, for broadcasting starts at the last axis; and the rows
+    still have to be added up.
+= weights / weights.sum() @ values
+    you divide the weights by their sum first. Take them as they are, whatever they sum to.
+= torch.softmax(weights, 0) @ values
+    you apply softmax to the weights. They are weights already: a weight of 0 must take nothing.
+= weights / weights.abs().sum() @ values
+    you divide by the sum of absolute weights. Take the weights as they are.
+= weights.abs() @ values
+    you drop the signs of the weights. A negative weight subtracts its row.
+= weights.sum() * values.sum(0)
+    you add up the weights and the rows separately, and multiply afterwards. Then no weight has its own row any
+    more.
+= (weights[:, None] + values).sum(0)
+    you add the weights to the rows. A weight multiplies its row: twice the weight, twice the row.
+= values[weights.argmax()]
+    you take the row of the largest weight, all of it, and nothing of the others.
+= weights[-1] * values[-1]
+    you keep the last product only: add it to the rows before it instead of replacing them.
+= weights[None] @ values
+    the numbers are right, but an axis of length 1 is left over: (1, d) instead of (d,).
+""")
 
 
-@weighted_sum.mistake("you add up the rows without their weights: every row counts the same.")
-def plain_sum(weights, values):
-    return values.sum(0)
+weighted_sum.right("""
+total = torch.zeros(values.shape[1])
+for weight, row in zip(weights, values):
+    total = total + weight * row
+return total
 
+total = torch.zeros(values.shape[1])
+for i in range(values.shape[0]):
+    for j in range(values.shape[1]):
+        total[j] += weights[i] * values[i, j]
+return total
 
-@weighted_sum.mistake(
-    "you divide by the number of rows. The weights already say how much of each row to take: "
-    "the result is k times too small."
-)
-def mean_of_weighted_rows(weights, values):
-    return (weights[:, None] * values).mean(0)
+(weights.unsqueeze(1) * values).sum(dim=0)
 
+torch.einsum("k,kd->d", weights, values)
 
-@weighted_sum.mistake("you multiply each row by its weight, and stop there. The k rows still have to be added up.")
-def weighted_rows(weights, values):
-    return weights[:, None] * values
+torch.mv(values.T, weights)
 
-
-@weighted_sum.mistake("you add up every entry, across the columns too. Only the rows are added: d numbers remain.")
-def sum_of_everything(weights, values):
-    return (weights[:, None] * values).sum()
-
-
-@weighted_sum.mistake("you sum over the columns, so one number a row remains. The rows are what is added up: axis 0.")
-def sum_over_columns(weights, values):
-    return (weights[:, None] * values).sum(1)
-
-
-@weighted_sum.mistake(
-    "values @ weights gives the weights to the columns; where k and d differ it crashes. A weight belongs to a row."
-)
-def weights_for_columns(weights, values):
-    return values @ weights
-
-
-@weighted_sum.mistake(
-    "weights * values lines the weights up with the columns, for broadcasting starts at the last axis. "
-    "weights[:, None] turns them towards the rows."
-)
-def broadcast_along_columns(weights, values):
-    return (weights * values).sum(0)
-
-
-@weighted_sum.mistake(
-    "weights * values lines the weights up with the columns, for broadcasting starts at the last axis; "
-    "and the rows still have to be added up."
-)
-def broadcast_without_sum(weights, values):
-    return weights * values
-
-
-@weighted_sum.mistake("you divide the weights by their sum first. Take them as they are, whatever they sum to.")
-def normalised_weights(weights, values):
-    return weights / weights.sum() @ values
-
-
-@weighted_sum.mistake("you apply softmax to the weights. They are weights already: a weight of 0 must take nothing.")
-def softmax_of_weights(weights, values):
-    return torch.softmax(weights, 0) @ values
-
-
-@weighted_sum.mistake("you divide by the sum of absolute weights. Take the weights as they are.")
-def normalised_by_absolute_weights(weights, values):
-    return weights / weights.abs().sum() @ values
-
-
-@weighted_sum.mistake("you drop the signs of the weights. A negative weight subtracts its row.")
-def absolute_weights(weights, values):
-    return weights.abs() @ values
-
-
-@weighted_sum.mistake(
-    "you add up the weights and the rows separately, and multiply afterwards. Then no weight has its own row any more."
-)
-def product_of_sums(weights, values):
-    return weights.sum() * values.sum(0)
-
-
-@weighted_sum.mistake("you add the weights to the rows. A weight multiplies its row: twice the weight, twice the row.")
-def added_weights(weights, values):
-    return (weights[:, None] + values).sum(0)
-
-
-@weighted_sum.mistake("you take the row of the largest weight, all of it, and nothing of the others.")
-def row_of_largest_weight(weights, values):
-    return values[weights.argmax()]
-
-
-@weighted_sum.mistake("you keep the last product only: add it to the rows before it instead of replacing them.")
-def last_row_only(weights, values):
-    return weights[-1] * values[-1]
-
-
-@weighted_sum.mistake("the numbers are right, but an axis of length 1 is left over: (1, d) instead of (d,).")
-def kept_axis(weights, values):
-    return weights[None] @ values
+sum(weight * row for weight, row in zip(weights, values))
+""")
 
 
 # ---- shape quiz
@@ -155,54 +119,28 @@ def projection_shape(n, d_model, d_head):
     return (n, d_head)
 
 
-@projection_shape.mistake("that is the shape of X itself. The projection replaces the last axis by that of W_q.")
-def shape_of_x(n, d_model, d_head):
-    return (n, d_model)
-
-
-@projection_shape.mistake("that is the shape of W_q. Its first axis meets the last of X and vanishes in the product.")
-def shape_of_w_q(n, d_model, d_head):
-    return (d_model, d_head)
-
-
-@projection_shape.mistake("the axes are the wrong way round: one row a token, so n comes first.")
-def transposed_projection(n, d_model, d_head):
-    return (d_head, n)
-
-
-@projection_shape.mistake("that would be W_q transposed. Q has one row a token.")
-def shape_of_w_q_transposed(n, d_model, d_head):
-    return (d_head, d_model)
-
-
-@projection_shape.mistake("that would be X transposed. In X @ W_q the axis d_model vanishes.")
-def shape_of_x_transposed(n, d_model, d_head):
-    return (d_model, n)
-
-
-@projection_shape.mistake("that is the shape of scores, one number for each pair of tokens. Q has one row a token.")
-def pairs_of_tokens(n, d_model, d_head):
-    return (n, n)
-
-
-@projection_shape.mistake("nothing of X is left there: Q has one row for each of the n tokens.")
-def square_of_d_head(n, d_model, d_head):
-    return (d_head, d_head)
-
-
-@projection_shape.mistake("you list all three lengths. In a matrix product the two in the middle vanish.")
-def all_three_lengths(n, d_model, d_head):
-    return (n, d_model, d_head)
-
-
-@projection_shape.mistake("you list all four lengths. In a matrix product the two in the middle vanish.")
-def all_four_lengths(n, d_model, d_head):
-    return (n, d_model, d_model, d_head)
-
-
-@projection_shape.mistake("that is the number of entries, not the shape: return the lengths of the axes as a tuple.")
-def entries_of_projection(n, d_model, d_head):
-    return n * d_head
+projection_shape.mistakes("""
+= (n, d_model)
+    that is the shape of X itself. The projection replaces the last axis by that of W_q.
+= (d_model, d_head)
+    that is the shape of W_q. Its first axis meets the last of X and vanishes in the product.
+= (d_head, n)
+    the axes are the wrong way round: one row a token, so n comes first.
+= (d_head, d_model)
+    that would be W_q transposed. Q has one row a token.
+= (d_model, n)
+    that would be X transposed. In X @ W_q the axis d_model vanishes.
+= (n, n)
+    that is the shape of scores, one number for each pair of tokens. Q has one row a token.
+= (d_head, d_head)
+    nothing of X is left there: Q has one row for each of the n tokens.
+= (n, d_model, d_head)
+    you list all three lengths. In a matrix product the two in the middle vanish.
+= (n, d_model, d_model, d_head)
+    you list all four lengths. In a matrix product the two in the middle vanish.
+= n * d_head
+    that is the number of entries, not the shape: return the lengths of the axes as a tuple.
+""")
 
 
 def draw_sizes_of_attention(generator):
@@ -225,49 +163,26 @@ def scores_shape(n_queries, n_keys, d_head):
     return (n_queries, n_keys)
 
 
-@scores_shape.mistake("the axes are the wrong way round: a row belongs to a query, a column to a key.")
-def transposed_scores(n_queries, n_keys, d_head):
-    return (n_keys, n_queries)
-
-
-@scores_shape.mistake("that is the shape of Q. A score is one number for a query and a key: d_head has vanished.")
-def shape_of_q(n_queries, n_keys, d_head):
-    return (n_queries, d_head)
-
-
-@scores_shape.mistake("that is the shape of K. A score is one number for a query and a key: d_head has vanished.")
-def shape_of_k(n_queries, n_keys, d_head):
-    return (n_keys, d_head)
-
-
-@scores_shape.mistake("that is the shape of K.T alone. Multiplied by Q, the axis d_head vanishes.")
-def shape_of_k_transposed(n_queries, n_keys, d_head):
-    return (d_head, n_keys)
-
-
-@scores_shape.mistake("that would be Q against itself. There may be more keys than queries, or fewer.")
-def queries_only(n_queries, n_keys, d_head):
-    return (n_queries, n_queries)
-
-
-@scores_shape.mistake("that would be K against itself. There may be more keys than queries, or fewer.")
-def keys_only(n_queries, n_keys, d_head):
-    return (n_keys, n_keys)
-
-
-@scores_shape.mistake("that would be Q.T @ K, which sums over the tokens. Q @ K.T sums over d_head.")
-def summed_over_tokens(n_queries, n_keys, d_head):
-    return (d_head, d_head)
-
-
-@scores_shape.mistake("you keep d_head as an axis. A score is a dot product: the d_head products are added up.")
-def scores_before_the_sum(n_queries, n_keys, d_head):
-    return (n_queries, n_keys, d_head)
-
-
-@scores_shape.mistake("that is the number of scores, not the shape: return the lengths of the axes as a tuple.")
-def number_of_scores(n_queries, n_keys, d_head):
-    return n_queries * n_keys
+scores_shape.mistakes("""
+= (n_keys, n_queries)
+    the axes are the wrong way round: a row belongs to a query, a column to a key.
+= (n_queries, d_head)
+    that is the shape of Q. A score is one number for a query and a key: d_head has vanished.
+= (n_keys, d_head)
+    that is the shape of K. A score is one number for a query and a key: d_head has vanished.
+= (d_head, n_keys)
+    that is the shape of K.T alone. Multiplied by Q, the axis d_head vanishes.
+= (n_queries, n_queries)
+    that would be Q against itself. There may be more keys than queries, or fewer.
+= (n_keys, n_keys)
+    that would be K against itself. There may be more keys than queries, or fewer.
+= (d_head, d_head)
+    that would be Q.T @ K, which sums over the tokens. Q @ K.T sums over d_head.
+= (n_queries, n_keys, d_head)
+    you keep d_head as an axis. A score is a dot product: the d_head products are added up.
+= n_queries * n_keys
+    that is the number of scores, not the shape: return the lengths of the axes as a tuple.
+""")
 
 
 @exercise(
@@ -282,46 +197,44 @@ def output_shape(n_queries, n_keys, d_value):
     return (n_queries, d_value)
 
 
-@output_shape.mistake("that is the shape of the weights. Multiplied by V, the axis of the keys vanishes.")
-def shape_of_weights(n_queries, n_keys, d_value):
-    return (n_queries, n_keys)
+output_shape.mistakes("""
+= (n_queries, n_keys)
+    that is the shape of the weights. Multiplied by V, the axis of the keys vanishes.
+= (n_keys, d_value)
+    that is the shape of V. There is one output for each query, not for each key.
+= (d_value, n_queries)
+    the axes are the wrong way round: a row belongs to a query.
+= (d_value, n_keys)
+    that would be V transposed. There is one row for each query.
+= (n_keys, n_queries)
+    that would be the weights transposed. An output is as long as a value: d_value.
+= (n_queries, n_queries)
+    an output is as long as a value: the last axis is d_value.
+= (n_queries, n_keys, d_value)
+    you keep the axis of the keys. The weighted sum adds up over the keys, so that it vanishes.
+= (d_value,)
+    that is the output of one query. Here are n_queries of them, one a row.
+= n_queries * d_value
+    that is the number of entries, not the shape: return the lengths of the axes as a tuple.
+""")
 
 
-@output_shape.mistake("that is the shape of V. There is one output for each query, not for each key.")
-def shape_of_v(n_queries, n_keys, d_value):
-    return (n_keys, d_value)
+projection_shape.right("""
+(torch.zeros(n, d_model) @ torch.zeros(d_model, d_head)).shape
+
+tuple([n, d_head])
+""")
 
 
-@output_shape.mistake("the axes are the wrong way round: a row belongs to a query.")
-def transposed_output(n_queries, n_keys, d_value):
-    return (d_value, n_queries)
+scores_shape.right("""
+(torch.zeros(n_queries, d_head) @ torch.zeros(n_keys, d_head).T).shape
+
+n_queries, n_keys
+""")
 
 
-@output_shape.mistake("that would be V transposed. There is one row for each query.")
-def shape_of_v_transposed(n_queries, n_keys, d_value):
-    return (d_value, n_keys)
+output_shape.right("""
+tuple((torch.zeros(n_queries, n_keys) @ torch.zeros(n_keys, d_value)).shape)
 
-
-@output_shape.mistake("that would be the weights transposed. An output is as long as a value: d_value.")
-def shape_of_weights_transposed(n_queries, n_keys, d_value):
-    return (n_keys, n_queries)
-
-
-@output_shape.mistake("an output is as long as a value: the last axis is d_value.")
-def queries_twice(n_queries, n_keys, d_value):
-    return (n_queries, n_queries)
-
-
-@output_shape.mistake("you keep the axis of the keys. The weighted sum adds up over the keys, so that it vanishes.")
-def output_before_the_sum(n_queries, n_keys, d_value):
-    return (n_queries, n_keys, d_value)
-
-
-@output_shape.mistake("that is the output of one query. Here are n_queries of them, one a row.")
-def single_output(n_queries, n_keys, d_value):
-    return (d_value,)
-
-
-@output_shape.mistake("that is the number of entries, not the shape: return the lengths of the axes as a tuple.")
-def entries_of_output(n_queries, n_keys, d_value):
-    return n_queries * d_value
+n_queries, d_value
+""")

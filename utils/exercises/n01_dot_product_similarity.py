@@ -38,86 +38,58 @@ def dot_product(a, b):
     return (a * b).sum()
 
 
-@dot_product.mistake("you multiply entry by entry, and stop there. The d products still have to be added up.")
-def products(a, b):
-    return a * b
+dot_product.mistakes("""
+= a * b
+    you multiply entry by entry, and stop there. The d products still have to be added up.
+= (a * b).mean()
+    you take the mean of the products. The dot product is their sum, d times as large.
+= a.sum() * b.sum()
+    you add up each vector first and multiply the sums: that pairs every entry with every other one.
+= (a + b).sum()
+    you add the entries of both vectors. In a dot product a[i] multiplies b[i].
+= a + b
+    you add a and b entry by entry. In a dot product a[i] multiplies b[i]; the products are added.
+= (a * b).abs().sum()
+    you drop the signs. A product below zero is what says that two entries point opposite ways.
+= (a @ b).abs()
+    that is the absolute value. A negative dot product means an angle over 90°: the sign matters.
+= torch.outer(a, b)
+    that is every entry of a times every entry of b, d x d numbers: the outer product.
+= a @ b / (a.norm() * b.norm())
+    that is the cosine: you divide by both magnitudes. The dot product keeps them.
+= a.norm() * b.norm()
+    that is the product of the magnitudes. The angle has no say in it; the dot product is |a||b|cos θ.
+= (a - b).norm()
+    that is a distance: small when the vectors are alike. The dot product is large then.
+= a @ a
+    you multiply a by itself: that is |a|², and b has no say in it.
+= b @ b
+    you multiply b by itself: that is |b|², and a has no say in it.
+= a @ b / math.sqrt(len(a))
+    you divide by √d. Attention will do so later; the dot product itself is the plain sum.
+= a[-1] * b[-1]
+    you keep the last product only: add it to those before it.
+= (a * b).prod()
+    you multiply all the products together. They have to be added.
+""")
 
 
-@dot_product.mistake("you take the mean of the products. The dot product is their sum, d times as large.")
-def mean_of_products(a, b):
-    return (a * b).mean()
+dot_product.right("""
+total = 0
+for x, y in zip(a, b):
+    total += x * y
+return total
 
+sum(x * y for x, y in zip(a.tolist(), b.tolist()))
 
-@dot_product.mistake("you add up each vector first and multiply the sums: that pairs every entry with every other one.")
-def product_of_sums(a, b):
-    return a.sum() * b.sum()
+a @ b
 
+torch.einsum("d,d->", a, b)
 
-@dot_product.mistake("you add the entries of both vectors. In a dot product a[i] multiplies b[i].")
-def sum_of_sums(a, b):
-    return (a + b).sum()
+torch.dot(a, b)
 
-
-@dot_product.mistake("you add a and b entry by entry. In a dot product a[i] multiplies b[i]; the products are added.")
-def sum_of_vectors(a, b):
-    return a + b
-
-
-@dot_product.mistake("you drop the signs. A product below zero is what says that two entries point opposite ways.")
-def sum_of_absolute_products(a, b):
-    return (a * b).abs().sum()
-
-
-@dot_product.mistake("that is the absolute value. A negative dot product means an angle over 90°: the sign matters.")
-def absolute_dot_product(a, b):
-    return (a @ b).abs()
-
-
-@dot_product.mistake("that is every entry of a times every entry of b, d x d numbers: the outer product.")
-def outer_product(a, b):
-    return torch.outer(a, b)
-
-
-@dot_product.mistake("that is the cosine: you divide by both magnitudes. The dot product keeps them.")
-def normalised_dot_product(a, b):
-    return a @ b / (a.norm() * b.norm())
-
-
-@dot_product.mistake(
-    "that is the product of the magnitudes. The angle has no say in it; the dot product is |a||b|cos θ."
-)
-def product_of_magnitudes(a, b):
-    return a.norm() * b.norm()
-
-
-@dot_product.mistake("that is a distance: small when the vectors are alike. The dot product is large then.")
-def distance(a, b):
-    return (a - b).norm()
-
-
-@dot_product.mistake("you multiply a by itself: that is |a|², and b has no say in it.")
-def a_with_itself(a, b):
-    return a @ a
-
-
-@dot_product.mistake("you multiply b by itself: that is |b|², and a has no say in it.")
-def b_with_itself(a, b):
-    return b @ b
-
-
-@dot_product.mistake("you divide by √d. Attention will do so later; the dot product itself is the plain sum.")
-def scaled_dot_product(a, b):
-    return a @ b / math.sqrt(len(a))
-
-
-@dot_product.mistake("you keep the last product only: add it to those before it.")
-def last_product(a, b):
-    return a[-1] * b[-1]
-
-
-@dot_product.mistake("you multiply all the products together. They have to be added.")
-def product_of_products(a, b):
-    return (a * b).prod()
+(a * b).sum().item()
+""")
 
 
 # ---- magnitude
@@ -142,83 +114,51 @@ def magnitude(a):
     return (a**2).sum().sqrt()
 
 
-@magnitude.mistake("the root is missing: this is |a|², which grows fourfold when the arrow doubles.")
-def squared_magnitude(a):
-    return a @ a
+magnitude.mistakes("""
+= a @ a
+    the root is missing: this is |a|², which grows fourfold when the arrow doubles.
+= a.abs().sum()
+    you add the absolute entries: that is the way along the axes, not the straight line (the L1 norm).
+= a.sum().sqrt()
+    you add the entries and take the root, without squaring them first. Where the sum is negative: NaN.
+= a.sum()
+    you add the entries. Positive and negative ones cancel: (1, -1) would have length 0.
+= (a.sum() ** 2).sqrt()
+    you add up first and square afterwards, so positive and negative entries cancel. Square each first.
+= (a**2).mean().sqrt()
+    you take the mean of the squares instead of their sum: twice the entries would not be any longer.
+= a.norm() / len(a)
+    you divide the length by d. An arrow does not get shorter by having more entries.
+= a.abs().max()
+    that is the largest entry. The others make the arrow longer, too.
+= (a**2).sqrt()
+    you square every entry and take the root of every square: the entries without their signs.
+= (a**2).sqrt().mean()
+    you take the root before the sum, so the absolute entries are added. First add the squares.
+= a / a.norm()
+    you divide a by its magnitude: an arrow of length 1. Return the magnitude itself.
+= len(a)
+    you count the entries: len(a) is the dimension d, whatever the numbers are.
+= math.sqrt(len(a))
+    you count the entries, and take the root: √d, whatever the numbers are.
+= a.std()
+    that is the standard deviation: it subtracts the mean first, so (1, 1, 1) would have length 0.
+= (a**2).sum() * 0.5
+    you halve the sum of squares. Its root is what undoes the squares: ** 0.5, not * 0.5.
+""")
 
 
-@magnitude.mistake("you add the absolute entries: that is the way along the axes, not the straight line (the L1 norm).")
-def way_along_the_axes(a):
-    return a.abs().sum()
+magnitude.right("""
+torch.linalg.norm(a)
 
+math.sqrt(sum(x**2 for x in a))
 
-@magnitude.mistake(
-    "you add the entries and take the root, without squaring them first. Where the sum is negative: NaN."
-)
-def root_of_sum(a):
-    return a.sum().sqrt()
+math.hypot(*a.tolist())
 
+(a @ a) ** 0.5
 
-@magnitude.mistake("you add the entries. Positive and negative ones cancel: (1, -1) would have length 0.")
-def plain_sum(a):
-    return a.sum()
-
-
-@magnitude.mistake(
-    "you add up first and square afterwards, so positive and negative entries cancel. Square each first."
-)
-def root_of_squared_sum(a):
-    return (a.sum() ** 2).sqrt()
-
-
-@magnitude.mistake("you take the mean of the squares instead of their sum: twice the entries would not be any longer.")
-def root_mean_square(a):
-    return (a**2).mean().sqrt()
-
-
-@magnitude.mistake("you divide the length by d. An arrow does not get shorter by having more entries.")
-def magnitude_per_entry(a):
-    return a.norm() / len(a)
-
-
-@magnitude.mistake("that is the largest entry. The others make the arrow longer, too.")
-def largest_entry(a):
-    return a.abs().max()
-
-
-@magnitude.mistake("you square every entry and take the root of every square: the entries without their signs.")
-def root_of_every_square(a):
-    return (a**2).sqrt()
-
-
-@magnitude.mistake("you take the root before the sum, so the absolute entries are added. First add the squares.")
-def root_before_mean(a):
-    return (a**2).sqrt().mean()
-
-
-@magnitude.mistake("you divide a by its magnitude: an arrow of length 1. Return the magnitude itself.")
-def unit_vector(a):
-    return a / a.norm()
-
-
-@magnitude.mistake("you count the entries: len(a) is the dimension d, whatever the numbers are.")
-def number_of_entries(a):
-    return len(a)
-
-
-@magnitude.mistake("you count the entries, and take the root: √d, whatever the numbers are.")
-def root_of_number_of_entries(a):
-    return math.sqrt(len(a))
-
-
-@magnitude.mistake("that is the standard deviation: it subtracts the mean first, so (1, 1, 1) would have length 0.")
-def standard_deviation(a):
-    return a.std()
-
-
-@magnitude.mistake("you halve the sum of squares. Its root is what undoes the squares: ** 0.5, not * 0.5.")
-def half_of_squares(a):
-    return (a**2).sum() * 0.5
+torch.einsum("d,d->", a, a).sqrt()
+""")
 
 
 # ---- cosine_similarity
@@ -239,123 +179,68 @@ def cosine_similarity(a, b):
     return a @ b / (a.norm() * b.norm())
 
 
-@cosine_similarity.mistake("that is the dot product. It grows with the lengths; the cosine knows the angle only.")
-def raw_dot_product(a, b):
-    return a @ b
+cosine_similarity.mistakes("""
+= a @ b
+    that is the dot product. It grows with the lengths; the cosine knows the angle only.
+= a @ b / a.norm()
+    you divide by |a| only: twice as long a b still gives twice the result.
+= a @ b / b.norm()
+    you divide by |b| only: twice as long an a still gives twice the result.
+= a @ b / a.norm() * b.norm()
+    a @ b / |a| * |b| divides by |a| and then multiplies by |b|. Both belong below the line: put brackets around
+    them.
+= a @ b * a.norm() * b.norm()
+    you multiply by the magnitudes instead of dividing by them.
+= a @ b / (a.norm() + b.norm())
+    you divide by the sum of the magnitudes. Their product is what the dot product contains.
+= a @ b / (a @ a * (b @ b))
+    you divide by |a|²|b|²: the roots are missing, so longer vectors get smaller results.
+= a @ b / (a @ a)
+    you divide by |a|² and leave |b| in. Each vector's magnitude goes once below the line.
+= a @ b / (b @ b)
+    you divide by |b|² and leave |a| in. Each vector's magnitude goes once below the line.
+= a @ b / (a.norm() * b.norm()).sqrt()
+    you divide by √(|a||b|): one root too many. The result still grows with the lengths.
+= a @ b / len(a)
+    you divide by the number of entries. That averages the products, but the lengths stay in.
+= torch.arccos((a @ b / (a.norm() * b.norm())).clamp(-1, 1))
+    that is the angle in radians. Return its cosine: 1 for the same direction, not 0.
+= torch.rad2deg(torch.arccos((a @ b / (a.norm() * b.norm())).clamp(-1, 1)))
+    that is the angle in degrees. Return its cosine: 1 for the same direction, not 0.
+= 1 - a @ b / (a.norm() * b.norm())
+    that is 1 minus the cosine, a distance: 0 for the same direction. Return the cosine, 1 for it.
+= -(a @ b) / (a.norm() * b.norm())
+    the sign is the wrong way round: the same direction has cosine 1, not -1.
+= (a @ b / (a.norm() * b.norm())).abs()
+    you drop the sign: vectors that point opposite ways have cosine -1, not 1.
+= (a @ b / (a.norm() * b.norm())).clamp(min=0)
+    you cut negative values off at 0. Vectors that point opposite ways have cosine -1.
+= (a @ b) ** 2 / (a @ a * (b @ b))
+    you square the cosine: opposite directions can no longer be told from the same one.
+= a @ b / (a * b).norm()
+    you divide by the magnitude of the products a * b. Each vector has a magnitude of its own.
+= a @ b / (a.abs().sum() * b.abs().sum())
+    you divide by sums of absolute entries. The magnitude is the root of the sum of squares.
+a, b = a - a.mean(), b - b.mean()
+return a @ b / (a.norm() * b.norm())
+    you subtract the means first: that is the correlation. The cosine takes the entries as given.
+= a / a.norm() * (b / b.norm())
+    you give both vectors length 1, which is right, but multiply entry by entry without the sum.
+""")
 
 
-@cosine_similarity.mistake("you divide by |a| only: twice as long a b still gives twice the result.")
-def divided_by_a_only(a, b):
-    return a @ b / a.norm()
+cosine_similarity.right("""
+torch.cosine_similarity(a, b, dim=0)
 
+F.normalize(a, dim=0) @ F.normalize(b, dim=0)
 
-@cosine_similarity.mistake("you divide by |b| only: twice as long an a still gives twice the result.")
-def divided_by_b_only(a, b):
-    return a @ b / b.norm()
+products, squares_a, squares_b = 0.0, 0.0, 0.0
+for x, y in zip(a.tolist(), b.tolist()):
+    products, squares_a, squares_b = products + x * y, squares_a + x * x, squares_b + y * y
+return products / math.sqrt(squares_a * squares_b)
 
-
-@cosine_similarity.mistake(
-    "a @ b / |a| * |b| divides by |a| and then multiplies by |b|. Both belong below the line: put brackets around them."
-)
-def missing_brackets(a, b):
-    return a @ b / a.norm() * b.norm()
-
-
-@cosine_similarity.mistake("you multiply by the magnitudes instead of dividing by them.")
-def multiplied_by_magnitudes(a, b):
-    return a @ b * a.norm() * b.norm()
-
-
-@cosine_similarity.mistake("you divide by the sum of the magnitudes. Their product is what the dot product contains.")
-def divided_by_sum_of_magnitudes(a, b):
-    return a @ b / (a.norm() + b.norm())
-
-
-@cosine_similarity.mistake("you divide by |a|²|b|²: the roots are missing, so longer vectors get smaller results.")
-def divided_by_squares(a, b):
-    return a @ b / (a @ a * (b @ b))
-
-
-@cosine_similarity.mistake("you divide by |a|² and leave |b| in. Each vector's magnitude goes once below the line.")
-def divided_by_a_squared(a, b):
-    return a @ b / (a @ a)
-
-
-@cosine_similarity.mistake("you divide by |b|² and leave |a| in. Each vector's magnitude goes once below the line.")
-def divided_by_b_squared(a, b):
-    return a @ b / (b @ b)
-
-
-@cosine_similarity.mistake("you divide by √(|a||b|): one root too many. The result still grows with the lengths.")
-def root_of_magnitudes(a, b):
-    return a @ b / (a.norm() * b.norm()).sqrt()
-
-
-@cosine_similarity.mistake("you divide by the number of entries. That averages the products, but the lengths stay in.")
-def divided_by_dimension(a, b):
-    return a @ b / len(a)
-
-
-@cosine_similarity.mistake("that is the angle in radians. Return its cosine: 1 for the same direction, not 0.")
-def angle_in_radians(a, b):
-    return torch.arccos((a @ b / (a.norm() * b.norm())).clamp(-1, 1))
-
-
-@cosine_similarity.mistake("that is the angle in degrees. Return its cosine: 1 for the same direction, not 0.")
-def angle_in_degrees(a, b):
-    return torch.rad2deg(torch.arccos((a @ b / (a.norm() * b.norm())).clamp(-1, 1)))
-
-
-@cosine_similarity.mistake(
-    "that is 1 minus the cosine, a distance: 0 for the same direction. Return the cosine, 1 for it."
-)
-def cosine_distance(a, b):
-    return 1 - a @ b / (a.norm() * b.norm())
-
-
-@cosine_similarity.mistake("the sign is the wrong way round: the same direction has cosine 1, not -1.")
-def negative_cosine(a, b):
-    return -(a @ b) / (a.norm() * b.norm())
-
-
-@cosine_similarity.mistake("you drop the sign: vectors that point opposite ways have cosine -1, not 1.")
-def absolute_cosine(a, b):
-    return (a @ b / (a.norm() * b.norm())).abs()
-
-
-@cosine_similarity.mistake("you cut negative values off at 0. Vectors that point opposite ways have cosine -1.")
-def cosine_cut_off(a, b):
-    return (a @ b / (a.norm() * b.norm())).clamp(min=0)
-
-
-@cosine_similarity.mistake("you square the cosine: opposite directions can no longer be told from the same one.")
-def squared_cosine(a, b):
-    return (a @ b) ** 2 / (a @ a * (b @ b))
-
-
-@cosine_similarity.mistake("you divide by the magnitude of the products a * b. Each vector has a magnitude of its own.")
-def divided_by_magnitude_of_products(a, b):
-    return a @ b / (a * b).norm()
-
-
-@cosine_similarity.mistake("you divide by sums of absolute entries. The magnitude is the root of the sum of squares.")
-def divided_by_l1_norms(a, b):
-    return a @ b / (a.abs().sum() * b.abs().sum())
-
-
-@cosine_similarity.mistake(
-    "you subtract the means first: that is the correlation. The cosine takes the entries as given."
-)
-def correlation(a, b):
-    a, b = a - a.mean(), b - b.mean()
-    return a @ b / (a.norm() * b.norm())
-
-
-@cosine_similarity.mistake(
-    "you give both vectors length 1, which is right, but multiply entry by entry without the sum."
-)
-def products_of_unit_vectors(a, b):
-    return a / a.norm() * (b / b.norm())
+(a.dot(b) / a.norm() / b.norm()).clamp(-1, 1)
+""")
 
 
 # ---- variance_kept
@@ -395,168 +280,90 @@ def variance_kept(points, k):
     return variances[:k].sum() / variances.sum()
 
 
-@variance_kept.mistake(
-    "the points are not centred: you measure from the origin, so the first component mostly points to the mean."
-)
-def not_centred(points, k):
-    squares = torch.linalg.svdvals(points) ** 2
-    return squares[:k].sum() / squares.sum()
+variance_kept.mistakes("""
+squares = torch.linalg.svdvals(points) ** 2
+return squares[:k].sum() / squares.sum()
+    the points are not centred: you measure from the origin, so the first component mostly points to the mean.
+values = torch.linalg.svdvals(points - points.mean(0))
+return values[:k].sum() / values.sum()
+    the singular values are not squared. They are spreads; a variance is a spread squared.
+values = torch.linalg.svdvals(points)
+return values[:k].sum() / values.sum()
+    the points are not centred, and the singular values are not squared.
+values = torch.linalg.svdvals(points - points.mean(0))
+return (values[:k].sum() / values.sum()) ** 2
+    you square after adding up. Each singular value has to be squared by itself: variances add, spreads do not.
+= (variances(points)[:k].sum() / variances(points).sum()).sqrt()
+    you take the root of the share. Variances are compared here, not spreads.
+= (variances(points)[:k] ** 2).sum() / (variances(points) ** 2).sum()
+    you square twice: torch.linalg.eigvalsh of a covariance gives variances already.
+= variances(points)[k - 1] / variances(points).sum()
+    that is the share of the k-th component alone. Those before it keep variance, too.
+= variances(points)[k] / variances(points).sum()
+    that is a single component, and the one after the k-th: counting starts at 0.
+= variances(points)[0] / variances(points).sum()
+    that is the share of the first component alone, whatever k is.
+= variances(points)[:2].sum() / variances(points).sum()
+    you always take two components. k says how many.
+= variances(points)[: k + 1].sum() / variances(points).sum()
+    you take k + 1 components: [:k] already holds the first k.
+= variances(points)[: k - 1].sum() / variances(points).sum()
+    you take k - 1 components: [:k] holds the first k, for counting starts at 0.
+= 1 - variances(points)[:k].sum() / variances(points).sum()
+    that is the share that is lost. Return the share that is kept.
+ascending = torch.linalg.eigvalsh(torch.cov(points.T))
+return ascending[:k].sum() / ascending.sum()
+    you take the k smallest components. torch.linalg.eigvalsh sorts from small to large: the first are the last.
+= variances(points)[:k].sum() / (len(points) - 1)
+    that is a variance in units of the points. Divide by the variance of all components: a share.
+= variances(points)[:k].sum()
+    that is a sum of squares. Divide by the sum over all components: a share.
+= variances(points)[:k].sum() / variances(points)[k:].sum()
+    you divide the first k by the others. A share is a part of the whole, the first k included.
+= variances(points)[:k].sum() / variances(points)[0]
+    you divide by the largest component. A share is a part of the sum over all components.
+= variances(points)[:k] / variances(points).sum()
+    you give the share of each of the k components. Return what they keep together: their sum.
+= variances(points)[:k].mean() / variances(points).sum()
+    you take the mean of the first k shares. What they keep together is their sum.
+= variances(points)[:k].mean() / variances(points).mean()
+    you compare two means. A share compares two sums: the first k components, and all of them.
+= variances(points).cumsum(0) / variances(points).sum()
+    you give the running shares of all components. Return a single number, the k-th of them.
+= 100 * variances(points)[:k].sum() / variances(points).sum()
+    that is in percent. Return a share from 0 to 1.
+squares = torch.linalg.svdvals(points - points.mean(1, keepdim=True)) ** 2
+return squares[:k].sum() / squares.sum()
+    you subtract each point's own mean over its columns. The centre of the cloud is the mean of the rows: axis 0.
+squares = torch.linalg.svdvals(points - points.mean()) ** 2
+return squares[:k].sum() / squares.sum()
+    you subtract one number, the mean of all entries. Every column has a mean of its own.
+= points.var(0)[:k].sum() / points.var(0).sum()
+    you keep the first k columns. Principal components are directions of their own, across the columns.
+= points.var(0).sort(descending=True).values[:k].sum() / points.var(0).sum()
+    you keep the k columns of most variance. Principal components may run across the columns.
+= variances(points / points.std(0))[:k].sum() / variances(points / points.std(0)).sum()
+    you divide every column by its spread first. That changes the cloud, and its components with it.
+= k / points.shape[1]
+    that is the share of the components, k of d. They do not all keep the same variance.
+""")
 
 
-@variance_kept.mistake("the singular values are not squared. They are spreads; a variance is a spread squared.")
-def not_squared(points, k):
-    values = torch.linalg.svdvals(points - points.mean(0))
-    return values[:k].sum() / values.sum()
+variance_kept.right("""
+eigenvalues = torch.linalg.eigvalsh(torch.cov(points.T))
+return eigenvalues[-k:].sum() / eigenvalues.sum()
 
+centred = points - points.mean(dim=0, keepdim=True)
+_, s, _ = torch.linalg.svd(centred, full_matrices=False)
+return (s[:k] ** 2).sum() / (centred**2).sum()
 
-@variance_kept.mistake("the points are not centred, and the singular values are not squared.")
-def not_centred_not_squared(points, k):
-    values = torch.linalg.svdvals(points)
-    return values[:k].sum() / values.sum()
+centred = points - points.mean(0)
+components = torch.linalg.svd(centred).Vh[:k]
+return (centred @ components.T).var(0).sum() / centred.var(0).sum()
 
-
-@variance_kept.mistake(
-    "you square after adding up. Each singular value has to be squared by itself: variances add, spreads do not."
-)
-def squared_after_sum(points, k):
-    values = torch.linalg.svdvals(points - points.mean(0))
-    return (values[:k].sum() / values.sum()) ** 2
-
-
-@variance_kept.mistake("you take the root of the share. Variances are compared here, not spreads.")
-def root_of_share(points, k):
-    return (variances(points)[:k].sum() / variances(points).sum()).sqrt()
-
-
-@variance_kept.mistake("you square twice: torch.linalg.eigvalsh of a covariance gives variances already.")
-def squared_twice(points, k):
-    return (variances(points)[:k] ** 2).sum() / (variances(points) ** 2).sum()
-
-
-@variance_kept.mistake("that is the share of the k-th component alone. Those before it keep variance, too.")
-def kth_component_alone(points, k):
-    return variances(points)[k - 1] / variances(points).sum()
-
-
-@variance_kept.mistake("that is a single component, and the one after the k-th: counting starts at 0.")
-def component_after_kth(points, k):
-    return variances(points)[k] / variances(points).sum()
-
-
-@variance_kept.mistake("that is the share of the first component alone, whatever k is.")
-def first_component_alone(points, k):
-    return variances(points)[0] / variances(points).sum()
-
-
-@variance_kept.mistake("you always take two components. k says how many.")
-def always_two(points, k):
-    return variances(points)[:2].sum() / variances(points).sum()
-
-
-@variance_kept.mistake("you take k + 1 components: [:k] already holds the first k.")
-def one_too_many(points, k):
-    return variances(points)[: k + 1].sum() / variances(points).sum()
-
-
-@variance_kept.mistake("you take k - 1 components: [:k] holds the first k, for counting starts at 0.")
-def one_too_few(points, k):
-    return variances(points)[: k - 1].sum() / variances(points).sum()
-
-
-@variance_kept.mistake("that is the share that is lost. Return the share that is kept.")
-def share_lost(points, k):
-    return 1 - variances(points)[:k].sum() / variances(points).sum()
-
-
-@variance_kept.mistake(
-    "you take the k smallest components. torch.linalg.eigvalsh sorts from small to large: the first are the last."
-)
-def smallest_components(points, k):
-    ascending = torch.linalg.eigvalsh(torch.cov(points.T))
-    return ascending[:k].sum() / ascending.sum()
-
-
-@variance_kept.mistake("that is a variance in units of the points. Divide by the variance of all components: a share.")
-def not_divided(points, k):
-    return variances(points)[:k].sum() / (len(points) - 1)
-
-
-@variance_kept.mistake("that is a sum of squares. Divide by the sum over all components: a share.")
-def sum_of_squares(points, k):
-    return variances(points)[:k].sum()
-
-
-@variance_kept.mistake("you divide the first k by the others. A share is a part of the whole, the first k included.")
-def kept_over_lost(points, k):
-    return variances(points)[:k].sum() / variances(points)[k:].sum()
-
-
-@variance_kept.mistake("you divide by the largest component. A share is a part of the sum over all components.")
-def divided_by_largest(points, k):
-    return variances(points)[:k].sum() / variances(points)[0]
-
-
-@variance_kept.mistake("you give the share of each of the k components. Return what they keep together: their sum.")
-def shares_not_added(points, k):
-    return variances(points)[:k] / variances(points).sum()
-
-
-@variance_kept.mistake("you take the mean of the first k shares. What they keep together is their sum.")
-def mean_of_shares(points, k):
-    return variances(points)[:k].mean() / variances(points).sum()
-
-
-@variance_kept.mistake("you compare two means. A share compares two sums: the first k components, and all of them.")
-def mean_over_mean(points, k):
-    return variances(points)[:k].mean() / variances(points).mean()
-
-
-@variance_kept.mistake("you give the running shares of all components. Return a single number, the k-th of them.")
-def running_shares(points, k):
-    return variances(points).cumsum(0) / variances(points).sum()
-
-
-@variance_kept.mistake("that is in percent. Return a share from 0 to 1.")
-def in_percent(points, k):
-    return 100 * variances(points)[:k].sum() / variances(points).sum()
-
-
-@variance_kept.mistake(
-    "you subtract each point's own mean over its columns. The centre of the cloud is the mean of the rows: axis 0."
-)
-def centred_over_columns(points, k):
-    squares = torch.linalg.svdvals(points - points.mean(1, keepdim=True)) ** 2
-    return squares[:k].sum() / squares.sum()
-
-
-@variance_kept.mistake("you subtract one number, the mean of all entries. Every column has a mean of its own.")
-def centred_by_one_number(points, k):
-    squares = torch.linalg.svdvals(points - points.mean()) ** 2
-    return squares[:k].sum() / squares.sum()
-
-
-@variance_kept.mistake(
-    "you keep the first k columns. Principal components are directions of their own, across the columns."
-)
-def first_columns(points, k):
-    return points.var(0)[:k].sum() / points.var(0).sum()
-
-
-@variance_kept.mistake("you keep the k columns of most variance. Principal components may run across the columns.")
-def widest_columns(points, k):
-    return points.var(0).sort(descending=True).values[:k].sum() / points.var(0).sum()
-
-
-@variance_kept.mistake(
-    "you divide every column by its spread first. That changes the cloud, and its components with it."
-)
-def standardised(points, k):
-    return variances(points / points.std(0))[:k].sum() / variances(points / points.std(0)).sum()
-
-
-@variance_kept.mistake("that is the share of the components, k of d. They do not all keep the same variance.")
-def share_of_components(points, k):
-    return k / points.shape[1]
+_, s, _ = torch.pca_lowrank(points, q=min(points.shape))
+return s[:k].pow(2).sum() / s.pow(2).sum()
+""")
 
 
 # ---- nearest
@@ -595,104 +402,61 @@ def nearest(query, matrix, k):
     return cosines.topk(k).indices
 
 
-@nearest.mistake("you rank by dot product, so long rows win. Divide each product by the magnitude of its row.")
-def ranked_by_dot_product(query, matrix, k):
-    return (matrix @ query).topk(k).indices
+nearest.mistakes("""
+= (matrix @ query).topk(k).indices
+    you rank by dot product, so long rows win. Divide each product by the magnitude of its row.
+= cosines(query, matrix).topk(k, largest=False).indices
+    you rank from small to large: those are the k rows that are least alike.
+= cosines(query, matrix).topk(k).indices.flip(0)
+    the right rows in the wrong order: the best comes first. argsort sorts upwards: descending=True.
+= cosines(query, matrix).topk(k).indices.sort().values
+    the right rows, but sorted by position. Return the best first.
+= (matrix - query).norm(dim=1).topk(k, largest=False).indices
+    you rank by distance. A long row may point the same way and still lie far off: compare angles.
+= (matrix - query).norm(dim=1).topk(k).indices
+    you rank by distance, and the largest first: those are the rows farthest off.
+= cosines(query, matrix).abs().topk(k).indices
+    you drop the signs of the cosines: a row that points the opposite way is as unlike as can be.
+= cosines(query, matrix).topk(k).values
+    you return the cosines. Return where they stand: topk gives .values and .indices.
+= tuple(cosines(query, matrix).topk(k))
+    you return both what topk gives, values and indices. Return the indices only.
+= matrix[cosines(query, matrix).topk(k).indices]
+    you return the rows themselves. Return their positions in the matrix.
+= cosines(query, matrix).argmax()
+    that is the best row only, as a single number. Return k positions.
+= cosines(query, matrix).argsort(descending=True)
+    you return all n positions in order. Return the first k of them.
+= cosines(query, matrix).argsort(descending=True)[: k + 1]
+    you return k + 1 positions: [:k] already holds the first k.
+= cosines(query, matrix).argsort(descending=True)[: k - 1]
+    you return k - 1 positions: [:k] holds the first k, for counting starts at 0.
+= cosines(query, matrix).argsort(descending=True)[1 : k + 1]
+    you leave the best row out. The query need not be a row of the matrix: nothing is to be skipped.
+= (matrix / matrix.norm(dim=0) @ query).topk(k).indices
+    you divide by the magnitudes of the columns. Each row is a vector: its magnitude runs along dim=1.
+= (matrix @ query / (matrix**2).sum(1)).topk(k).indices
+    you divide twice by the magnitude of the row, so short rows win.
+= (matrix @ query * matrix.norm(dim=1)).topk(k).indices
+    you multiply by the magnitudes instead of dividing by them, so long rows win. Are brackets missing?
+= matrix.norm(dim=1).topk(k).indices
+    you take the longest rows: the query has no say in it.
+= torch.arange(k)
+    you take the first k rows: nothing is ranked.
+""")
 
 
-@nearest.mistake("you rank from small to large: those are the k rows that are least alike.")
-def least_alike(query, matrix, k):
-    return cosines(query, matrix).topk(k, largest=False).indices
+nearest.right("""
+cosines = [float(torch.cosine_similarity(query, row, dim=0)) for row in matrix]
+return torch.tensor(sorted(range(len(cosines)), key=cosines.__getitem__, reverse=True)[:k])
 
+torch.cosine_similarity(matrix, query[None]).argsort(descending=True)[:k]
 
-@nearest.mistake("the right rows in the wrong order: the best comes first. argsort sorts upwards: descending=True.")
-def best_last(query, matrix, k):
-    return cosines(query, matrix).topk(k).indices.flip(0)
+torch.topk(F.normalize(matrix, dim=1) @ query, k)[1]
 
-
-@nearest.mistake("the right rows, but sorted by position. Return the best first.")
-def sorted_by_position(query, matrix, k):
-    return cosines(query, matrix).topk(k).indices.sort().values
-
-
-@nearest.mistake("you rank by distance. A long row may point the same way and still lie far off: compare angles.")
-def ranked_by_distance(query, matrix, k):
-    return (matrix - query).norm(dim=1).topk(k, largest=False).indices
-
-
-@nearest.mistake("you rank by distance, and the largest first: those are the rows farthest off.")
-def farthest(query, matrix, k):
-    return (matrix - query).norm(dim=1).topk(k).indices
-
-
-@nearest.mistake("you drop the signs of the cosines: a row that points the opposite way is as unlike as can be.")
-def ranked_by_absolute_cosine(query, matrix, k):
-    return cosines(query, matrix).abs().topk(k).indices
-
-
-@nearest.mistake("you return the cosines. Return where they stand: topk gives .values and .indices.")
-def values_not_positions(query, matrix, k):
-    return cosines(query, matrix).topk(k).values
-
-
-@nearest.mistake("you return both what topk gives, values and indices. Return the indices only.")
-def values_and_positions(query, matrix, k):
-    return tuple(cosines(query, matrix).topk(k))
-
-
-@nearest.mistake("you return the rows themselves. Return their positions in the matrix.")
-def rows_not_positions(query, matrix, k):
-    return matrix[cosines(query, matrix).topk(k).indices]
-
-
-@nearest.mistake("that is the best row only, as a single number. Return k positions.")
-def best_only(query, matrix, k):
-    return cosines(query, matrix).argmax()
-
-
-@nearest.mistake("you return all n positions in order. Return the first k of them.")
-def all_positions(query, matrix, k):
-    return cosines(query, matrix).argsort(descending=True)
-
-
-@nearest.mistake("you return k + 1 positions: [:k] already holds the first k.")
-def one_position_too_many(query, matrix, k):
-    return cosines(query, matrix).argsort(descending=True)[: k + 1]
-
-
-@nearest.mistake("you return k - 1 positions: [:k] holds the first k, for counting starts at 0.")
-def one_position_too_few(query, matrix, k):
-    return cosines(query, matrix).argsort(descending=True)[: k - 1]
-
-
-@nearest.mistake("you leave the best row out. The query need not be a row of the matrix: nothing is to be skipped.")
-def best_left_out(query, matrix, k):
-    return cosines(query, matrix).argsort(descending=True)[1 : k + 1]
-
-
-@nearest.mistake("you divide by the magnitudes of the columns. Each row is a vector: its magnitude runs along dim=1.")
-def columns_normalised(query, matrix, k):
-    return (matrix / matrix.norm(dim=0) @ query).topk(k).indices
-
-
-@nearest.mistake("you divide twice by the magnitude of the row, so short rows win.")
-def divided_twice(query, matrix, k):
-    return (matrix @ query / (matrix**2).sum(1)).topk(k).indices
-
-
-@nearest.mistake("you multiply by the magnitudes instead of dividing by them, so long rows win. Are brackets missing?")
-def rows_multiplied(query, matrix, k):
-    return (matrix @ query * matrix.norm(dim=1)).topk(k).indices
-
-
-@nearest.mistake("you take the longest rows: the query has no say in it.")
-def longest_rows(query, matrix, k):
-    return matrix.norm(dim=1).topk(k).indices
-
-
-@nearest.mistake("you take the first k rows: nothing is ranked.")
-def first_rows(query, matrix, k):
-    return torch.arange(k)
+products = torch.einsum("nd,d->n", matrix, query) / torch.einsum("nd,nd->n", matrix, matrix).sqrt()
+return products.sort(descending=True).indices[:k].to(torch.int32)
+""")
 
 
 # ---- analogy_target
@@ -715,78 +479,44 @@ def analogy_target(a, b, c):
     return b - a + c
 
 
-@analogy_target.mistake("you go the step backwards, from b to a: 2 is to 5 as 10 is to 13, not to 7.")
-def step_backwards(a, b, c):
-    return a - b + c
+analogy_target.mistakes("""
+= a - b + c
+    you go the step backwards, from b to a: 2 is to 5 as 10 is to 13, not to 7.
+= a + b + c
+    you add all three. What a and b have in common must go: a is subtracted.
+= (a + b + c) / 3
+    you take the mean of the three. A step is a difference: what a and b have in common must go.
+= a - b
+    that is the step from b to a, and nothing starts at c. Go from c the step from a to b.
+= a - b - c
+    you subtract b and c. Of the three only a is subtracted: the step from a to b starts at c.
+= b - a
+    that is the step from a to b. It still has to start somewhere: at c.
+= c - a
+    that is the step from a to c. Return where the step from a to b leads from c.
+= a + b - c
+    you subtract c. That is the word to start from; a is what goes.
+= b - a - c
+    you subtract a and c. The step from a to b is added to c.
+= b + c
+    you add b to c and never subtract a: what a and b have in common is counted twice.
+= (b - a + c) / 3
+    you divide by 3. A step is not a mean: 2 is to 5 as 10 is to 13.
+= (b - a + c) / (b - a + c).norm()
+    the direction is right, but you shorten the result to length 1. Here the sum is taken as it is.
+= b / b.norm() - a / a.norm() + c / c.norm()
+    you shorten all three to length 1 first. Here the vectors are taken as they are.
+= b / a * c
+    you take proportions, b / a * c. Word vectors are compared by differences.
+= c
+    you return c unchanged: the step from a to b still has to be added.
+""")
 
 
-@analogy_target.mistake("you add all three. What a and b have in common must go: a is subtracted.")
-def all_added(a, b, c):
-    return a + b + c
+analogy_target.right("""
+c + b - a
 
+torch.stack([z + (y - x) for x, y, z in zip(a, b, c)])
 
-@analogy_target.mistake("you take the mean of the three. A step is a difference: what a and b have in common must go.")
-def mean_of_all(a, b, c):
-    return (a + b + c) / 3
-
-
-@analogy_target.mistake("that is the step from b to a, and nothing starts at c. Go from c the step from a to b.")
-def step_backwards_only(a, b, c):
-    return a - b
-
-
-@analogy_target.mistake("you subtract b and c. Of the three only a is subtracted: the step from a to b starts at c.")
-def b_and_c_subtracted(a, b, c):
-    return a - b - c
-
-
-@analogy_target.mistake("that is the step from a to b. It still has to start somewhere: at c.")
-def step_only(a, b, c):
-    return b - a
-
-
-@analogy_target.mistake("that is the step from a to c. Return where the step from a to b leads from c.")
-def step_from_a_to_c(a, b, c):
-    return c - a
-
-
-@analogy_target.mistake("you subtract c. That is the word to start from; a is what goes.")
-def c_subtracted(a, b, c):
-    return a + b - c
-
-
-@analogy_target.mistake("you subtract a and c. The step from a to b is added to c.")
-def a_and_c_subtracted(a, b, c):
-    return b - a - c
-
-
-@analogy_target.mistake("you add b to c and never subtract a: what a and b have in common is counted twice.")
-def a_forgotten(a, b, c):
-    return b + c
-
-
-@analogy_target.mistake("you divide by 3. A step is not a mean: 2 is to 5 as 10 is to 13.")
-def divided_by_three(a, b, c):
-    return (b - a + c) / 3
-
-
-@analogy_target.mistake(
-    "the direction is right, but you shorten the result to length 1. Here the sum is taken as it is."
-)
-def shortened_result(a, b, c):
-    return (b - a + c) / (b - a + c).norm()
-
-
-@analogy_target.mistake("you shorten all three to length 1 first. Here the vectors are taken as they are.")
-def shortened_vectors(a, b, c):
-    return b / b.norm() - a / a.norm() + c / c.norm()
-
-
-@analogy_target.mistake("you take proportions, b / a * c. Word vectors are compared by differences.")
-def proportions(a, b, c):
-    return b / a * c
-
-
-@analogy_target.mistake("you return c unchanged: the step from a to b still has to be added.")
-def c_itself(a, b, c):
-    return c
+torch.add(c, torch.sub(b, a))
+""")

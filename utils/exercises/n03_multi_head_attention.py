@@ -6,6 +6,7 @@ import torch
 
 from .engine import exercise
 
+
 # ---- project_per_head
 
 
@@ -47,86 +48,50 @@ def project_per_head(X, W):
     return torch.einsum("nd,hde->hne", X, W)
 
 
-@project_per_head.mistake("the numbers are right, but tokens come first, (n, h, e). Heads come first: (h, n, e).")
-def tokens_first(X, W):
-    return torch.einsum("nd,hde->nhe", X, W)
+project_per_head.mistakes("""
+= torch.einsum("nd,hde->nhe", X, W)
+    the numbers are right, but tokens come first, (n, h, e). Heads come first: (h, n, e).
+= torch.einsum("nd,hde->hen", X, W)
+    the last two axes are exchanged, (h, e, n). Each head has the tokens in rows: (h, n, e).
+= torch.einsum("nd,hde->ne", X, W)
+    you add the heads up: h is missing after the arrow, or summed afterwards. Only d is summed; each head stays
+    apart.
+= torch.einsum("nd,hde->hnde", X, W)
+    d is not summed: each product stands on its own. What is summed is missing after the arrow.
+= torch.einsum("nd,hde->hde", X, W)
+    you sum over the tokens, and every token is lost. The axis that X and W share is d: it is the one to sum.
+= X @ W[0]
+    you project with the first head's matrix only. Each of the h matrices gives a head.
+= X @ W[-1]
+    you return the last head only: in a loop, collect the heads, then torch.stack them.
+= torch.cat([*(X @ W)], dim=-1)
+    the heads stand side by side, (n, h·e). That is for later: here each head has an axis of its own, (h, n, e).
+= torch.cat([*(X @ W)], dim=0)
+    the heads stand one below the other, (h·n, e). torch.stack gives them an axis, torch.cat none.
+= torch.cat([*(X @ W)], dim=-1).reshape(len(W), len(X), -1)
+    right numbers, mixed up by the last reshape: (n, h·e) read as (h, n, e) gives a head numbers of all the others.
+    Stack the heads, then no reshape is needed.
+h, d, e = W.shape
+return (X @ W.reshape(d, h * e)).reshape(len(X), h, e).transpose(0, 1)
+    W.reshape(d, h·e) mixes the heads: W has h in front, so its columns are not side by side. Is the reshape needed?
+= X @ W.mT
+    you project with the transposed matrices: that needs e = d. The axis d of X meets the axis d of W, in (h, d, e)
+    the middle one.
+= W @ X
+    W @ X mixes the tokens. They are the rows of X here, so the matrix stands on the right.
+""")
 
 
-@project_per_head.mistake("the last two axes are exchanged, (h, e, n). Each head has the tokens in rows: (h, n, e).")
-def projections_transposed(X, W):
-    return torch.einsum("nd,hde->hen", X, W)
+project_per_head.right("""
+X @ W
 
+torch.stack([X @ matrix for matrix in W])
 
-@project_per_head.mistake(
-    "you add the heads up: h is missing after the arrow, or summed afterwards. Only d is summed; each head stays apart."
-)
-def heads_added(X, W):
-    return torch.einsum("nd,hde->ne", X, W)
+h, d, e = W.shape
+return (X @ W.permute(1, 0, 2).reshape(d, h * e)).view(len(X), h, e).transpose(0, 1)
 
-
-@project_per_head.mistake("d is not summed: each product stands on its own. What is summed is missing after the arrow.")
-def products_kept(X, W):
-    return torch.einsum("nd,hde->hnde", X, W)
-
-
-@project_per_head.mistake(
-    "you sum over the tokens, and every token is lost. The axis that X and W share is d: it is the one to sum."
-)
-def tokens_added(X, W):
-    return torch.einsum("nd,hde->hde", X, W)
-
-
-@project_per_head.mistake("you project with the first head's matrix only. Each of the h matrices gives a head.")
-def first_matrix_only(X, W):
-    return X @ W[0]
-
-
-@project_per_head.mistake("you return the last head only: in a loop, collect the heads, then torch.stack them.")
-def last_matrix_only(X, W):
-    return X @ W[-1]
-
-
-@project_per_head.mistake(
-    "the heads stand side by side, (n, h·e). That is for later: here each head has an axis of its own, (h, n, e)."
-)
-def heads_side_by_side(X, W):
-    return torch.cat([*(X @ W)], dim=-1)
-
-
-@project_per_head.mistake(
-    "the heads stand one below the other, (h·n, e). torch.stack gives them an axis, torch.cat none."
-)
-def heads_below_each_other(X, W):
-    return torch.cat([*(X @ W)], dim=0)
-
-
-@project_per_head.mistake(
-    "right numbers, mixed up by the last reshape: (n, h·e) read as (h, n, e) gives a head numbers of all the others. "
-    "Stack the heads, then no reshape is needed."
-)
-def concatenated_then_reshaped(X, W):
-    return torch.cat([*(X @ W)], dim=-1).reshape(len(W), len(X), -1)
-
-
-@project_per_head.mistake(
-    "W.reshape(d, h·e) mixes the heads: W has h in front, so its columns are not side by side. Is the reshape needed?"
-)
-def matrices_reshaped(X, W):
-    h, d, e = W.shape
-    return (X @ W.reshape(d, h * e)).reshape(len(X), h, e).transpose(0, 1)
-
-
-@project_per_head.mistake(
-    "you project with the transposed matrices: that needs e = d. The axis d of X meets the axis d of W, in (h, d, e) "
-    "the middle one."
-)
-def head_matrices_transposed(X, W):
-    return X @ W.mT
-
-
-@project_per_head.mistake("W @ X mixes the tokens. They are the rows of X here, so the matrix stands on the right.")
-def head_matrices_on_the_left(X, W):
-    return W @ X
+(X[None, :, :, None] * W[:, None]).sum(2)
+""")
 
 
 # ---- head_scores
@@ -167,11 +132,10 @@ def head_scores(Q, K):
     return Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
 
 
-@head_scores.mistake(
-    "you divide by √(h·e), the root of d_model. A head's score is a sum of e products: divide by √e, e the last axis."
-)
-def divided_by_root_d_model(Q, K):
-    return Q @ K.mT / math.sqrt(Q.shape[-3] * Q.shape[-1])
+head_scores.mistakes("""
+= Q @ K.mT / math.sqrt(Q.shape[-3] * Q.shape[-1])
+    you divide by √(h·e), the root of d_model. A head's score is a sum of e products: divide by √e, e the last axis.
+""")
 
 
 @head_scores.mistake("the scores are not divided by √e: they spread more the larger e is, and the softmax saturates.")
@@ -179,70 +143,45 @@ def head_scores_unscaled(Q, K):
     return Q @ K.mT
 
 
-@head_scores.mistake("you divide by e, not by √e: the larger e, the more equal all weights become.")
-def head_scores_divided_by_e(Q, K):
-    return Q @ K.mT / Q.shape[-1]
+head_scores.mistakes("""
+= Q @ K.mT / Q.shape[-1]
+    you divide by e, not by √e: the larger e, the more equal all weights become.
+= Q @ K.mT * math.sqrt(Q.shape[-1])
+    you multiply by √e instead of dividing: the spread of the scores grows to e.
+= Q @ K.mT / math.sqrt(Q.shape[-3])
+    you divide by the root of the number of heads. A score is a sum of e products: divide by √e.
+= Q @ K.mT / math.sqrt(K.shape[-2])
+    you divide by the root of the number of keys. A score is a sum of e products: divide by √e.
+= Q @ K.T / math.sqrt(Q.shape[-1])
+    K.T exchanges all the axes, heads and batch among them. Exchange the last two only: K.transpose(-2, -1).
+= Q @ K / math.sqrt(Q.shape[-1])
+    K is not transposed: its positions meet the entries of the queries, and it crashes unless k = e.
+= Q @ K.transpose(1, 2) / math.sqrt(Q.shape[-1])
+    right for one sentence, but with a batch axes 1 and 2 of K are heads and positions. Count from the end: -2 and
+    -1.
+= Q @ K.transpose(2, 3) / math.sqrt(Q.shape[-1])
+    right for a batch, but one sentence has no axis 3. Count from the end: K.transpose(-2, -1).
+= K @ Q.mT / math.sqrt(Q.shape[-1])
+    queries and keys are exchanged: rows belong to queries, columns to keys, (…, h, q, k).
+= torch.einsum("...hqe,...hke->...qk", Q, K) / math.sqrt(Q.shape[-1])
+    you add the scores of the heads up. Then all heads would attend alike: each keeps its own, (…, h, q, k).
+= torch.einsum("...hqe,...gke->...hgqk", Q, K) / math.sqrt(Q.shape[-1])
+    you compare every head's queries with every other head's keys. h is one letter, in Q and in K.
+= torch.softmax(Q @ K.mT / math.sqrt(Q.shape[-1]), -1)
+    you apply softmax already: those are the weights. Return the scores, one step before.
+""")
 
 
-@head_scores.mistake("you multiply by √e instead of dividing: the spread of the scores grows to e.")
-def head_scores_multiplied_by_root_e(Q, K):
-    return Q @ K.mT * math.sqrt(Q.shape[-1])
+head_scores.right("""
+torch.einsum("...qe,...ke->...qk", Q, K) / K.shape[-1] ** 0.5
 
+torch.matmul(Q / math.sqrt(Q.size(-1)), K.mT)
 
-@head_scores.mistake("you divide by the root of the number of heads. A score is a sum of e products: divide by √e.")
-def divided_by_root_h(Q, K):
-    return Q @ K.mT / math.sqrt(Q.shape[-3])
+(Q.unsqueeze(-2) * K.unsqueeze(-3)).sum(-1) / math.sqrt(K.shape[-1])
 
-
-@head_scores.mistake("you divide by the root of the number of keys. A score is a sum of e products: divide by √e.")
-def divided_by_root_number_of_keys(Q, K):
-    return Q @ K.mT / math.sqrt(K.shape[-2])
-
-
-@head_scores.mistake(
-    "K.T exchanges all the axes, heads and batch among them. Exchange the last two only: K.transpose(-2, -1)."
-)
-def all_axes_of_keys_reversed(Q, K):
-    return Q @ K.T / math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake("K is not transposed: its positions meet the entries of the queries, and it crashes unless k = e.")
-def head_keys_not_transposed(Q, K):
-    return Q @ K / math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake(
-    "right for one sentence, but with a batch axes 1 and 2 of K are heads and positions. Count from the end: -2 and -1."
-)
-def keys_exchanging_axes_1_and_2(Q, K):
-    return Q @ K.transpose(1, 2) / math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake("right for a batch, but one sentence has no axis 3. Count from the end: K.transpose(-2, -1).")
-def keys_exchanging_axes_2_and_3(Q, K):
-    return Q @ K.transpose(2, 3) / math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake("queries and keys are exchanged: rows belong to queries, columns to keys, (…, h, q, k).")
-def queries_and_keys_exchanged(Q, K):
-    return K @ Q.mT / math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake(
-    "you add the scores of the heads up. Then all heads would attend alike: each keeps its own, (…, h, q, k)."
-)
-def scores_added_over_heads(Q, K):
-    return torch.einsum("...hqe,...hke->...qk", Q, K) / math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake("you compare every head's queries with every other head's keys. h is one letter, in Q and in K.")
-def heads_compared_with_each_other(Q, K):
-    return torch.einsum("...hqe,...gke->...hgqk", Q, K) / math.sqrt(Q.shape[-1])
-
-
-@head_scores.mistake("you apply softmax already: those are the weights. Return the scores, one step before.")
-def head_weights(Q, K):
-    return torch.softmax(Q @ K.mT / math.sqrt(Q.shape[-1]), -1)
+pairs = zip(Q.unbind(-3), K.unbind(-3))
+return torch.stack([q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]) for q, k in pairs], dim=-3)
+""")
 
 
 # ---- split_heads
@@ -336,95 +275,56 @@ def split_without_transpose(X, num_heads):
     return X.unflatten(-1, (num_heads, -1))
 
 
-@split_heads.mistake(
-    "you exchange the last two axes, (…, n, e, h). After the cut, (…, n, h, e), the ones to exchange are n and h."
-)
-def split_with_last_axes_exchanged(X, num_heads):
-    return X.unflatten(-1, (num_heads, -1)).transpose(-2, -1)
+split_heads.mistakes("""
+= X.unflatten(-1, (num_heads, -1)).transpose(-2, -1)
+    you exchange the last two axes, (…, n, e, h). After the cut, (…, n, h, e), the ones to exchange are n and h.
+= X.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+    right for a batch, but a single sentence has one axis less, two leading axes one more. Count from the end: the
+    axes to exchange are -3 and -2.
+= X.reshape(-1, X.shape[-2], num_heads, X.shape[-1] // num_heads).transpose(1, 2)
+    right for a batch of sentences. But -1 in front makes four axes of whatever comes: keep those in front,
+    *X.shape[:-1], and exchange -3 and -2.
+= X.unflatten(-1, (num_heads, -1)).transpose(0, 1)
+    right for one sentence, but in a batch axis 0 is the batch. Count from the end: exchange -3 and -2.
+= torch.stack(X.chunk(num_heads, dim=-1))
+    right for one sentence, but in a batch the heads stand in front of it: (h, b, n, e). They belong before n:
+    dim=-3.
+= X.chunk(num_heads, dim=-1)
+    chunk and split give a tuple of h tensors, the right ones. torch.stack makes one tensor, with the heads before
+    n: dim=-3.
+= X.unflatten(-1, (-1, num_heads)).movedim(-1, -3)
+    you deal the numbers out in turn: head 0 gets every h-th one. Give it e neighbouring numbers: d is cut into (h,
+    e), not (e, h).
+= X.unflatten(-1, (-1, num_heads)).transpose(-3, -2)
+    h and e are exchanged: you make d / h heads of size h. num_heads is the number of heads, d / num_heads their
+    size.
+= torch.stack([X] * num_heads, dim=-3)
+    each head gets a copy of all d numbers. Heads share them out, e = d / h each, so that h heads cost what one did.
+= X.unflatten(-2, (num_heads, -1))
+    you share out the tokens. Every head sees all of them: what is cut is the last axis, the d numbers of a token.
+= X.unflatten(-1, (num_heads, -1)).transpose(-3, -2).mT
+    the last two axes are exchanged, (…, h, e, n). Each head has the tokens in rows: (…, h, n, e).
+= X.mT.reshape(*X.shape[:-2], num_heads, X.shape[-2], -1)
+    you exchange axes before the cut: the reshape to (h, n, e) then reads down the columns. Cut d first, (…, n, h,
+    e).
+= X[..., : X.shape[-1] // num_heads]
+    you return the first head only. The result holds all h of them: (…, h, n, e).
+""")
 
 
-@split_heads.mistake(
-    "right for a batch, but a single sentence has one axis less, two leading axes one more. Count from the end: the "
-    "axes to exchange are -3 and -2."
-)
-def split_exchanging_axes_1_and_2(X, num_heads):
-    return X.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+split_heads.right("""
+e = X.shape[-1] // num_heads
+return torch.stack([X[..., i * e : (i + 1) * e] for i in range(num_heads)], dim=-3)
 
+torch.stack(X.chunk(num_heads, dim=-1), dim=-3)
 
-@split_heads.mistake(
-    "right for a batch of sentences. But -1 in front makes four axes of whatever comes: keep those in front, "
-    "*X.shape[:-1], and exchange -3 and -2."
-)
-def split_into_four_axes(X, num_heads):
-    return X.reshape(-1, X.shape[-2], num_heads, X.shape[-1] // num_heads).transpose(1, 2)
+X.unflatten(-1, (num_heads, X.shape[-1] // num_heads)).transpose(-2, -3)
 
+X.mT.unflatten(-2, (num_heads, -1)).mT
 
-@split_heads.mistake(
-    "right for one sentence, but in a batch axis 0 is the batch. Count from the end: exchange -3 and -2."
-)
-def split_exchanging_axes_0_and_1(X, num_heads):
-    return X.unflatten(-1, (num_heads, -1)).transpose(0, 1)
-
-
-@split_heads.mistake(
-    "right for one sentence, but in a batch the heads stand in front of it: (h, b, n, e). They belong before n: dim=-3."
-)
-def split_stacked_in_front(X, num_heads):
-    return torch.stack(X.chunk(num_heads, dim=-1))
-
-
-@split_heads.mistake(
-    "chunk and split give a tuple of h tensors, the right ones. torch.stack makes one tensor, with the heads before n: "
-    "dim=-3."
-)
-def split_not_stacked(X, num_heads):
-    return X.chunk(num_heads, dim=-1)
-
-
-@split_heads.mistake(
-    "you deal the numbers out in turn: head 0 gets every h-th one. Give it e neighbouring numbers: d is cut into "
-    "(h, e), not (e, h)."
-)
-def split_interleaved(X, num_heads):
-    return X.unflatten(-1, (-1, num_heads)).movedim(-1, -3)
-
-
-@split_heads.mistake(
-    "h and e are exchanged: you make d / h heads of size h. num_heads is the number of heads, d / num_heads their size."
-)
-def split_into_pieces_of_size_h(X, num_heads):
-    return X.unflatten(-1, (-1, num_heads)).transpose(-3, -2)
-
-
-@split_heads.mistake(
-    "each head gets a copy of all d numbers. Heads share them out, e = d / h each, so that h heads cost what one did."
-)
-def split_by_repeating(X, num_heads):
-    return torch.stack([X] * num_heads, dim=-3)
-
-
-@split_heads.mistake(
-    "you share out the tokens. Every head sees all of them: what is cut is the last axis, the d numbers of a token."
-)
-def split_over_tokens(X, num_heads):
-    return X.unflatten(-2, (num_heads, -1))
-
-
-@split_heads.mistake("the last two axes are exchanged, (…, h, e, n). Each head has the tokens in rows: (…, h, n, e).")
-def split_and_transposed(X, num_heads):
-    return X.unflatten(-1, (num_heads, -1)).transpose(-3, -2).mT
-
-
-@split_heads.mistake(
-    "you exchange axes before the cut: the reshape to (h, n, e) then reads down the columns. Cut d first, (…, n, h, e)."
-)
-def split_transposed_before(X, num_heads):
-    return X.mT.reshape(*X.shape[:-2], num_heads, X.shape[-2], -1)
-
-
-@split_heads.mistake("you return the first head only. The result holds all h of them: (…, h, n, e).")
-def split_first_head(X, num_heads):
-    return X[..., : X.shape[-1] // num_heads]
+*leading, n, d = X.size()
+return X.view(*leading, n, num_heads, d // num_heads).swapaxes(-3, -2)
+""")
 
 
 # ---- merge_heads
@@ -477,82 +377,53 @@ def merged_by_direct_view(heads):
     return heads.reshape(*leading, n, h * e)
 
 
-@merge_heads.mistake(
-    "view crashes after an exchange of axes: the numbers of a row no longer lie side by side in memory. reshape copies "
-    "them where it must, as do flatten, and .contiguous() before the view."
-)
-def merged_by_view(heads):
-    *leading, h, n, e = heads.shape
-    return heads.transpose(-3, -2).view(*leading, n, h * e)
+merge_heads.mistakes("""
+*leading, h, n, e = heads.shape
+return heads.transpose(-3, -2).view(*leading, n, h * e)
+    view crashes after an exchange of axes: the numbers of a row no longer lie side by side in memory. reshape
+    copies them where it must, as do flatten, and .contiguous() before the view.
+= torch.cat([*heads], dim=-1)
+    right for one sentence, but in a batch axis 0 is the batch, and you put its sentences side by side. The heads
+    are axis -3: heads.unbind(-3).
+= heads.transpose(-3, -2)
+    h and n are exchanged, and that is all. Join the last two axes: (…, n, h, e) to (…, n, h·e).
+= heads.flatten(-3, -2)
+    the heads stand below each other, (…, h·n, e). A token's heads belong in one row: (…, n, h·e).
+= heads.sum(-3)
+    you add the heads up: what each has found is lost. Put them side by side: (…, n, h·e).
+= heads.mean(-3)
+    you average the heads: what each has found is lost. Put them side by side: (…, n, h·e).
+= heads[..., 0, :, :]
+    you keep the first head only. A row holds the e numbers of every head: (…, n, h·e).
+= heads.movedim(-3, -1).flatten(-2)
+    a row takes the first number of every head, then the second of every head. Keep each head's e numbers together:
+    (…, n, h, e) before you join.
+*leading, h, n, e = heads.shape
+return heads.mT.reshape(*leading, n, h * e)
+    you exchange n and e before you join. The axes to exchange are h and n, -3 and -2, so that h stands beside e.
+= heads.mT.flatten(-3, -2)
+    tokens and numbers are exchanged, (…, h·e, n). One row a token: (…, n, h·e).
+= heads.transpose(1, 2).flatten(-2)
+    right for a batch, but a single sentence has one axis less, two leading axes one more. Count from the end: the
+    axes to exchange are -3 and -2.
+= heads.transpose(0, 1).flatten(-2)
+    right for one sentence, but in a batch axis 0 is the batch. Count from the end: exchange -3 and -2.
+""")
 
 
-@merge_heads.mistake(
-    "right for one sentence, but in a batch axis 0 is the batch, and you put its sentences side by side. The heads are "
-    "axis -3: heads.unbind(-3)."
-)
-def merged_along_axis_0(heads):
-    return torch.cat([*heads], dim=-1)
+merge_heads.right("""
+torch.cat(heads.unbind(dim=-3), dim=-1)
 
+*leading, h, n, e = heads.shape
+return heads.transpose(-3, -2).contiguous().view(*leading, n, h * e)
 
-@merge_heads.mistake("h and n are exchanged, and that is all. Join the last two axes: (…, n, h, e) to (…, n, h·e).")
-def heads_not_joined(heads):
-    return heads.transpose(-3, -2)
+torch.einsum("...hne->...nhe", heads).reshape(*heads.shape[:-3], heads.shape[-2], -1)
 
-
-@merge_heads.mistake("the heads stand below each other, (…, h·n, e). A token's heads belong in one row: (…, n, h·e).")
-def merged_below_each_other(heads):
-    return heads.flatten(-3, -2)
-
-
-@merge_heads.mistake("you add the heads up: what each has found is lost. Put them side by side: (…, n, h·e).")
-def merged_by_sum(heads):
-    return heads.sum(-3)
-
-
-@merge_heads.mistake("you average the heads: what each has found is lost. Put them side by side: (…, n, h·e).")
-def merged_by_mean(heads):
-    return heads.mean(-3)
-
-
-@merge_heads.mistake("you keep the first head only. A row holds the e numbers of every head: (…, n, h·e).")
-def merged_first_head(heads):
-    return heads[..., 0, :, :]
-
-
-@merge_heads.mistake(
-    "a row takes the first number of every head, then the second of every head. Keep each head's e numbers together: "
-    "(…, n, h, e) before you join."
-)
-def merged_interleaved(heads):
-    return heads.movedim(-3, -1).flatten(-2)
-
-
-@merge_heads.mistake(
-    "you exchange n and e before you join. The axes to exchange are h and n, -3 and -2, so that h stands beside e."
-)
-def merged_with_last_axes_exchanged(heads):
-    *leading, h, n, e = heads.shape
-    return heads.mT.reshape(*leading, n, h * e)
-
-
-@merge_heads.mistake("tokens and numbers are exchanged, (…, h·e, n). One row a token: (…, n, h·e).")
-def merged_transposed(heads):
-    return heads.mT.flatten(-3, -2)
-
-
-@merge_heads.mistake(
-    "right for a batch, but a single sentence has one axis less, two leading axes one more. Count from the end: the "
-    "axes to exchange are -3 and -2."
-)
-def merged_exchanging_axes_1_and_2(heads):
-    return heads.transpose(1, 2).flatten(-2)
-
-
-@merge_heads.mistake(
-    "right for one sentence, but in a batch axis 0 is the batch. Count from the end: exchange -3 and -2."
-)
-def merged_exchanging_axes_0_and_1(heads):
-    return heads.transpose(0, 1).flatten(-2)
+merged = torch.empty(*heads.shape[:-3], heads.shape[-2], heads.shape[-3] * heads.shape[-1], dtype=heads.dtype)
+for i in range(heads.shape[-3]):
+    merged[..., i * heads.shape[-1] : (i + 1) * heads.shape[-1]] = heads[..., i, :, :]
+return merged
+""")
 
 
 # ---- count_parameters
@@ -580,92 +451,54 @@ def count_parameters(d_model, num_heads, bias):
     return matrices + biases
 
 
-@count_parameters.mistake(
-    "you multiply by the number of heads. Each head has a slice of the matrices, (d, d / h): together they are as "
-    "large as for one head."
-)
-def times_num_heads(d_model, num_heads, bias):
-    return num_heads * count_parameters(d_model, num_heads, bias)
+count_parameters.mistakes("""
+= num_heads * count_parameters(d_model, num_heads, bias)
+    you multiply by the number of heads. Each head has a slice of the matrices, (d, d / h): together they are as
+    large as for one head.
+= (3 * num_heads + 1) * (d_model**2 + bias * d_model)
+    you give each head its own W_q, W_k and W_v of (d, d). A head's slices are (d, d / h): heads share, not repeat.
+= 3 * (d_model**2 + bias * d_model)
+    you count three matrices. The heads are put side by side and projected once more: W_o.
+= d_model**2 + bias * d_model
+    you count a single matrix. There are W_q, W_k, W_v and W_o.
+= 3 * d_model**2
+    you count three matrices and no bias. W_o is the fourth, and if bias is True, each has one.
+= 3 * d_model**2 + 3 * bias
+    you count three matrices, and a bias as one number. W_o is the fourth; a bias has d numbers.
+= 4 * d_model**2 + bias
+    you add bias itself, and True counts as 1. Each of the four matrices has a bias, of d numbers.
+= 4 * d_model**2
+    the biases are missing. If bias is True, each of the matrices has one, of d numbers.
+= 4 * (d_model**2 + d_model)
+    you count biases whatever bias says. Count them only if it is True.
+= 4 * d_model**2 + bias * d_model
+    you count one bias. Each of the four matrices has its own.
+= 4 * d_model**2 + 3 * bias * d_model
+    you count three biases. W_o has one, too.
+= 4 * d_model**2 + 4 * bias
+    a bias counts as one number here. It has d: one for each output of its matrix.
+= 4 * (d_model + bias) * (d_model // num_heads)
+    that is one head's slice of the layer, e = d / h wide. Count all h heads.
+= 3 * d_model**2 + d_model * (d_model // num_heads) + 4 * bias * d_model
+    W_o is too small: its input is all heads side by side, h · e = d numbers, so that W_o is (d, d) as well.
+= float(count_parameters(d_model, num_heads, bias))
+    the number is right, but a float: / always gives one. A count is whole: d_model // num_heads.
+""")
 
 
-@count_parameters.mistake(
-    "you give each head its own W_q, W_k and W_v of (d, d). A head's slices are (d, d / h): heads share, not repeat."
-)
-def whole_projections_per_head(d_model, num_heads, bias):
-    return (3 * num_heads + 1) * (d_model**2 + bias * d_model)
+count_parameters.right("""
+layer = torch.nn.MultiheadAttention(d_model, num_heads, bias=bias)
+return sum(parameter.numel() for parameter in layer.parameters())
 
+d_head = d_model // num_heads
+return num_heads * 3 * (d_model + bias) * d_head + (d_model + bias) * d_model
 
-@count_parameters.mistake("you count three matrices. The heads are put side by side and projected once more: W_o.")
-def without_w_o(d_model, num_heads, bias):
-    return 3 * (d_model**2 + bias * d_model)
+if bias:
+    return 4 * (d_model * d_model + d_model)
+return 4 * d_model * d_model
 
-
-@count_parameters.mistake("you count a single matrix. There are W_q, W_k, W_v and W_o.")
-def one_matrix(d_model, num_heads, bias):
-    return d_model**2 + bias * d_model
-
-
-@count_parameters.mistake("you count three matrices and no bias. W_o is the fourth, and if bias is True, each has one.")
-def without_w_o_and_biases(d_model, num_heads, bias):
-    return 3 * d_model**2
-
-
-@count_parameters.mistake(
-    "you count three matrices, and a bias as one number. W_o is the fourth; a bias has d numbers."
-)
-def without_w_o_biases_of_one_number(d_model, num_heads, bias):
-    return 3 * d_model**2 + 3 * bias
-
-
-@count_parameters.mistake(
-    "you add bias itself, and True counts as 1. Each of the four matrices has a bias, of d numbers."
-)
-def bias_added_as_a_number(d_model, num_heads, bias):
-    return 4 * d_model**2 + bias
-
-
-@count_parameters.mistake("the biases are missing. If bias is True, each of the matrices has one, of d numbers.")
-def without_biases(d_model, num_heads, bias):
-    return 4 * d_model**2
-
-
-@count_parameters.mistake("you count biases whatever bias says. Count them only if it is True.")
-def biases_always(d_model, num_heads, bias):
-    return 4 * (d_model**2 + d_model)
-
-
-@count_parameters.mistake("you count one bias. Each of the four matrices has its own.")
-def one_bias(d_model, num_heads, bias):
-    return 4 * d_model**2 + bias * d_model
-
-
-@count_parameters.mistake("you count three biases. W_o has one, too.")
-def three_biases(d_model, num_heads, bias):
-    return 4 * d_model**2 + 3 * bias * d_model
-
-
-@count_parameters.mistake("a bias counts as one number here. It has d: one for each output of its matrix.")
-def biases_of_one_number(d_model, num_heads, bias):
-    return 4 * d_model**2 + 4 * bias
-
-
-@count_parameters.mistake("that is one head's slice of the layer, e = d / h wide. Count all h heads.")
-def one_head(d_model, num_heads, bias):
-    return 4 * (d_model + bias) * (d_model // num_heads)
-
-
-@count_parameters.mistake(
-    "W_o is too small: its input is all heads side by side, h · e = d numbers, so that W_o is (d, d) as well."
-)
-def w_o_of_one_head(d_model, num_heads, bias):
-    return 3 * d_model**2 + d_model * (d_model // num_heads) + 4 * bias * d_model
-
-
-@count_parameters.mistake(
-    "the number is right, but a float: / always gives one. A count is whole: d_model // num_heads."
-)
-def count_as_float(d_model, num_heads, bias):
-    return float(count_parameters(d_model, num_heads, bias))
+torch.tensor(4 * d_model**2 + 4 * d_model * int(bias))
+""")
 
 
 # ---- multi_head_attention
@@ -738,159 +571,108 @@ def heads_of(Q, K, V, scale=None, dim=-1):
     return torch.softmax(Q @ K.mT / (scale or math.sqrt(Q.shape[-1])), dim) @ V
 
 
-@multi_head_attention.mistake(
-    "you divide by √d, the root of d_model. A head's score is a sum of e = d / h products: divide by √e."
+multi_head_attention.mistakes("""
+Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
+return merge_heads(heads_of(Q, K, V, scale=math.sqrt(X.shape[-1]))) @ W_o
+    you divide by √d, the root of d_model. A head's score is a sum of e = d / h products: divide by √e.
+= merge_heads(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads), scale=1)) @ W_o
+    the scores are not divided by √e: they spread more the larger e is, and the softmax saturates.
+Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
+return merge_heads(heads_of(Q, K, V, scale=Q.shape[-1])) @ W_o
+    you divide by e, not by √e: the larger e, the more equal all weights become.
+Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads, split_by_direct_view)
+return merge_heads(heads_of(Q, K, V)) @ W_o
+    the split mixes tokens: a direct view as (h, n, e) has the right shape, but head 0 gets the first tokens whole.
+    Make it (…, n, h, e), then exchange n and h.
+Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads, split_by_direct_view)
+return merged_by_direct_view(heads_of(Q, K, V)) @ W_o
+    split and merge are both direct views. The second undoes the first, but in between each head saw a part of the
+    tokens whole. Make it (…, n, h, e), then exchange n and h; and back.
+= merged_by_direct_view(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads))) @ W_o
+    the merge mixes tokens: it has the right shape, but h and n are not exchanged back before the last two axes are
+    joined. (…, h, n, e) to (…, n, h, e), then (…, n, h·e).
+Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads, split_without_transpose)
+return heads_of(Q, K, V).flatten(-2) @ W_o
+    h and n are not exchanged after the cut: at (…, n, h, e) each token's heads attend to each other, and no token
+    to another.
+= merge_heads(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads)))
+    the heads are side by side, and there you stop. W_o, which mixes them, is still to come.
+= heads_of(X @ W_q, X @ W_k, X @ W_v) @ W_o
+    there is one head only: num_heads has no say. Split Q, K and V before the scores, and merge after the values.
+= merge_heads(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads), dim=-2)) @ W_o
+    the softmax runs over the queries. The weights of one query, a row, sum to 1: dim=-1.
+= merge_heads(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads), dim=-3)) @ W_o
+    the softmax runs over the heads, which then compete for a token. Each head's rows sum to 1: dim=-1.
+= merge_heads(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads), dim=1)) @ W_o
+    the softmax runs over axis 1: queries in one sentence, heads in a batch. The keys are dim=-1, whatever the
+    shape.
+= multi_head_attention(X, W_q.T, W_k.T, W_v.T, W_o.T, num_heads)
+    you multiply by the transposed matrices, as nn.Linear does with what it stores. Here Q = X @ W_q, and so for
+    all.
+= multi_head_attention(X, W_q, W_k, W_v, W_o.T, num_heads)
+    W_o is transposed. It is used as the others are: a row of numbers on its left.
+Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
+return merge_heads(head_scores(Q, K) @ V) @ W_o
+    there is no softmax: the scores themselves weight the values. Softmax them, dim=-1.
+Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
+return merge_heads(head_scores_unscaled(Q, K) @ V) @ W_o
+    neither √e nor a softmax: divide the scores by √e, then softmax them over the keys.
+= multi_head_attention(X, W_q, W_q, W_v, W_o, num_heads)
+    you compare the queries with themselves, Q with Q. The scores compare them with the keys.
+= multi_head_attention(X, W_q, W_k, W_k, W_o, num_heads)
+    you average the keys. The weights say how much of each value a token takes: V, not K.
+Q, K, _ = split_projections(X, W_q, W_k, W_v, num_heads)
+return merge_heads(heads_of(Q, K, split_heads(X, num_heads))) @ W_o
+    you average X itself. The values are X projected with W_v, then split as Q and K are.
+Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
+return merge_heads(heads_of(Q, K, V, scale=math.sqrt(num_heads))) @ W_o
+    you divide by the root of the number of heads. A head's score is a sum of e = d / h products: divide by √e.
+= X + multi_head_attention(X, W_q, W_k, W_v, W_o, num_heads)
+    you add X at the end, as a Transformer block does. Here return what attention gives.
+Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
+return merge_heads(heads_of(Q, K, V)), torch.softmax(head_scores(Q, K), -1)
+    you return output and weights, and the output lacks W_o. Multiply it by W_o, and return the output only.
+Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
+return merge_heads(heads_of(Q, K, V)) @ W_o, torch.softmax(head_scores(Q, K), -1)
+    you return output and weights, as a layer does. Here return the output only.
+""")
+
+
+multi_head_attention.right("""
+Q, K, V = ((X @ W).unflatten(-1, (num_heads, -1)).transpose(-2, -3) for W in (W_q, W_k, W_v))
+return F.scaled_dot_product_attention(Q, K, V).transpose(-2, -3).reshape(X.shape) @ W_o
+
+x = X.reshape(-1, *X.shape[-2:]).transpose(0, 1)
+output, _ = F.multi_head_attention_forward(
+    x, x, x, X.shape[-1], num_heads, torch.cat([W_q, W_k, W_v], 1).T, None, None, None, False, 0.0, W_o.T, None
 )
-def layer_divided_by_root_d(X, W_q, W_k, W_v, W_o, num_heads):
-    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
-    return merge_heads(heads_of(Q, K, V, scale=math.sqrt(X.shape[-1]))) @ W_o
+return output.transpose(0, 1).reshape(X.shape)
 
+e = X.shape[-1] // num_heads
+heads = []
+for i in range(num_heads):
+    part = slice(i * e, (i + 1) * e)
+    heads.append(catalogue()["self_attention"](X, W_q[:, part], W_k[:, part], W_v[:, part]))
+return torch.cat(heads, dim=-1) @ W_o
 
-@multi_head_attention.mistake(
-    "the scores are not divided by √e: they spread more the larger e is, and the softmax saturates."
-)
-def layer_unscaled(X, W_q, W_k, W_v, W_o, num_heads):
-    return merge_heads(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads), scale=1)) @ W_o
+e = X.shape[-1] // num_heads
+parts = [slice(i * e, (i + 1) * e) for i in range(num_heads)]
+attend = catalogue()["self_attention"]
+return sum(attend(X, W_q[:, part], W_k[:, part], W_v[:, part] @ W_o[part]) for part in parts)
 
+exercises = catalogue()
+Q, K, V = (exercises["split_heads"](X @ W, num_heads) for W in (W_q, W_k, W_v))
+weights = exercises["softmax"](exercises["head_scores"](Q, K))
+return exercises["merge_heads"](weights @ V) @ W_o
 
-@multi_head_attention.mistake("you divide by e, not by √e: the larger e, the more equal all weights become.")
-def layer_divided_by_e(X, W_q, W_k, W_v, W_o, num_heads):
-    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
-    return merge_heads(heads_of(Q, K, V, scale=Q.shape[-1])) @ W_o
+d = X.shape[-1]
+W_q, W_k, W_v = (W.reshape(d, num_heads, -1) for W in (W_q, W_k, W_v))
+Q, K, V = (torch.einsum("...nd,dhe->...hne", X, W) for W in (W_q, W_k, W_v))
+weights = torch.softmax(torch.einsum("...hqe,...hke->...hqk", Q, K) * Q.shape[-1] ** -0.5, dim=-1)
+return torch.einsum("...hqk,...hke,hed->...qd", weights, V, W_o.reshape(num_heads, -1, d))
 
-
-@multi_head_attention.mistake(
-    "the split mixes tokens: a direct view as (h, n, e) has the right shape, but head 0 gets the first tokens whole. "
-    "Make it (…, n, h, e), then exchange n and h."
-)
-def layer_split_by_direct_view(X, W_q, W_k, W_v, W_o, num_heads):
-    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads, split_by_direct_view)
-    return merge_heads(heads_of(Q, K, V)) @ W_o
-
-
-@multi_head_attention.mistake(
-    "split and merge are both direct views. The second undoes the first, but in between each head saw a part of the "
-    "tokens whole. Make it (…, n, h, e), then exchange n and h; and back."
-)
-def layer_by_direct_views(X, W_q, W_k, W_v, W_o, num_heads):
-    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads, split_by_direct_view)
-    return merged_by_direct_view(heads_of(Q, K, V)) @ W_o
-
-
-@multi_head_attention.mistake(
-    "the merge mixes tokens: it has the right shape, but h and n are not exchanged back before the last two axes are "
-    "joined. (…, h, n, e) to (…, n, h, e), then (…, n, h·e)."
-)
-def layer_merged_by_direct_view(X, W_q, W_k, W_v, W_o, num_heads):
-    return merged_by_direct_view(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads))) @ W_o
-
-
-@multi_head_attention.mistake(
-    "h and n are not exchanged after the cut: at (…, n, h, e) each token's heads attend to each other, and no token to "
-    "another."
-)
-def layer_split_without_transpose(X, W_q, W_k, W_v, W_o, num_heads):
-    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads, split_without_transpose)
-    return heads_of(Q, K, V).flatten(-2) @ W_o
-
-
-@multi_head_attention.mistake(
-    "the heads are side by side, and there you stop. W_o, which mixes them, is still to come."
-)
-def layer_without_w_o(X, W_q, W_k, W_v, W_o, num_heads):
-    return merge_heads(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads)))
-
-
-@multi_head_attention.mistake(
-    "there is one head only: num_heads has no say. Split Q, K and V before the scores, and merge after the values."
-)
-def layer_with_one_head(X, W_q, W_k, W_v, W_o, num_heads):
-    return heads_of(X @ W_q, X @ W_k, X @ W_v) @ W_o
-
-
-@multi_head_attention.mistake("the softmax runs over the queries. The weights of one query, a row, sum to 1: dim=-1.")
-def layer_softmax_over_queries(X, W_q, W_k, W_v, W_o, num_heads):
-    return merge_heads(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads), dim=-2)) @ W_o
-
-
-@multi_head_attention.mistake(
-    "the softmax runs over the heads, which then compete for a token. Each head's rows sum to 1: dim=-1."
-)
-def layer_softmax_over_heads(X, W_q, W_k, W_v, W_o, num_heads):
-    return merge_heads(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads), dim=-3)) @ W_o
-
-
-@multi_head_attention.mistake(
-    "the softmax runs over axis 1: queries in one sentence, heads in a batch. The keys are dim=-1, whatever the shape."
-)
-def layer_softmax_over_axis_1(X, W_q, W_k, W_v, W_o, num_heads):
-    return merge_heads(heads_of(*split_projections(X, W_q, W_k, W_v, num_heads), dim=1)) @ W_o
-
-
-@multi_head_attention.mistake(
-    "you multiply by the transposed matrices, as nn.Linear does with what it stores. Here Q = X @ W_q, and so for all."
-)
-def layer_with_matrices_transposed(X, W_q, W_k, W_v, W_o, num_heads):
-    return multi_head_attention(X, W_q.T, W_k.T, W_v.T, W_o.T, num_heads)
-
-
-@multi_head_attention.mistake("W_o is transposed. It is used as the others are: a row of numbers on its left.")
-def layer_with_w_o_transposed(X, W_q, W_k, W_v, W_o, num_heads):
-    return multi_head_attention(X, W_q, W_k, W_v, W_o.T, num_heads)
-
-
-@multi_head_attention.mistake("there is no softmax: the scores themselves weight the values. Softmax them, dim=-1.")
-def layer_without_softmax(X, W_q, W_k, W_v, W_o, num_heads):
-    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
-    return merge_heads(head_scores(Q, K) @ V) @ W_o
-
-
-@multi_head_attention.mistake("neither √e nor a softmax: divide the scores by √e, then softmax them over the keys.")
-def layer_unscaled_without_softmax(X, W_q, W_k, W_v, W_o, num_heads):
-    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
-    return merge_heads(head_scores_unscaled(Q, K) @ V) @ W_o
-
-
-@multi_head_attention.mistake(
-    "you compare the queries with themselves, Q with Q. The scores compare them with the keys."
-)
-def layer_comparing_queries_with_queries(X, W_q, W_k, W_v, W_o, num_heads):
-    return multi_head_attention(X, W_q, W_q, W_v, W_o, num_heads)
-
-
-@multi_head_attention.mistake("you average the keys. The weights say how much of each value a token takes: V, not K.")
-def layer_with_keys_as_values(X, W_q, W_k, W_v, W_o, num_heads):
-    return multi_head_attention(X, W_q, W_k, W_k, W_o, num_heads)
-
-
-@multi_head_attention.mistake("you average X itself. The values are X projected with W_v, then split as Q and K are.")
-def layer_with_x_as_values(X, W_q, W_k, W_v, W_o, num_heads):
-    Q, K, _ = split_projections(X, W_q, W_k, W_v, num_heads)
-    return merge_heads(heads_of(Q, K, split_heads(X, num_heads))) @ W_o
-
-
-@multi_head_attention.mistake(
-    "you divide by the root of the number of heads. A head's score is a sum of e = d / h products: divide by √e."
-)
-def layer_divided_by_root_h(X, W_q, W_k, W_v, W_o, num_heads):
-    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
-    return merge_heads(heads_of(Q, K, V, scale=math.sqrt(num_heads))) @ W_o
-
-
-@multi_head_attention.mistake("you add X at the end, as a Transformer block does. Here return what attention gives.")
-def layer_with_residual(X, W_q, W_k, W_v, W_o, num_heads):
-    return X + multi_head_attention(X, W_q, W_k, W_v, W_o, num_heads)
-
-
-@multi_head_attention.mistake(
-    "you return output and weights, and the output lacks W_o. Multiply it by W_o, and return the output only."
-)
-def layer_without_w_o_and_weights(X, W_q, W_k, W_v, W_o, num_heads):
-    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
-    return merge_heads(heads_of(Q, K, V)), torch.softmax(head_scores(Q, K), -1)
-
-
-@multi_head_attention.mistake("you return output and weights, as a layer does. Here return the output only.")
-def layer_output_and_weights(X, W_q, W_k, W_v, W_o, num_heads):
-    Q, K, V = split_projections(X, W_q, W_k, W_v, num_heads)
-    return merge_heads(heads_of(Q, K, V)) @ W_o, torch.softmax(head_scores(Q, K), -1)
+layer = attention.MultiHeadAttention(X.shape[-1], num_heads, bias=False).to(X.dtype)
+for name, W in {"W_q": W_q, "W_k": W_k, "W_v": W_v, "W_o": W_o}.items():
+    getattr(layer, name).weight = torch.nn.Parameter(W.T.contiguous())
+return layer(X)[0]
+""")

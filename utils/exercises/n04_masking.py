@@ -6,6 +6,7 @@ import torch
 
 from .engine import exercise
 
+
 # ---- padding_mask
 
 
@@ -47,77 +48,46 @@ def padding_mask(tokens, pad_id):
     return (tokens != pad_id)[:, None, None, :]
 
 
-@padding_mask.mistake("the sense is inverted: True marks padding. Here True = may attend, so True marks the words.")
-def padding_marked(tokens, pad_id):
-    return (tokens == pad_id)[:, None, None, :]
+padding_mask.mistakes("""
+= (tokens == pad_id)[:, None, None, :]
+    the sense is inverted: True marks padding. Here True = may attend, so True marks the words.
+= tokens != pad_id
+    the sense is right, the shape is (b, k). Scores are (b, h, q, k): axes of length 1 for h and q, in the middle,
+    let the mask broadcast.
+= tokens == pad_id
+    the sense is inverted, and the axes for heads and queries are missing: True marks the words.
+= (tokens != pad_id)[:, None, :]
+    one axis is missing: (b, 1, k). Beside scores (b, h, q, k) the batch would be taken for the heads: (b, 1, 1, k).
+= (tokens != pad_id)[:, None, :, None]
+    (b, 1, k, 1) masks the rows of padded queries. Nobody may attend TO padding; what is attended to are keys, the
+    last axis.
+= (tokens != pad_id)[:, :, None, None]
+    the two axes of length 1 stand behind, (b, k, 1, 1). Keys are the last axis: (b, 1, 1, k).
+real = tokens != pad_id
+return (real[:, :, None] & real[:, None, :])[:, None]
+    you mask padded queries, too. Their rows would attend to nothing; what they yield is ignored later. Keys only.
+= (tokens != 0)[:, None, None, :]
+    you compare with 0. That is one pad id of many, and a word where pad_id is another number.
+= (tokens > pad_id)[:, None, None, :]
+    you take all ids above pad_id for words. An id below it is a word, too: what differs is one.
+= (tokens != pad_id)[:, None, None, :].float()
+    ones and zeros stand in the right places, but as floats. A mask is boolean: the comparison alone.
+= (tokens != pad_id)[:, None, None, :].long()
+    ones and zeros stand in the right places, but as integers: ~ and & mean something else there.
+= torch.zeros(tokens.shape).masked_fill(tokens == pad_id, -math.inf)[:, None, None, :]
+    that is what is added to the scores, 0 or -∞. The mask itself is boolean: True = may attend.
+""")
 
 
-@padding_mask.mistake(
-    "the sense is right, the shape is (b, k). Scores are (b, h, q, k): axes of length 1 for h and q, in the middle, "
-    "let the mask broadcast."
-)
-def without_axes(tokens, pad_id):
-    return tokens != pad_id
+padding_mask.right("""
+masks.padding_mask(tokens, pad_id)
 
+tokens.ne(pad_id).unsqueeze(1).unsqueeze(2)
 
-@padding_mask.mistake("the sense is inverted, and the axes for heads and queries are missing: True marks the words.")
-def padding_marked_without_axes(tokens, pad_id):
-    return tokens == pad_id
+~(tokens == pad_id).reshape(tokens.shape[0], 1, 1, -1)
 
-
-@padding_mask.mistake(
-    "one axis is missing: (b, 1, k). Beside scores (b, h, q, k) the batch would be taken for the heads: (b, 1, 1, k)."
-)
-def one_axis_short(tokens, pad_id):
-    return (tokens != pad_id)[:, None, :]
-
-
-@padding_mask.mistake(
-    "(b, 1, k, 1) masks the rows of padded queries. Nobody may attend TO padding; what is attended to are keys, the "
-    "last axis."
-)
-def queries_masked(tokens, pad_id):
-    return (tokens != pad_id)[:, None, :, None]
-
-
-@padding_mask.mistake("the two axes of length 1 stand behind, (b, k, 1, 1). Keys are the last axis: (b, 1, 1, k).")
-def axes_behind(tokens, pad_id):
-    return (tokens != pad_id)[:, :, None, None]
-
-
-@padding_mask.mistake(
-    "you mask padded queries, too. Their rows would attend to nothing; what they yield is ignored later. Keys only."
-)
-def keys_and_queries_masked(tokens, pad_id):
-    real = tokens != pad_id
-    return (real[:, :, None] & real[:, None, :])[:, None]
-
-
-@padding_mask.mistake("you compare with 0. That is one pad id of many, and a word where pad_id is another number.")
-def zero_for_padding(tokens, pad_id):
-    return (tokens != 0)[:, None, None, :]
-
-
-@padding_mask.mistake("you take all ids above pad_id for words. An id below it is a word, too: what differs is one.")
-def larger_ids_only(tokens, pad_id):
-    return (tokens > pad_id)[:, None, None, :]
-
-
-@padding_mask.mistake(
-    "ones and zeros stand in the right places, but as floats. A mask is boolean: the comparison alone."
-)
-def padding_mask_of_floats(tokens, pad_id):
-    return (tokens != pad_id)[:, None, None, :].float()
-
-
-@padding_mask.mistake("ones and zeros stand in the right places, but as integers: ~ and & mean something else there.")
-def padding_mask_of_integers(tokens, pad_id):
-    return (tokens != pad_id)[:, None, None, :].long()
-
-
-@padding_mask.mistake("that is what is added to the scores, 0 or -∞. The mask itself is boolean: True = may attend.")
-def padding_mask_to_add(tokens, pad_id):
-    return torch.zeros(tokens.shape).masked_fill(tokens == pad_id, -math.inf)[:, None, None, :]
+torch.tensor([[[[token != pad_id for token in row]]] for row in tokens.tolist()])
+""")
 
 
 # ---- masked_softmax
@@ -159,186 +129,98 @@ def masked_softmax(scores, mask):
     return torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
 
 
-@masked_softmax.mistake(
-    "right, except for rows that may attend to nothing: there every score is -∞, and the softmax is 0/0 = NaN. "
-    "Make these rows 0."
-)
-def nan_where_all_is_masked(scores, mask):
-    return torch.softmax(scores.masked_fill(~mask, -math.inf), -1)
+masked_softmax.mistakes("""
+= torch.softmax(scores.masked_fill(~mask, -math.inf), -1)
+    right, except for rows that may attend to nothing: there every score is -∞, and the softmax is 0/0 = NaN. Make
+    these rows 0.
+= torch.softmax(scores.masked_fill(~mask, -1e9), -1)
+    right, except for rows that may attend to nothing: with equal scores, all of them hugely negative, their weights
+    come out uniform. They attend to padding; make these rows 0.
+= torch.softmax(scores + (~mask) * -1e9, -1)
+    right, except for rows that may attend to nothing: the huge negative number is added to all scores alike, and
+    the softmax ignores what all have in common. Make these rows 0.
+= torch.softmax(scores, -1)
+    the mask is not used: padding and future get weights as if they were there.
+= torch.softmax(scores.masked_fill(mask, -math.inf), -1)
+    the sense is inverted: you hide what may be attended to. True = may attend, so -∞ goes where mask is False:
+    ~mask.
+= torch.softmax(scores.masked_fill(mask, -1e9), -1)
+    the sense is inverted, as for torch's masks where True hides. Here True = may attend: the large negative number
+    goes where mask is False, ~mask.
+= masked_softmax(scores, ~mask)
+    the sense is inverted: you hide what may be attended to, and a row with nothing left is 0. True = may attend:
+    what is hidden is ~mask.
+= torch.softmax(scores, -1) * mask
+    you mask after the softmax: masked weights are 0, but the rest of the row no longer sums to 1, for the masked
+    scores had their share. Mask before.
+weights = torch.softmax(scores, -1) * mask
+return weights / weights.sum(-1, keepdim=True)
+    you mask after the softmax and divide by the sum of the rest. Where a masked score is far above all others, or a
+    row has no others, that is 0/0 = NaN. Mask before.
+powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+return (powers / powers.sum(-1, keepdim=True)).nan_to_num(0.0)
+    right, unless a masked score is far above the others. All powers are taken relative to it and vanish, so the row
+    comes out 0. The maximum has to be one of the scores that may be attended to: mask first.
+powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+return powers / powers.sum(-1, keepdim=True).clamp(min=1e-9)
+    right, unless a masked score is far above the others: relative to it all powers vanish, and clamping their sum
+    leaves the row 0. The maximum has to be one of the scores that may be attended to: mask first.
+weights = torch.softmax(scores, -1) * mask
+return weights / (weights.sum(-1, keepdim=True) + 1e-9)
+    the small number below the line saves rows that may attend to nothing, but makes weights a little wrong, and all
+    of them 0 where a masked score is far above the others. Mask the scores, before the softmax.
+powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+return powers / (powers.sum(-1, keepdim=True) + 1e-9)
+    the small number below the line saves rows that may attend to nothing, but powers of a masked score far above
+    the others leave the row 0: mask first, then subtract the maximum.
+= torch.stack([masked_softmax(one, its_mask) for one, its_mask in zip(scores, mask)])
+    right, unless mask has fewer axes than the scores, as a causal (q, k) for all sentences has: a loop over both
+    pairs sentences with rows of the mask. Let torch broadcast, which pairs axes from the end.
+powers = scores.exp() * mask
+return powers / powers.sum(-1, keepdim=True)
+    you mask the powers and divide by their sum. A row that may attend to nothing has the sum 0, 0/0 = NaN; and
+    exp(1000) is infinite: subtract each row's maximum first, or take torch.softmax.
+= torch.softmax(scores * mask, -1)
+    you set masked scores to 0. exp(0) is 1: they get a weight all the same. -∞ gets none.
+= torch.softmax(scores * mask, -1) * mask
+    you set masked scores to 0, and their weights, too. In between, exp(0) = 1 took a share: the rest of the row no
+    longer sums to 1. A score of -∞ takes none.
+= torch.softmax(scores.masked_fill(~mask, -10.0), -1)
+    you put masked scores at -10: exp(-10) is small, not 0, and a row whose scores are lower still prefers the mask.
+    Only -∞ hides for certain.
+= torch.softmax(scores + (~mask) * -math.inf, -1)
+    0 · ∞ is NaN: multiplied by -∞, the mask ruins the scores that it does not hide. masked_fill(~mask, …) sets only
+    what is hidden.
+= scores.masked_fill(~mask, -math.inf)
+    you return the masked scores. The softmax over the keys is still to come.
+= torch.softmax(scores.masked_fill(~mask, -math.inf), -2)
+    the softmax runs over the queries. Each row, over the keys, sums to 1: dim=-1.
+= torch.softmax(scores.masked_fill(~mask, -math.inf), -2).nan_to_num(0.0)
+    masked weights are 0, but the softmax runs over the queries: columns sum to 1. Each row, over the keys, has to:
+    dim=-1.
+= torch.softmax(scores.masked_fill(~mask, -1e9), -2)
+    the softmax runs over the queries, and a column that is hidden from all of them comes out uniform. Rows, over
+    the keys, sum to 1: dim=-1.
+= torch.softmax(scores, -2)
+    the mask is not used, and the softmax runs over the queries. Rows, over the keys: dim=-1.
+""")
 
 
-@masked_softmax.mistake(
-    "right, except for rows that may attend to nothing: with equal scores, all of them hugely negative, their weights "
-    "come out uniform. They attend to padding; make these rows 0."
-)
-def uniform_where_all_is_masked(scores, mask):
-    return torch.softmax(scores.masked_fill(~mask, -1e9), -1)
+masked_softmax.right("""
+torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1).nan_to_num(0.0)
 
+torch.softmax(scores.masked_fill(mask == 0, -1e9), -1) * mask
 
-@masked_softmax.mistake(
-    "right, except for rows that may attend to nothing: the huge negative number is added to all scores alike, and the "
-    "softmax ignores what all have in common. Make these rows 0."
-)
-def large_number_added(scores, mask):
-    return torch.softmax(scores + (~mask) * -1e9, -1)
+weights = torch.softmax(scores + torch.where(mask, 0.0, -torch.inf), -1)
+return torch.where(weights.isnan(), 0.0, weights)
 
+scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
+powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+return powers / powers.sum(-1, keepdim=True).clamp(min=1e-9)
 
-@masked_softmax.mistake("the mask is not used: padding and future get weights as if they were there.")
-def mask_not_used(scores, mask):
-    return torch.softmax(scores, -1)
-
-
-@masked_softmax.mistake(
-    "the sense is inverted: you hide what may be attended to. True = may attend, so -∞ goes where mask is False: ~mask."
-)
-def sense_inverted(scores, mask):
-    return torch.softmax(scores.masked_fill(mask, -math.inf), -1)
-
-
-@masked_softmax.mistake(
-    "the sense is inverted, as for torch's masks where True hides. Here True = may attend: the large negative number "
-    "goes where mask is False, ~mask."
-)
-def sense_inverted_large_number(scores, mask):
-    return torch.softmax(scores.masked_fill(mask, -1e9), -1)
-
-
-@masked_softmax.mistake(
-    "the sense is inverted: you hide what may be attended to, and a row with nothing left is 0. True = may attend: "
-    "what is hidden is ~mask."
-)
-def sense_inverted_zero_rows(scores, mask):
-    return masked_softmax(scores, ~mask)
-
-
-@masked_softmax.mistake(
-    "you mask after the softmax: masked weights are 0, but the rest of the row no longer sums to 1, for the masked "
-    "scores had their share. Mask before."
-)
-def weights_masked(scores, mask):
-    return torch.softmax(scores, -1) * mask
-
-
-@masked_softmax.mistake(
-    "you mask after the softmax and divide by the sum of the rest. Where a masked score is far above all others, or a "
-    "row has no others, that is 0/0 = NaN. Mask before."
-)
-def weights_masked_and_normalised(scores, mask):
-    weights = torch.softmax(scores, -1) * mask
-    return weights / weights.sum(-1, keepdim=True)
-
-
-@masked_softmax.mistake(
-    "right, unless a masked score is far above the others. All powers are taken relative to it and vanish, so the row "
-    "comes out 0. The maximum has to be one of the scores that may be attended to: mask first."
-)
-def maximum_of_masked_scores(scores, mask):
-    powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
-    return (powers / powers.sum(-1, keepdim=True)).nan_to_num(0.0)
-
-
-@masked_softmax.mistake(
-    "right, unless a masked score is far above the others: relative to it all powers vanish, and clamping their sum "
-    "leaves the row 0. The maximum has to be one of the scores that may be attended to: mask first."
-)
-def maximum_of_masked_scores_clamped(scores, mask):
-    powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
-    return powers / powers.sum(-1, keepdim=True).clamp(min=1e-9)
-
-
-@masked_softmax.mistake(
-    "the small number below the line saves rows that may attend to nothing, but makes weights a little wrong, and all "
-    "of them 0 where a masked score is far above the others. Mask the scores, before the softmax."
-)
-def masked_and_normalised_with_small_number(scores, mask):
-    weights = torch.softmax(scores, -1) * mask
-    return weights / (weights.sum(-1, keepdim=True) + 1e-9)
-
-
-@masked_softmax.mistake(
-    "the small number below the line saves rows that may attend to nothing, but powers of a masked score far above the "
-    "others leave the row 0: mask first, then subtract the maximum."
-)
-def powers_with_small_number(scores, mask):
-    powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
-    return powers / (powers.sum(-1, keepdim=True) + 1e-9)
-
-
-@masked_softmax.mistake(
-    "right, unless mask has fewer axes than the scores, as a causal (q, k) for all sentences has: a loop over both "
-    "pairs sentences with rows of the mask. Let torch broadcast, which pairs axes from the end."
-)
-def mask_paired_with_first_axis(scores, mask):
-    return torch.stack([masked_softmax(one, its_mask) for one, its_mask in zip(scores, mask)])
-
-
-@masked_softmax.mistake(
-    "you mask the powers and divide by their sum. A row that may attend to nothing has the sum 0, 0/0 = NaN; and "
-    "exp(1000) is infinite: subtract each row's maximum first, or take torch.softmax."
-)
-def powers_masked(scores, mask):
-    powers = scores.exp() * mask
-    return powers / powers.sum(-1, keepdim=True)
-
-
-@masked_softmax.mistake("you set masked scores to 0. exp(0) is 1: they get a weight all the same. -∞ gets none.")
-def scores_masked_with_zero(scores, mask):
-    return torch.softmax(scores * mask, -1)
-
-
-@masked_softmax.mistake(
-    "you set masked scores to 0, and their weights, too. In between, exp(0) = 1 took a share: the rest of the row no "
-    "longer sums to 1. A score of -∞ takes none."
-)
-def scores_and_weights_masked_with_zero(scores, mask):
-    return torch.softmax(scores * mask, -1) * mask
-
-
-@masked_softmax.mistake(
-    "you put masked scores at -10: exp(-10) is small, not 0, and a row whose scores are lower still prefers the mask. "
-    "Only -∞ hides for certain."
-)
-def small_number(scores, mask):
-    return torch.softmax(scores.masked_fill(~mask, -10.0), -1)
-
-
-@masked_softmax.mistake(
-    "0 · ∞ is NaN: multiplied by -∞, the mask ruins the scores that it does not hide. masked_fill(~mask, …) sets only "
-    "what is hidden."
-)
-def infinity_multiplied(scores, mask):
-    return torch.softmax(scores + (~mask) * -math.inf, -1)
-
-
-@masked_softmax.mistake("you return the masked scores. The softmax over the keys is still to come.")
-def masked_scores(scores, mask):
-    return scores.masked_fill(~mask, -math.inf)
-
-
-@masked_softmax.mistake("the softmax runs over the queries. Each row, over the keys, sums to 1: dim=-1.")
-def masked_softmax_over_queries(scores, mask):
-    return torch.softmax(scores.masked_fill(~mask, -math.inf), -2)
-
-
-@masked_softmax.mistake(
-    "masked weights are 0, but the softmax runs over the queries: columns sum to 1. Each row, over the keys, has to: "
-    "dim=-1."
-)
-def masked_softmax_over_queries_zeroed(scores, mask):
-    return torch.softmax(scores.masked_fill(~mask, -math.inf), -2).nan_to_num(0.0)
-
-
-@masked_softmax.mistake(
-    "the softmax runs over the queries, and a column that is hidden from all of them comes out uniform. Rows, over the "
-    "keys, sum to 1: dim=-1."
-)
-def masked_softmax_over_queries_uniform(scores, mask):
-    return torch.softmax(scores.masked_fill(~mask, -1e9), -2)
-
-
-@masked_softmax.mistake("the mask is not used, and the softmax runs over the queries. Rows, over the keys: dim=-1.")
-def mask_not_used_over_queries(scores, mask):
-    return torch.softmax(scores, -2)
+identity = torch.eye(scores.shape[-1], dtype=scores.dtype)
+return attention.scaled_dot_product_attention(scores * scores.shape[-1] ** 0.5, identity, identity, mask)[0]
+""")
 
 
 # ---- masked_attention
@@ -393,180 +275,82 @@ def scaled_scores(query, key):
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
-@masked_attention.mistake(
-    "right, except for a query that may attend to nothing: a softmax of nothing but -∞ is NaN. Its output is 0."
-)
-def attention_nan_where_all_is_masked(query, key, value, mask):
-    return torch.softmax(scaled_scores(query, key).masked_fill(~mask, -math.inf), -1) @ value
+masked_attention.mistakes("""
+= torch.softmax(scaled_scores(query, key).masked_fill(~mask, -math.inf), -1) @ value
+    right, except for a query that may attend to nothing: a softmax of nothing but -∞ is NaN. Its output is 0.
+= torch.softmax(scaled_scores(query, key).masked_fill(~mask, -1e9), -1) @ value
+    right, except for a query that may attend to nothing: with equal scores it gets the mean of all values, the very
+    ones that are hidden. Its output is 0.
+= torch.softmax(scaled_scores(query, key), -1) @ value
+    the mask is not used: each query attends to padding and future, too.
+= torch.softmax(scaled_scores(query, key).masked_fill(mask, -math.inf), -1) @ value
+    the sense is inverted: you hide what may be attended to. True = may attend, so what is hidden is ~mask.
+= masked_softmax(scaled_scores(query, key), ~mask) @ value
+    the sense is inverted: you hide what may be attended to, and a row with nothing left is 0. True = may attend.
+= (torch.softmax(scaled_scores(query, key), -1) * mask) @ value
+    you mask after the softmax: the weights that are left no longer sum to 1. Mask the scores, before it.
+weights = torch.softmax(scaled_scores(query, key), -1) * mask
+return (weights / weights.sum(-1, keepdim=True)) @ value
+    you mask after the softmax and divide by the sum of the rest. Where a masked score is far above all others, or a
+    query has no others, that is 0/0 = NaN. Mask before.
+weights = torch.softmax(scaled_scores(query, key), -1) * mask
+return (weights / weights.sum(-1, keepdim=True)).nan_to_num(0.0) @ value
+    right, unless a masked score is far above the others: it takes all the weight in the softmax, masking leaves a
+    row of zeros, and its sum cannot mend that. Mask the scores, before it.
+weights = torch.softmax(scaled_scores(query, key), -1) * mask
+return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9) @ value
+    right, unless a masked score is far above the others: it takes all the weight in the softmax. Clamping the sum
+    of what is left avoids 0/0, but the row stays 0. Mask the scores, before it.
+= torch.softmax(scaled_scores(query, key) * mask, -1) @ value
+    you set masked scores to 0. exp(0) is 1: they get a weight all the same. -∞ gets none.
+= masked_softmax(scaled_scores(query, key), mask.mT) @ value
+    you mask the rows, the queries, or turn the mask round: it crashes unless q = k. The mask fits as it is.
+= masked_softmax(query @ key.mT, mask) @ value
+    the mask is right, but the scores are not divided by √e: they spread more the larger e is.
+= masked_softmax(query @ key.mT / math.sqrt(value.shape[-1]), mask) @ value
+    the mask is right, but you divide by the root of v, a value's length. The scores are sums of e products: √e.
+= torch.softmax((query @ key.mT).masked_fill(~mask, -math.inf), -1) @ value
+    the scores are not divided by √e, and a query that may attend to nothing gets NaN. Its output is 0.
+= masked_softmax(query @ key.mT / query.shape[-1], mask) @ value
+    the mask is right, but you divide by e. Scores are divided by its root, √e.
+= masked_softmax(query @ key.mT / math.sqrt(key.shape[-2]), mask) @ value
+    the mask is right, but you divide by the root of k, the number of keys. The scores are sums of e products: √e.
+= torch.softmax(scaled_scores(query, key).masked_fill(~mask, -math.inf), -2) @ value
+    the softmax runs over the queries. Each query shares its weights out among the keys, the last axis: dim=-1.
+= torch.softmax(scaled_scores(query, key).masked_fill(~mask, -math.inf), -2).nan_to_num(0.0) @ value
+    masked weights are 0, but the softmax runs over the queries. Each query's own row has to sum to 1: dim=-1.
+= torch.softmax(scaled_scores(query, key).masked_fill(~mask, -1e9), -2) @ value
+    the softmax runs over the queries, and a key that is hidden from all of them comes out uniform. Each query's own
+    row has to sum to 1: dim=-1.
+= torch.softmax((query @ key.mT / query.shape[-1]).masked_fill(~mask, -math.inf), -1) @ value
+    you divide by e, not by its root √e, and a query that may attend to nothing gets NaN. Its output is 0.
+= torch.softmax((query @ key.mT / math.sqrt(key.shape[-2])).masked_fill(~mask, -math.inf), -1) @ value
+    you divide by the root of k, not of e, and a query that may attend to nothing gets NaN. Its output is 0.
+= scaled_scores(query, key).masked_fill(~mask, -math.inf) @ value
+    the softmax is missing: masked scores, -∞ among them, weight the values. First make weights of them.
+= scaled_scores(query, key).masked_fill(~mask, 0.0) @ value
+    the softmax is missing: scores, 0 where masked, weight the values. Weights are positive and sum to 1.
+= masked_softmax(scaled_scores(query, key), mask)
+    you return the weights. They say how much of each value to take: did you forget the values?
+= masked_attention(query, key, value, mask), masked_softmax(scaled_scores(query, key), mask)
+    you return output and weights. Here return the output only.
+= masked_attention(query, key, key, mask)
+    you weight the keys. Keys are for finding, values for taking.
+""")
 
 
-@masked_attention.mistake(
-    "right, except for a query that may attend to nothing: with equal scores it gets the mean of all values, the very "
-    "ones that are hidden. Its output is 0."
-)
-def attention_uniform_where_all_is_masked(query, key, value, mask):
-    return torch.softmax(scaled_scores(query, key).masked_fill(~mask, -1e9), -1) @ value
+masked_attention.right("""
+attention.scaled_dot_product_attention(query, key, value, mask)[0]
 
+F.scaled_dot_product_attention(query, key, value, attn_mask=mask).nan_to_num(0.0)
 
-@masked_attention.mistake("the mask is not used: each query attends to padding and future, too.")
-def attention_without_mask(query, key, value, mask):
-    return torch.softmax(scaled_scores(query, key), -1) @ value
+exercises = catalogue()
+return exercises["masked_softmax"](exercises["head_scores"](query, key), mask) @ value
 
-
-@masked_attention.mistake(
-    "the sense is inverted: you hide what may be attended to. True = may attend, so what is hidden is ~mask."
-)
-def attention_inverted(query, key, value, mask):
-    return torch.softmax(scaled_scores(query, key).masked_fill(mask, -math.inf), -1) @ value
-
-
-@masked_attention.mistake(
-    "the sense is inverted: you hide what may be attended to, and a row with nothing left is 0. True = may attend."
-)
-def attention_inverted_zero_rows(query, key, value, mask):
-    return masked_softmax(scaled_scores(query, key), ~mask) @ value
-
-
-@masked_attention.mistake(
-    "you mask after the softmax: the weights that are left no longer sum to 1. Mask the scores, before it."
-)
-def attention_masked_after_softmax(query, key, value, mask):
-    return (torch.softmax(scaled_scores(query, key), -1) * mask) @ value
-
-
-@masked_attention.mistake(
-    "you mask after the softmax and divide by the sum of the rest. Where a masked score is far above all others, or a "
-    "query has no others, that is 0/0 = NaN. Mask before."
-)
-def attention_masked_and_normalised(query, key, value, mask):
-    weights = torch.softmax(scaled_scores(query, key), -1) * mask
-    return (weights / weights.sum(-1, keepdim=True)) @ value
-
-
-@masked_attention.mistake(
-    "right, unless a masked score is far above the others: it takes all the weight in the softmax, masking leaves a "
-    "row of zeros, and its sum cannot mend that. Mask the scores, before it."
-)
-def attention_masked_and_normalised_zero_rows(query, key, value, mask):
-    weights = torch.softmax(scaled_scores(query, key), -1) * mask
-    return (weights / weights.sum(-1, keepdim=True)).nan_to_num(0.0) @ value
-
-
-@masked_attention.mistake(
-    "right, unless a masked score is far above the others: it takes all the weight in the softmax. Clamping the sum of "
-    "what is left avoids 0/0, but the row stays 0. Mask the scores, before it."
-)
-def attention_masked_and_normalised_clamped(query, key, value, mask):
-    weights = torch.softmax(scaled_scores(query, key), -1) * mask
-    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9) @ value
-
-
-@masked_attention.mistake("you set masked scores to 0. exp(0) is 1: they get a weight all the same. -∞ gets none.")
-def attention_masked_with_zero(query, key, value, mask):
-    return torch.softmax(scaled_scores(query, key) * mask, -1) @ value
-
-
-@masked_attention.mistake(
-    "you mask the rows, the queries, or turn the mask round: it crashes unless q = k. The mask fits as it is."
-)
-def attention_mask_transposed(query, key, value, mask):
-    return masked_softmax(scaled_scores(query, key), mask.mT) @ value
-
-
-@masked_attention.mistake("the mask is right, but the scores are not divided by √e: they spread more the larger e is.")
-def masked_attention_unscaled(query, key, value, mask):
-    return masked_softmax(query @ key.mT, mask) @ value
-
-
-@masked_attention.mistake(
-    "the mask is right, but you divide by the root of v, a value's length. The scores are sums of e products: √e."
-)
-def masked_attention_divided_by_root_v(query, key, value, mask):
-    return masked_softmax(query @ key.mT / math.sqrt(value.shape[-1]), mask) @ value
-
-
-@masked_attention.mistake(
-    "the scores are not divided by √e, and a query that may attend to nothing gets NaN. Its output is 0."
-)
-def masked_attention_unscaled_with_nan(query, key, value, mask):
-    return torch.softmax((query @ key.mT).masked_fill(~mask, -math.inf), -1) @ value
-
-
-@masked_attention.mistake("the mask is right, but you divide by e. Scores are divided by its root, √e.")
-def masked_attention_divided_by_e(query, key, value, mask):
-    return masked_softmax(query @ key.mT / query.shape[-1], mask) @ value
-
-
-@masked_attention.mistake(
-    "the mask is right, but you divide by the root of k, the number of keys. The scores are sums of e products: √e."
-)
-def masked_attention_divided_by_root_k(query, key, value, mask):
-    return masked_softmax(query @ key.mT / math.sqrt(key.shape[-2]), mask) @ value
-
-
-@masked_attention.mistake(
-    "the softmax runs over the queries. Each query shares its weights out among the keys, the last axis: dim=-1."
-)
-def masked_attention_over_queries(query, key, value, mask):
-    return torch.softmax(scaled_scores(query, key).masked_fill(~mask, -math.inf), -2) @ value
-
-
-@masked_attention.mistake(
-    "masked weights are 0, but the softmax runs over the queries. Each query's own row has to sum to 1: dim=-1."
-)
-def masked_attention_over_queries_zeroed(query, key, value, mask):
-    return torch.softmax(scaled_scores(query, key).masked_fill(~mask, -math.inf), -2).nan_to_num(0.0) @ value
-
-
-@masked_attention.mistake(
-    "the softmax runs over the queries, and a key that is hidden from all of them comes out uniform. Each query's own "
-    "row has to sum to 1: dim=-1."
-)
-def masked_attention_over_queries_uniform(query, key, value, mask):
-    return torch.softmax(scaled_scores(query, key).masked_fill(~mask, -1e9), -2) @ value
-
-
-@masked_attention.mistake(
-    "you divide by e, not by its root √e, and a query that may attend to nothing gets NaN. Its output is 0."
-)
-def masked_attention_divided_by_e_with_nan(query, key, value, mask):
-    return torch.softmax((query @ key.mT / query.shape[-1]).masked_fill(~mask, -math.inf), -1) @ value
-
-
-@masked_attention.mistake(
-    "you divide by the root of k, not of e, and a query that may attend to nothing gets NaN. Its output is 0."
-)
-def masked_attention_divided_by_root_k_with_nan(query, key, value, mask):
-    return torch.softmax((query @ key.mT / math.sqrt(key.shape[-2])).masked_fill(~mask, -math.inf), -1) @ value
-
-
-@masked_attention.mistake(
-    "the softmax is missing: masked scores, -∞ among them, weight the values. First make weights of them."
-)
-def masked_attention_without_softmax(query, key, value, mask):
-    return scaled_scores(query, key).masked_fill(~mask, -math.inf) @ value
-
-
-@masked_attention.mistake(
-    "the softmax is missing: scores, 0 where masked, weight the values. Weights are positive and sum to 1."
-)
-def masked_attention_without_softmax_zeroed(query, key, value, mask):
-    return scaled_scores(query, key).masked_fill(~mask, 0.0) @ value
-
-
-@masked_attention.mistake("you return the weights. They say how much of each value to take: did you forget the values?")
-def masked_weights_only(query, key, value, mask):
-    return masked_softmax(scaled_scores(query, key), mask)
-
-
-@masked_attention.mistake("you return output and weights. Here return the output only.")
-def masked_output_and_weights(query, key, value, mask):
-    return masked_attention(query, key, value, mask), masked_softmax(scaled_scores(query, key), mask)
-
-
-@masked_attention.mistake("you weight the keys. Keys are for finding, values for taking.")
-def masked_sum_of_keys(query, key, value, mask):
-    return masked_attention(query, key, key, mask)
+scores = torch.einsum("...qe,...ke->...qk", query, key) / query.shape[-1] ** 0.5
+weights = torch.softmax(torch.where(mask, scores, -1e9), dim=-1)
+return torch.einsum("...qk,...kv->...qv", weights, value) * mask.any(-1, keepdim=True)
+""")
 
 
 # ---- masked_mean
@@ -624,95 +408,55 @@ def words_only(outputs, mask):
     return outputs.masked_fill(~mask[:, :, None], 0.0)
 
 
-@masked_mean.mistake("the mask is not used: padding is averaged as if it were words.")
-def mean_of_everything(outputs, mask):
-    return outputs.mean(1)
+masked_mean.mistakes("""
+= outputs.mean(1)
+    the mask is not used: padding is averaged as if it were words.
+= words_only(outputs, mask).mean(1)
+    padding is set to 0, but you divide by n, padding included: short sentences come out too small. Divide by the
+    number of words.
+= outputs.sum(1) / mask.sum(1, keepdim=True)
+    you divide by the number of words, but add up the padding, too. Make its rows 0 first.
+= words_only(outputs, mask).sum(1)
+    that is the sum over the words. Divide by their number, each sentence by its own.
+= words_only(outputs, mask).sum(1) / mask.sum()
+    you divide by the number of words in the whole batch. Each sentence has its own: mask.sum(dim=1).
+= outputs[mask].mean(0)
+    you average all the words of the batch: one vector. Each sentence has a mean of its own: (b, d).
+= words_only(outputs, mask).sum(0) / mask.sum(0)[:, None]
+    you average over the sentences, position by position. Average over the tokens, dim=1: (b, d).
+= words_only(outputs, mask).sum(-1) / mask.sum(1, keepdim=True)
+    you sum over d, the numbers of a token. Sum over the tokens, dim=1: (b, d).
+= words_only(outputs, mask).sum(1) / mask.sum(1)
+    the number of words is (b,) and divides along d, or crashes. It has to be (b, 1): keepdim=True, or [:, None].
+= words_only(outputs, ~mask).sum(1) / (~mask).sum(1, keepdim=True)
+    the sense is inverted: that is the mean of the padding. True = a word.
+= outputs[:, 0]
+    you take the first token. The mean is over all the words of a sentence.
+= outputs.masked_fill(~mask[:, :, None], -math.inf).amax(1)
+    you take the largest number of the words. The mean adds them up and divides by their number.
+= (outputs * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
+    right, unless padding holds NaN or infinity: 0 · NaN is NaN, so a product does not hide it. masked_fill or
+    torch.where puts a 0 in its place.
+kept = words_only(outputs, mask)
+return kept.sum(1) / (kept != 0).sum(1)
+    you count the numbers that are not 0, but a word may hold a 0, too. How many words there are is what mask says.
+kept = words_only(outputs, mask)
+return kept.sum(1) / (kept != 0).any(-1).sum(1, keepdim=True)
+    you count the rows that are not all 0, but a word's output may be 0. How many words there are is what mask says.
+""")
 
 
-@masked_mean.mistake(
-    "padding is set to 0, but you divide by n, padding included: short sentences come out too small. Divide by the "
-    "number of words."
-)
-def divided_by_n(outputs, mask):
-    return words_only(outputs, mask).mean(1)
+masked_mean.right("""
+real = mask.unsqueeze(-1)
+return torch.where(real, outputs, 0.0).sum(1) / real.sum(1)
 
+torch.stack([rows[real].mean(0) for rows, real in zip(outputs, mask)])
 
-@masked_mean.mistake("you divide by the number of words, but add up the padding, too. Make its rows 0 first.")
-def padding_added(outputs, mask):
-    return outputs.sum(1) / mask.sum(1, keepdim=True)
+weights = mask / mask.sum(-1, keepdim=True)
+return torch.einsum("bn,bnd->bd", weights.to(outputs.dtype), outputs.masked_fill(~mask[..., None], 0.0))
 
-
-@masked_mean.mistake("that is the sum over the words. Divide by their number, each sentence by its own.")
-def sum_of_words(outputs, mask):
-    return words_only(outputs, mask).sum(1)
-
-
-@masked_mean.mistake(
-    "you divide by the number of words in the whole batch. Each sentence has its own: mask.sum(dim=1)."
-)
-def divided_by_words_of_batch(outputs, mask):
-    return words_only(outputs, mask).sum(1) / mask.sum()
-
-
-@masked_mean.mistake("you average all the words of the batch: one vector. Each sentence has a mean of its own: (b, d).")
-def mean_of_batch(outputs, mask):
-    return outputs[mask].mean(0)
-
-
-@masked_mean.mistake("you average over the sentences, position by position. Average over the tokens, dim=1: (b, d).")
-def mean_over_sentences(outputs, mask):
-    return words_only(outputs, mask).sum(0) / mask.sum(0)[:, None]
-
-
-@masked_mean.mistake("you sum over d, the numbers of a token. Sum over the tokens, dim=1: (b, d).")
-def sum_over_d(outputs, mask):
-    return words_only(outputs, mask).sum(-1) / mask.sum(1, keepdim=True)
-
-
-@masked_mean.mistake(
-    "the number of words is (b,) and divides along d, or crashes. It has to be (b, 1): keepdim=True, or [:, None]."
-)
-def divided_along_d(outputs, mask):
-    return words_only(outputs, mask).sum(1) / mask.sum(1)
-
-
-@masked_mean.mistake("the sense is inverted: that is the mean of the padding. True = a word.")
-def mean_of_padding(outputs, mask):
-    return words_only(outputs, ~mask).sum(1) / (~mask).sum(1, keepdim=True)
-
-
-@masked_mean.mistake("you take the first token. The mean is over all the words of a sentence.")
-def first_token(outputs, mask):
-    return outputs[:, 0]
-
-
-@masked_mean.mistake("you take the largest number of the words. The mean adds them up and divides by their number.")
-def largest_of_words(outputs, mask):
-    return outputs.masked_fill(~mask[:, :, None], -math.inf).amax(1)
-
-
-@masked_mean.mistake(
-    "right, unless padding holds NaN or infinity: 0 · NaN is NaN, so a product does not hide it. masked_fill or "
-    "torch.where puts a 0 in its place."
-)
-def padding_multiplied(outputs, mask):
-    return (outputs * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
-
-
-@masked_mean.mistake(
-    "you count the numbers that are not 0, but a word may hold a 0, too. How many words there are is what mask says."
-)
-def divided_by_what_is_not_zero(outputs, mask):
-    kept = words_only(outputs, mask)
-    return kept.sum(1) / (kept != 0).sum(1)
-
-
-@masked_mean.mistake(
-    "you count the rows that are not all 0, but a word's output may be 0. How many words there are is what mask says."
-)
-def divided_by_rows_not_zero(outputs, mask):
-    kept = words_only(outputs, mask)
-    return kept.sum(1) / (kept != 0).any(-1).sum(1, keepdim=True)
+outputs.masked_fill(~mask[..., None], torch.nan).nanmean(dim=1)
+""")
 
 
 # ---- causal_mask
@@ -737,60 +481,45 @@ def causal_mask(n):
     return torch.ones(n, n, dtype=torch.bool).tril()
 
 
-@causal_mask.mistake("the sense is inverted: True marks what is hidden, the future. Here True = may attend.")
-def future_marked(n):
-    return torch.ones(n, n, dtype=torch.bool).triu(1)
+causal_mask.mistakes("""
+= torch.ones(n, n, dtype=torch.bool).triu(1)
+    the sense is inverted: True marks what is hidden, the future. Here True = may attend.
+= torch.ones(n, n, dtype=torch.bool).triu()
+    that is the upper triangle: each token sees itself and the future. Rows are queries: row i is True up to column
+    i.
+= torch.ones(n, n, dtype=torch.bool).tril(-1)
+    the diagonal is missing: a token may attend to itself, too. Without that, the first sees nothing.
+= torch.ones(n, n, dtype=torch.bool).tril(1)
+    each token sees one token too far, the very one it is to predict. The diagonal is the last True.
+= torch.ones(n, n, dtype=torch.bool)
+    everything is True: no token is hidden from an earlier one.
+= torch.eye(n, dtype=torch.bool)
+    only the diagonal is True: each token sees itself alone. The earlier ones belong to it.
+= torch.ones(n, n).tril()
+    ones and zeros stand in the right places, but as floats. A mask is boolean: dtype=torch.bool.
+= torch.ones(n, n, dtype=torch.long).tril()
+    ones and zeros stand in the right places, but as integers. A mask is boolean: dtype=torch.bool.
+= torch.full((n, n), -math.inf).triu(1)
+    that is what is added to the scores, 0 or -∞. The mask itself is boolean: True = may attend.
+= torch.ones(n, n).triu(1)
+    ones and zeros as floats, and the sense is inverted: True = may attend, and a mask is boolean, dtype=torch.bool.
+""")
 
 
-@causal_mask.mistake(
-    "that is the upper triangle: each token sees itself and the future. Rows are queries: row i is True up to column i."
-)
-def upper_triangle(n):
-    return torch.ones(n, n, dtype=torch.bool).triu()
+causal_mask.right("""
+masks.causal_mask(n)
 
+torch.arange(n)[:, None] >= torch.arange(n)
 
-@causal_mask.mistake(
-    "the diagonal is missing: a token may attend to itself, too. Without that, the first sees nothing."
-)
-def without_diagonal(n):
-    return torch.ones(n, n, dtype=torch.bool).tril(-1)
+~torch.triu(torch.ones(n, n), diagonal=1).bool()
 
+mask = torch.zeros(n, n, dtype=torch.bool)
+for i in range(n):
+    mask[i, : i + 1] = True
+return mask
 
-@causal_mask.mistake("each token sees one token too far, the very one it is to predict. The diagonal is the last True.")
-def one_token_ahead(n):
-    return torch.ones(n, n, dtype=torch.bool).tril(1)
-
-
-@causal_mask.mistake("everything is True: no token is hidden from an earlier one.")
-def nothing_hidden(n):
-    return torch.ones(n, n, dtype=torch.bool)
-
-
-@causal_mask.mistake("only the diagonal is True: each token sees itself alone. The earlier ones belong to it.")
-def diagonal_only(n):
-    return torch.eye(n, dtype=torch.bool)
-
-
-@causal_mask.mistake("ones and zeros stand in the right places, but as floats. A mask is boolean: dtype=torch.bool.")
-def causal_mask_of_floats(n):
-    return torch.ones(n, n).tril()
-
-
-@causal_mask.mistake("ones and zeros stand in the right places, but as integers. A mask is boolean: dtype=torch.bool.")
-def causal_mask_of_integers(n):
-    return torch.ones(n, n, dtype=torch.long).tril()
-
-
-@causal_mask.mistake("that is what is added to the scores, 0 or -∞. The mask itself is boolean: True = may attend.")
-def causal_mask_to_add(n):
-    return torch.full((n, n), -math.inf).triu(1)
-
-
-@causal_mask.mistake(
-    "ones and zeros as floats, and the sense is inverted: True = may attend, and a mask is boolean, dtype=torch.bool."
-)
-def future_marked_with_ones(n):
-    return torch.ones(n, n).triu(1)
+torch.nn.Transformer.generate_square_subsequent_mask(n) == 0
+""")
 
 
 # ---- sliding_window_mask
@@ -822,66 +551,42 @@ def distances(n):
     return torch.arange(n)[:, None] - torch.arange(n)
 
 
-@sliding_window_mask.mistake("the window is one too wide. `width` counts the token itself: distances 0 to width - 1.")
-def window_too_wide(n, width):
-    return (distances(n) >= 0) & (distances(n) <= width)
+sliding_window_mask.mistakes("""
+= (distances(n) >= 0) & (distances(n) <= width)
+    the window is one too wide. `width` counts the token itself: distances 0 to width - 1.
+= (distances(n) >= 0) & (distances(n) < width - 1)
+    the window is one too narrow. width = 1 is the token itself: distances 0 to width - 1.
+= (distances(n) > 0) & (distances(n) <= width)
+    the token itself is missing: the window begins one behind it. Begin at distance 0.
+= (distances(n) > 0) & (distances(n) < width)
+    the token itself is missing: distance 0 belongs to the window, and width counts it.
+= distances(n).abs() < width
+    the window reaches into the future as well: a window on both sides. Look back only.
+= distances(n) < width
+    the past is limited, the future is not: nothing hides it. Two conditions are needed, joined by &.
+= distances(n) >= 0
+    that is causal, but nothing is too far back: width has no say.
+= (distances(n) <= 0) & (distances(n) > -width)
+    the window looks ahead. Queries are rows: row i is True at column i and before it.
+= ~((distances(n) >= 0) & (distances(n) < width))
+    the sense is inverted: True marks what is hidden. Here True = may attend.
+= (distances(n) >= 0) | (distances(n) < width)
+    you join the conditions with `or`, |: one of them always holds. Both have to: &.
+block = torch.arange(n) // width
+return (block[:, None] == block) & (distances(n) >= 0)
+    that is causal in blocks of `width` tokens: the first of each block sees itself alone. The window slides along.
+= torch.ones(n, n).tril().triu(1 - width)
+    ones and zeros stand in the right places, but as floats. A mask is boolean: .bool().
+""")
 
 
-@sliding_window_mask.mistake("the window is one too narrow. width = 1 is the token itself: distances 0 to width - 1.")
-def window_too_narrow(n, width):
-    return (distances(n) >= 0) & (distances(n) < width - 1)
+sliding_window_mask.right("""
+torch.ones(n, n, dtype=torch.bool).tril().triu(1 - width)
 
+mask = torch.zeros(n, n, dtype=torch.bool)
+for i in range(n):
+    mask[i, max(0, i - width + 1) : i + 1] = True
+return mask
 
-@sliding_window_mask.mistake("the token itself is missing: the window begins one behind it. Begin at distance 0.")
-def window_behind_itself(n, width):
-    return (distances(n) > 0) & (distances(n) <= width)
-
-
-@sliding_window_mask.mistake("the token itself is missing: distance 0 belongs to the window, and width counts it.")
-def window_without_itself(n, width):
-    return (distances(n) > 0) & (distances(n) < width)
-
-
-@sliding_window_mask.mistake("the window reaches into the future as well: a window on both sides. Look back only.")
-def window_on_both_sides(n, width):
-    return distances(n).abs() < width
-
-
-@sliding_window_mask.mistake(
-    "the past is limited, the future is not: nothing hides it. Two conditions are needed, joined by &."
-)
-def future_open(n, width):
-    return distances(n) < width
-
-
-@sliding_window_mask.mistake("that is causal, but nothing is too far back: width has no say.")
-def window_without_width(n, width):
-    return distances(n) >= 0
-
-
-@sliding_window_mask.mistake("the window looks ahead. Queries are rows: row i is True at column i and before it.")
-def window_ahead(n, width):
-    return (distances(n) <= 0) & (distances(n) > -width)
-
-
-@sliding_window_mask.mistake("the sense is inverted: True marks what is hidden. Here True = may attend.")
-def window_inverted(n, width):
-    return ~((distances(n) >= 0) & (distances(n) < width))
-
-
-@sliding_window_mask.mistake("you join the conditions with `or`, |: one of them always holds. Both have to: &.")
-def conditions_joined_by_or(n, width):
-    return (distances(n) >= 0) | (distances(n) < width)
-
-
-@sliding_window_mask.mistake(
-    "that is causal in blocks of `width` tokens: the first of each block sees itself alone. The window slides along."
-)
-def blocks(n, width):
-    block = torch.arange(n) // width
-    return (block[:, None] == block) & (distances(n) >= 0)
-
-
-@sliding_window_mask.mistake("ones and zeros stand in the right places, but as floats. A mask is boolean: .bool().")
-def window_of_floats(n, width):
-    return torch.ones(n, n).tril().triu(1 - width)
+torch.ones(n, n).tril().bool() & ~torch.ones(n, n).tril(-width).bool()
+""")

@@ -6,6 +6,7 @@ import torch
 
 from .engine import exercise
 
+
 # ---- elman_step
 
 
@@ -60,160 +61,97 @@ def elman_step(x, h, W, U, b):
     return torch.tanh(x @ W + h @ U + b)
 
 
-@elman_step.mistake("the tanh is missing: without it the state may grow at every step, and the network stays linear.")
-def step_without_tanh(x, h, W, U, b):
-    return x @ W + h @ U + b
+elman_step.mistakes("""
+= x @ W + h @ U + b
+    the tanh is missing: without it the state may grow at every step, and the network stays linear.
+= torch.sigmoid(x @ W + h @ U + b)
+    you take the sigmoid, which lies between 0 and 1. The state of an Elman RNN goes through tanh.
+= torch.relu(x @ W + h @ U + b)
+    you take relu, which cuts off what is negative and bounds nothing. The state goes through tanh.
+= torch.tan(x @ W + h @ U + b)
+    you take the tangent, tan. The hyperbolic one, tanh, stays between -1 and 1.
+= torch.tanh(x @ U + h @ W + b)
+    W and U are exchanged, which crashes unless d_in = d_hidden. W, (d_in, d_hidden), takes the input; U the old
+    state.
+= torch.tanh(x @ W + h @ U.T + b)
+    U is transposed. As it is square, the shape fits all the same, but the numbers do not: rows stand on the left,
+    and U stays as it is.
+= torch.tanh(x @ W.T + h @ U + b)
+    W is transposed, which crashes unless d_in = d_hidden. x is a row: it meets the rows' axis of W.
+= torch.tanh(x @ W.T + h @ U.T + b)
+    both matrices are transposed, as with the weights that nn.Linear and nn.RNN store. Here they are used as they
+    are.
+= torch.tanh(W @ x + U @ h + b)
+    the matrices stand on the left, as in books that write vectors as columns. Here vectors are rows: x and h stand
+    on the left.
+= torch.tanh(W.T @ x + U.T @ h + b)
+    right for a single vector, but in a batch each row is a vector, and matrices on the left mix the rows. Put x and
+    h on the left, then nothing is transposed.
+= torch.tanh(x @ W + b)
+    the old state is forgotten: h and U are not used, so the network remembers nothing.
+= torch.tanh(h @ U + b)
+    the input is forgotten: x and W are not used, so the state goes on whatever is read.
+= torch.tanh(x @ W + h @ U)
+    the bias is forgotten: b is added before the tanh.
+= torch.tanh((x @ W + b) + (h @ U + b))
+    the bias counts twice. nn.RNN has two of them, one for the input and one for the state; here b is the only one.
+= torch.tanh(x @ W + h @ U) + b
+    the bias stands outside the tanh: the state may leave the range from -1 to 1. Add it before.
+= torch.tanh(x @ W) + torch.tanh(h @ U) + b
+    tanh is taken of both parts, and the bias added outside. Add up all three, then one tanh.
+= torch.tanh(x @ W) + torch.tanh(h @ U + b)
+    tanh is taken of the input's part and of the rest apart. Add up all three, then one tanh.
+= torch.tanh(x @ W + b) + torch.tanh(h @ U)
+    tanh is taken of the state's part and of the rest apart. Add up all three, then one tanh.
+= torch.tanh(x @ W) + h @ U + b
+    the tanh holds the input's part only. A bracket closes too early: it goes around the whole sum.
+= torch.tanh(x @ W + b) + h @ U
+    the state's part stands outside the tanh. It goes around the whole sum.
+= x @ W + torch.tanh(h @ U + b)
+    the input's part stands outside the tanh. It goes around the whole sum.
+= h + torch.tanh(x @ W + h @ U + b)
+    you add the old state once more, outside the tanh. h enters through U only.
+= torch.tanh(x @ W + h + b)
+    the old state is added as it is. It goes through its matrix U first.
+= torch.tanh(x @ W + h @ W + b)
+    input and state go through the same matrix, W. The old state has its own, U.
+= torch.tanh(torch.cat([h, x], -1) @ torch.cat([W, U]) + b)
+    concatenated in two orders: h meets rows of W, and x rows of U. Take the vectors in the order of the matrices.
+= torch.tanh(torch.cat([x, h]) @ torch.cat([W, U]) + b)
+    right for a single vector. In a batch, torch.cat without dim puts the rows of h below those of x; dim=-1 puts
+    them side by side.
+= elman_step(x, h, W, U, b), elman_step(x, h, W, U, b)
+    you return a pair, as nn.RNN does. Output and new state are one here: return it once.
+""")
 
 
-@elman_step.mistake("you take the sigmoid, which lies between 0 and 1. The state of an Elman RNN goes through tanh.")
-def step_with_sigmoid(x, h, W, U, b):
-    return torch.sigmoid(x @ W + h @ U + b)
+elman_step.right("""
+cell = torch.nn.RNNCell(*W.shape, dtype=W.dtype)
+zeros = torch.zeros_like(b)
+with torch.no_grad():
+    for parameter, value in zip(cell.parameters(), (W.T, U.T, b, zeros)):  # weight_ih, weight_hh, bias_ih, bias_hh
+        parameter.copy_(value)
+return cell(x.reshape(-1, x.shape[-1]), h.reshape(-1, h.shape[-1])).reshape(h.shape)
 
+(torch.cat([x, h], dim=-1) @ torch.cat([W, U]) + b).tanh()
 
-@elman_step.mistake("you take relu, which cuts off what is negative and bounds nothing. The state goes through tanh.")
-def step_with_relu(x, h, W, U, b):
-    return torch.relu(x @ W + h @ U + b)
+torch.tanh(torch.einsum("...i,ij->...j", x, W) + torch.einsum("...i,ij->...j", h, U) + b)
 
+torch.tanh(F.linear(x, W.T, b) + F.linear(h, U.T))
 
-@elman_step.mistake("you take the tangent, tan. The hyperbolic one, tanh, stays between -1 and 1.")
-def step_with_tan(x, h, W, U, b):
-    return torch.tan(x @ W + h @ U + b)
+if x.ndim > 1:
+    return torch.stack([elman_step(one, state, W, U, b) for one, state in zip(x, h)])
+new = []
+for j in range(len(b)):
+    total = b[j] + sum(x[i] * W[i, j] for i in range(len(x))) + sum(h[i] * U[i, j] for i in range(len(h)))
+    new.append(math.tanh(total))
+return torch.tensor(new, dtype=h.dtype)
 
+total = torch.matmul(x, W) + torch.matmul(h, U) + b
+return 2 * torch.sigmoid(2 * total) - 1
 
-@elman_step.mistake(
-    "W and U are exchanged, which crashes unless d_in = d_hidden. W, (d_in, d_hidden), takes the input; U the old "
-    "state."
-)
-def step_with_matrices_exchanged(x, h, W, U, b):
-    return torch.tanh(x @ U + h @ W + b)
-
-
-@elman_step.mistake(
-    "U is transposed. As it is square, the shape fits all the same, but the numbers do not: rows stand on the left, "
-    "and U stays as it is."
-)
-def step_with_u_transposed(x, h, W, U, b):
-    return torch.tanh(x @ W + h @ U.T + b)
-
-
-@elman_step.mistake("W is transposed, which crashes unless d_in = d_hidden. x is a row: it meets the rows' axis of W.")
-def step_with_w_transposed(x, h, W, U, b):
-    return torch.tanh(x @ W.T + h @ U + b)
-
-
-@elman_step.mistake(
-    "both matrices are transposed, as with the weights that nn.Linear and nn.RNN store. Here they are used as they are."
-)
-def step_with_both_transposed(x, h, W, U, b):
-    return torch.tanh(x @ W.T + h @ U.T + b)
-
-
-@elman_step.mistake(
-    "the matrices stand on the left, as in books that write vectors as columns. Here vectors are rows: x and h stand "
-    "on the left."
-)
-def step_of_columns(x, h, W, U, b):
-    return torch.tanh(W @ x + U @ h + b)
-
-
-@elman_step.mistake(
-    "right for a single vector, but in a batch each row is a vector, and matrices on the left mix the rows. Put x and "
-    "h on the left, then nothing is transposed."
-)
-def step_of_columns_transposed(x, h, W, U, b):
-    return torch.tanh(W.T @ x + U.T @ h + b)
-
-
-@elman_step.mistake("the old state is forgotten: h and U are not used, so the network remembers nothing.")
-def step_without_state(x, h, W, U, b):
-    return torch.tanh(x @ W + b)
-
-
-@elman_step.mistake("the input is forgotten: x and W are not used, so the state goes on whatever is read.")
-def step_without_input(x, h, W, U, b):
-    return torch.tanh(h @ U + b)
-
-
-@elman_step.mistake("the bias is forgotten: b is added before the tanh.")
-def step_without_bias(x, h, W, U, b):
-    return torch.tanh(x @ W + h @ U)
-
-
-@elman_step.mistake(
-    "the bias counts twice. nn.RNN has two of them, one for the input and one for the state; here b is the only one."
-)
-def step_with_bias_twice(x, h, W, U, b):
-    return torch.tanh((x @ W + b) + (h @ U + b))
-
-
-@elman_step.mistake("the bias stands outside the tanh: the state may leave the range from -1 to 1. Add it before.")
-def step_with_bias_outside(x, h, W, U, b):
-    return torch.tanh(x @ W + h @ U) + b
-
-
-@elman_step.mistake("tanh is taken of both parts, and the bias added outside. Add up all three, then one tanh.")
-def step_with_tanh_apart(x, h, W, U, b):
-    return torch.tanh(x @ W) + torch.tanh(h @ U) + b
-
-
-@elman_step.mistake("tanh is taken of the input's part and of the rest apart. Add up all three, then one tanh.")
-def step_with_tanh_apart_bias_at_state(x, h, W, U, b):
-    return torch.tanh(x @ W) + torch.tanh(h @ U + b)
-
-
-@elman_step.mistake("tanh is taken of the state's part and of the rest apart. Add up all three, then one tanh.")
-def step_with_tanh_apart_bias_at_input(x, h, W, U, b):
-    return torch.tanh(x @ W + b) + torch.tanh(h @ U)
-
-
-@elman_step.mistake("the tanh holds the input's part only. A bracket closes too early: it goes around the whole sum.")
-def step_with_tanh_of_input(x, h, W, U, b):
-    return torch.tanh(x @ W) + h @ U + b
-
-
-@elman_step.mistake("the state's part stands outside the tanh. It goes around the whole sum.")
-def step_with_tanh_of_input_and_bias(x, h, W, U, b):
-    return torch.tanh(x @ W + b) + h @ U
-
-
-@elman_step.mistake("the input's part stands outside the tanh. It goes around the whole sum.")
-def step_with_tanh_of_state_and_bias(x, h, W, U, b):
-    return x @ W + torch.tanh(h @ U + b)
-
-
-@elman_step.mistake("you add the old state once more, outside the tanh. h enters through U only.")
-def step_with_residual(x, h, W, U, b):
-    return h + torch.tanh(x @ W + h @ U + b)
-
-
-@elman_step.mistake("the old state is added as it is. It goes through its matrix U first.")
-def step_without_u(x, h, W, U, b):
-    return torch.tanh(x @ W + h + b)
-
-
-@elman_step.mistake("input and state go through the same matrix, W. The old state has its own, U.")
-def step_with_w_twice(x, h, W, U, b):
-    return torch.tanh(x @ W + h @ W + b)
-
-
-@elman_step.mistake(
-    "concatenated in two orders: h meets rows of W, and x rows of U. Take the vectors in the order of the matrices."
-)
-def step_concatenated_in_two_orders(x, h, W, U, b):
-    return torch.tanh(torch.cat([h, x], -1) @ torch.cat([W, U]) + b)
-
-
-@elman_step.mistake(
-    "right for a single vector. In a batch, torch.cat without dim puts the rows of h below those of x; dim=-1 puts "
-    "them side by side."
-)
-def step_concatenated_along_batch(x, h, W, U, b):
-    return torch.tanh(torch.cat([x, h]) @ torch.cat([W, U]) + b)
-
-
-@elman_step.mistake("you return a pair, as nn.RNN does. Output and new state are one here: return it once.")
-def step_as_pair(x, h, W, U, b):
-    return elman_step(x, h, W, U, b), elman_step(x, h, W, U, b)
+torch.tanh((x[..., None] * W).sum(-2) + (h[..., None] * U).sum(-2) + b)
+""")
 
 
 # ---- sequence_cross_entropy
@@ -379,25 +317,16 @@ def loss_as_mean_of_means(losses, mask):
     return ((losses * mask).sum(-1) / mask.sum(-1)).mean()
 
 
-@sequence_cross_entropy.mistake("the sense is inverted: that is the loss of padding, NaN where there is none.")
-def loss_of_padding(logits, targets, mask):
-    return masked(word_losses(logits, targets), ~mask)
-
-
-@sequence_cross_entropy.mistake(
-    "you take the logarithm of the logits. They are no probabilities, and many are negative: softmax comes first, as "
-    "in torch.log_softmax."
-)
-def loss_of_log_of_logits(logits, targets, mask):
-    return masked(-logits.log().gather(-1, targets[..., None])[..., 0], mask)
-
-
-@sequence_cross_entropy.mistake(
-    "the softmax is missing: that is the mean of the targets' logits, with a minus. A logit says nothing until it is "
-    "compared with the others of its row."
-)
-def loss_without_softmax(logits, targets, mask):
-    return masked(-logits.gather(-1, targets[..., None])[..., 0], mask)
+sequence_cross_entropy.mistakes("""
+= masked(word_losses(logits, targets), ~mask)
+    the sense is inverted: that is the loss of padding, NaN where there is none.
+= masked(-logits.log().gather(-1, targets[..., None])[..., 0], mask)
+    you take the logarithm of the logits. They are no probabilities, and many are negative: softmax comes first, as
+    in torch.log_softmax.
+= masked(-logits.gather(-1, targets[..., None])[..., 0], mask)
+    the softmax is missing: that is the mean of the targets' logits, with a minus. A logit says nothing until it is
+    compared with the others of its row.
+""")
 
 
 @mistaken_mean("that is the log-likelihood of all words. The loss is its negative, divided by their number.")
@@ -405,9 +334,10 @@ def loss_as_log_likelihood(losses, mask):
     return -losses[mask].sum()
 
 
-@sequence_cross_entropy.mistake("the softmax comes twice: F.cross_entropy and log_softmax take logits as they are.")
-def loss_with_softmax_twice(logits, targets, mask):
-    return masked(word_losses(torch.softmax(logits, -1), targets), mask)
+sequence_cross_entropy.mistakes("""
+= masked(word_losses(torch.softmax(logits, -1), targets), mask)
+    the softmax comes twice: F.cross_entropy and log_softmax take logits as they are.
+""")
 
 
 @mistaken_mean("the sign: a logarithm of a probability is negative, a loss positive.")
@@ -415,29 +345,18 @@ def loss_without_minus(losses, mask):
     return -masked(losses, mask)
 
 
-@sequence_cross_entropy.mistake(
-    "softmax and logarithm one after the other, with log2: in bits, and infinite where a probability underflows to 0. "
-    "torch.log_softmax does both at once, with the natural logarithm."
-)
-def loss_in_bits_in_two_steps(logits, targets, mask):
-    return masked(-word_probabilities(logits, targets).log2(), mask)
-
-
-@sequence_cross_entropy.mistake(
-    "right, but for a softmax that underflows: where a word's probability is below what a float can hold, it is 0, and "
-    "its logarithm -∞. torch.log_softmax does both at once, without the detour."
-)
-def loss_in_two_steps(logits, targets, mask):
-    return masked(-word_probabilities(logits, targets).log(), mask)
-
-
-@sequence_cross_entropy.mistake(
-    "right, unless logits are large: exp(1000) is infinite, the sum of a row's powers too, and inf / inf is NaN. "
-    "torch.log_softmax subtracts the maximum first; so does torch.logsumexp."
-)
-def loss_through_exp(logits, targets, mask):
-    powers = logits.exp()
-    return masked(-(powers / powers.sum(-1, keepdim=True)).log().gather(-1, targets[..., None])[..., 0], mask)
+sequence_cross_entropy.mistakes("""
+= masked(-word_probabilities(logits, targets).log2(), mask)
+    softmax and logarithm one after the other, with log2: in bits, and infinite where a probability underflows to 0.
+    torch.log_softmax does both at once, with the natural logarithm.
+= masked(-word_probabilities(logits, targets).log(), mask)
+    right, but for a softmax that underflows: where a word's probability is below what a float can hold, it is 0,
+    and its logarithm -∞. torch.log_softmax does both at once, without the detour.
+powers = logits.exp()
+return masked(-(powers / powers.sum(-1, keepdim=True)).log().gather(-1, targets[..., None])[..., 0], mask)
+    right, unless logits are large: exp(1000) is infinite, the sum of a row's powers too, and inf / inf is NaN.
+    torch.log_softmax subtracts the maximum first; so does torch.logsumexp.
+""")
 
 
 def capped(text, floor):
@@ -456,101 +375,46 @@ def capped(text, floor):
 
 for floor in (1e-8, 1e-9, 1e-10, 1e-12):
     capped("log(p + {})", floor)
+
 for floor in (1e-8, 1e-9, 1e-10):
     capped("a clamp at {}", floor)
 
-
-@sequence_cross_entropy.mistake("that is the mean probability of the targets. The loss is the mean of -log of it.")
-def loss_as_mean_probability(logits, targets, mask):
-    return masked(word_probabilities(logits, targets), mask)
-
-
-@sequence_cross_entropy.mistake("that is -p: the logarithm is missing. The loss is the mean of -log p.")
-def loss_as_minus_probability(logits, targets, mask):
-    return -masked(word_probabilities(logits, targets), mask)
-
-
-@sequence_cross_entropy.mistake(
-    "you average the probabilities and take the logarithm afterwards. Each word's own logarithm comes first, then the "
-    "mean."
-)
-def loss_as_log_of_mean(logits, targets, mask):
-    return -masked(word_probabilities(logits, targets), mask).log()
-
-
-@sequence_cross_entropy.mistake(
-    "you take the likeliest word of each position. What counts is the probability of the target, likely or not."
-)
-def loss_of_likeliest(logits, targets, mask):
-    return masked(-torch.log_softmax(logits, -1).amax(-1), mask)
-
-
-@sequence_cross_entropy.mistake(
-    "the softmax runs over the first axis, positions or sentences. Each row, over the v words, sums to 1: dim=-1."
-)
-def loss_over_first_axis(logits, targets, mask):
-    return masked(word_losses(logits, targets, dim=0), mask)
-
-
-@sequence_cross_entropy.mistake(
-    "right for one sentence, but in a batch dim=1 is not the vocabulary. Count from the end: dim=-1."
-)
-def loss_over_axis_1(logits, targets, mask):
-    return masked(word_losses(logits, targets, dim=1), mask)
-
-
-@sequence_cross_entropy.mistake(
-    "dim=1 is the vocabulary in one sentence only: dim=-1. And log of a softmax is infinite where it underflows: "
-    "torch.log_softmax."
-)
-def loss_over_axis_1_in_two_steps(logits, targets, mask):
-    return masked(-torch.softmax(logits, 1).log().gather(-1, targets[..., None])[..., 0], mask)
-
-
-@sequence_cross_entropy.mistake(
-    "you divide by the sum over all positions: each row's powers have a sum of their own, over dim=-1. And exp(1000) "
-    "is infinite: torch.log_softmax."
-)
-def loss_through_exp_over_everything(logits, targets, mask):
-    powers = logits.exp()
-    return masked(-(powers / powers.sum()).log().gather(-1, targets[..., None])[..., 0], mask)
-
-
-@sequence_cross_entropy.mistake("that is the perplexity, exp of the loss. Return the loss itself.")
-def loss_as_perplexity(logits, targets, mask):
-    return masked(word_losses(logits, targets), mask).exp()
-
-
-@sequence_cross_entropy.mistake(
-    "you multiply the logits by the mask. Logits of 0 make a uniform distribution, and padding costs log v. Leave out "
-    "the losses instead."
-)
-def loss_with_logits_masked(logits, targets, mask):
-    return word_losses(logits * mask[..., None], targets).mean()
-
-
-@sequence_cross_entropy.mistake(
-    "you set probabilities of padding to 0, and their logarithm is -∞. Mask the losses, after the logarithm."
-)
-def loss_of_probabilities_times_mask(logits, targets, mask):
-    return -(word_probabilities(logits, targets) * mask).log().sum() / mask.sum()
-
-
-@sequence_cross_entropy.mistake(
-    "you hide the logits of padding: a row of nothing but -∞ has no softmax, NaN. Leave out the losses of padding "
-    "instead."
-)
-def loss_with_logits_hidden(logits, targets, mask):
-    hidden = logits.masked_fill(~mask[..., None], -math.inf)
-    return word_losses(hidden, targets).mean()
-
-
-@sequence_cross_entropy.mistake(
-    "you shift the targets by one. They are shifted already: the logits at a position belong to the target at the "
-    "same one."
-)
-def loss_shifted(logits, targets, mask):
-    return masked(word_losses(logits[..., :-1, :], targets[..., 1:]), mask[..., 1:])
+sequence_cross_entropy.mistakes("""
+= masked(word_probabilities(logits, targets), mask)
+    that is the mean probability of the targets. The loss is the mean of -log of it.
+= -masked(word_probabilities(logits, targets), mask)
+    that is -p: the logarithm is missing. The loss is the mean of -log p.
+= -masked(word_probabilities(logits, targets), mask).log()
+    you average the probabilities and take the logarithm afterwards. Each word's own logarithm comes first, then the
+    mean.
+= masked(-torch.log_softmax(logits, -1).amax(-1), mask)
+    you take the likeliest word of each position. What counts is the probability of the target, likely or not.
+= masked(word_losses(logits, targets, dim=0), mask)
+    the softmax runs over the first axis, positions or sentences. Each row, over the v words, sums to 1: dim=-1.
+= masked(word_losses(logits, targets, dim=1), mask)
+    right for one sentence, but in a batch dim=1 is not the vocabulary. Count from the end: dim=-1.
+= masked(-torch.softmax(logits, 1).log().gather(-1, targets[..., None])[..., 0], mask)
+    dim=1 is the vocabulary in one sentence only: dim=-1. And log of a softmax is infinite where it underflows:
+    torch.log_softmax.
+powers = logits.exp()
+return masked(-(powers / powers.sum()).log().gather(-1, targets[..., None])[..., 0], mask)
+    you divide by the sum over all positions: each row's powers have a sum of their own, over dim=-1. And exp(1000)
+    is infinite: torch.log_softmax.
+= masked(word_losses(logits, targets), mask).exp()
+    that is the perplexity, exp of the loss. Return the loss itself.
+= word_losses(logits * mask[..., None], targets).mean()
+    you multiply the logits by the mask. Logits of 0 make a uniform distribution, and padding costs log v. Leave out
+    the losses instead.
+= -(word_probabilities(logits, targets) * mask).log().sum() / mask.sum()
+    you set probabilities of padding to 0, and their logarithm is -∞. Mask the losses, after the logarithm.
+hidden = logits.masked_fill(~mask[..., None], -math.inf)
+return word_losses(hidden, targets).mean()
+    you hide the logits of padding: a row of nothing but -∞ has no softmax, NaN. Leave out the losses of padding
+    instead.
+= masked(word_losses(logits[..., :-1, :], targets[..., 1:]), mask[..., 1:])
+    you shift the targets by one. They are shifted already: the logits at a position belong to the target at the
+    same one.
+""")
 
 
 @mistaken_loss(
@@ -560,11 +424,10 @@ def loss_over_vocabulary(log_probabilities, targets, mask):
     return -log_probabilities[mask].mean()
 
 
-@sequence_cross_entropy.mistake(
-    "you take id 0 for padding. It is a word here like any other: the mask says what is padding."
-)
-def loss_of_ids_above_0(logits, targets, mask):
-    return masked(word_losses(logits, targets), targets != 0)
+sequence_cross_entropy.mistakes("""
+= masked(word_losses(logits, targets), targets != 0)
+    you take id 0 for padding. It is a word here like any other: the mask says what is padding.
+""")
 
 
 @mistaken_loss(
@@ -591,12 +454,40 @@ def loss_of_pairs_with_words_without_minus(log_probabilities, targets, mask):
     return log_probabilities[..., targets][mask].mean()
 
 
-@sequence_cross_entropy.mistake(
-    "right for one sentence. In a batch, F.cross_entropy takes axis 1 for the classes, which are the last axis here. "
-    "Make it (words, v) and (words,), by the mask as an index or by flatten."
-)
-def loss_by_torch_of_one_sentence(logits, targets, mask):
-    return masked(torch.nn.functional.cross_entropy(logits, targets, reduction="none"), mask)
+sequence_cross_entropy.mistakes("""
+= masked(torch.nn.functional.cross_entropy(logits, targets, reduction="none"), mask)
+    right for one sentence. In a batch, F.cross_entropy takes axis 1 for the classes, which are the last axis here.
+    Make it (words, v) and (words,), by the mask as an index or by flatten.
+""")
+
+
+sequence_cross_entropy.right("""
+F.cross_entropy(logits[mask], targets[mask])
+
+ignored = targets.masked_fill(~mask, -100)
+return F.cross_entropy(logits.flatten(0, -2), ignored.flatten())
+
+F.nll_loss(F.log_softmax(logits[mask], dim=-1), targets[mask])
+
+losses = F.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1), reduction="none")
+return (losses * mask.reshape(-1)).sum() / mask.sum()
+
+own = torch.take_along_dim(logits, targets.unsqueeze(-1), dim=-1).squeeze(-1)
+return torch.where(mask, logits.logsumexp(-1) - own, 0.0).sum() / mask.count_nonzero()
+
+log_p = logits.log_softmax(-1) * F.one_hot(targets, logits.shape[-1])
+return -(log_p.sum(-1) * mask).sum() / mask.sum()
+
+total, words = 0.0, 0
+for row, target, real in zip(logits.flatten(0, -2), targets.flatten(), mask.flatten()):
+    if real:
+        total -= torch.log_softmax(row, 0)[target].item()
+        words += 1
+return total / words
+
+losses = F.cross_entropy(logits.movedim(-1, 1), targets, reduction="none")
+return losses[mask].mean()
+""")
 
 
 # ---- perplexity
@@ -630,117 +521,66 @@ def perplexity(probabilities):
     return torch.exp(-torch.log(probabilities).mean())
 
 
-@perplexity.mistake(
-    "right for a few words. The product of many is too small for a float and becomes 0, and the result infinite. Add "
-    "logarithms instead of multiplying."
-)
-def perplexity_through_product(probabilities):
-    return probabilities.prod() ** (-1 / len(probabilities))
+perplexity.mistakes("""
+= probabilities.prod() ** (-1 / len(probabilities))
+    right for a few words. The product of many is too small for a float and becomes 0, and the result infinite. Add
+    logarithms instead of multiplying.
+= math.prod(probabilities.tolist()) ** (-1 / len(probabilities))
+    right for a few words. The product of many is too small for a float and becomes 0, and that has no inverse. Add
+    logarithms instead of multiplying.
+= probabilities.prod()
+    that is the likelihood of the text, the product. What is it for one word on average, and inverted?
+= torch.exp(-torch.log(probabilities).sum())
+    the sum of the losses instead of their mean, or the product inverted without its n-th root: a long text looks
+    worse than a short one.
+= torch.exp(torch.log(probabilities).mean())
+    that is the geometric mean of the probabilities: the minus is missing. Perplexity is at least 1.
+= -torch.exp(torch.log(probabilities).mean())
+    the minus stands in front of exp. It belongs to the mean of the logarithms: a perplexity is at least 1.
+= probabilities.prod() ** (1 / len(probabilities))
+    that is the geometric mean of the probabilities, by way of their product, which becomes 0 for many words.
+    Perplexity is its inverse, by way of logarithms.
+= 1 / probabilities.mean()
+    that is 1 / mean(p), or the logarithm is taken after the mean. First the logarithm of each, then the mean.
+= (1 / probabilities).mean()
+    that is the mean of 1 / p. The mean is taken of -log p, and exp comes last.
+= -torch.log(probabilities).mean()
+    that is the mean loss, -log p. Perplexity is exp of it.
+= -torch.log2(probabilities).mean()
+    that is the loss in bits, the mean of -log2 p. Perplexity is 2 to the power of it.
+= 2 ** -torch.log(probabilities).mean()
+    two bases are mixed: 2 to the power of a natural logarithm. To torch.log belongs torch.exp.
+= torch.exp(-torch.log2(probabilities).mean())
+    two bases are mixed: e to the power of a log2. To torch.log2 belongs 2 ** …, to torch.log torch.exp.
+= torch.exp(-torch.log10(probabilities).mean())
+    two bases are mixed: e to the power of a log10. To torch.exp belongs torch.log.
+= torch.exp(-probabilities.mean())
+    the logarithm is missing: exp of the negative mean of p. The mean is taken of -log p.
+= torch.exp(-(probabilities * torch.log(probabilities)).sum())
+    you weight each -log p by p, which makes an entropy. These are the probabilities of the words that came: each
+    counts once.
+= probabilities.prod() ** -1 / len(probabilities)
+    `**` binds tighter than `/`: p ** -1 / n divides by n. And use logarithms: the product becomes 0.
+= 1 / probabilities.prod() ** len(probabilities)
+    the power is n where a mean divides by n: 1/n. And the product becomes 0: use logarithms.
+""")
 
 
-@perplexity.mistake(
-    "right for a few words. The product of many is too small for a float and becomes 0, and that has no inverse. Add "
-    "logarithms instead of multiplying."
-)
-def perplexity_through_product_of_floats(probabilities):
-    return math.prod(probabilities.tolist()) ** (-1 / len(probabilities))
+perplexity.right("""
+2 ** -probabilities.log2().mean()
 
+math.exp(-sum(math.log(p) for p in probabilities) / len(probabilities))
 
-@perplexity.mistake(
-    "that is the likelihood of the text, the product. What is it for one word on average, and inverted?"
-)
-def perplexity_as_likelihood(probabilities):
-    return probabilities.prod()
+F.nll_loss(probabilities.log()[:, None], torch.zeros(len(probabilities), dtype=torch.long)).exp()
 
+1 / (probabilities ** (1 / len(probabilities))).prod()
 
-@perplexity.mistake(
-    "the sum of the losses instead of their mean, or the product inverted without its n-th root: a long text looks "
-    "worse than a short one."
-)
-def perplexity_of_sum(probabilities):
-    return torch.exp(-torch.log(probabilities).sum())
+torch.exp(-probabilities.log().sum() / probabilities.shape[0])
 
+torch.pow(10, (1 / probabilities).log10().mean())
 
-@perplexity.mistake("that is the geometric mean of the probabilities: the minus is missing. Perplexity is at least 1.")
-def perplexity_without_minus(probabilities):
-    return torch.exp(torch.log(probabilities).mean())
-
-
-@perplexity.mistake(
-    "the minus stands in front of exp. It belongs to the mean of the logarithms: a perplexity is at least 1."
-)
-def perplexity_with_minus_in_front(probabilities):
-    return -torch.exp(torch.log(probabilities).mean())
-
-
-@perplexity.mistake(
-    "that is the geometric mean of the probabilities, by way of their product, which becomes 0 for many words. "
-    "Perplexity is its inverse, by way of logarithms."
-)
-def perplexity_as_root_of_product(probabilities):
-    return probabilities.prod() ** (1 / len(probabilities))
-
-
-@perplexity.mistake(
-    "that is 1 / mean(p), or the logarithm is taken after the mean. First the logarithm of each, then the mean."
-)
-def perplexity_as_inverse_of_mean(probabilities):
-    return 1 / probabilities.mean()
-
-
-@perplexity.mistake("that is the mean of 1 / p. The mean is taken of -log p, and exp comes last.")
-def perplexity_as_mean_of_inverses(probabilities):
-    return (1 / probabilities).mean()
-
-
-@perplexity.mistake("that is the mean loss, -log p. Perplexity is exp of it.")
-def perplexity_as_loss(probabilities):
-    return -torch.log(probabilities).mean()
-
-
-@perplexity.mistake("that is the loss in bits, the mean of -log2 p. Perplexity is 2 to the power of it.")
-def perplexity_in_bits(probabilities):
-    return -torch.log2(probabilities).mean()
-
-
-@perplexity.mistake("two bases are mixed: 2 to the power of a natural logarithm. To torch.log belongs torch.exp.")
-def perplexity_of_two_bases(probabilities):
-    return 2 ** -torch.log(probabilities).mean()
-
-
-@perplexity.mistake(
-    "two bases are mixed: e to the power of a log2. To torch.log2 belongs 2 ** …, to torch.log torch.exp."
-)
-def perplexity_of_bits_by_exp(probabilities):
-    return torch.exp(-torch.log2(probabilities).mean())
-
-
-@perplexity.mistake("two bases are mixed: e to the power of a log10. To torch.exp belongs torch.log.")
-def perplexity_of_log10_by_exp(probabilities):
-    return torch.exp(-torch.log10(probabilities).mean())
-
-
-@perplexity.mistake("the logarithm is missing: exp of the negative mean of p. The mean is taken of -log p.")
-def perplexity_without_logarithm(probabilities):
-    return torch.exp(-probabilities.mean())
-
-
-@perplexity.mistake(
-    "you weight each -log p by p, which makes an entropy. These are the probabilities of the words that came: each "
-    "counts once."
-)
-def perplexity_of_entropy(probabilities):
-    return torch.exp(-(probabilities * torch.log(probabilities)).sum())
-
-
-@perplexity.mistake("`**` binds tighter than `/`: p ** -1 / n divides by n. And use logarithms: the product becomes 0.")
-def perplexity_without_brackets(probabilities):
-    return probabilities.prod() ** -1 / len(probabilities)
-
-
-@perplexity.mistake("the power is n where a mean divides by n: 1/n. And the product becomes 0: use logarithms.")
-def perplexity_to_the_power_of_n(probabilities):
-    return 1 / probabilities.prod() ** len(probabilities)
+np.exp(-np.mean(np.log(probabilities.numpy())))
+""")
 
 
 # ---- context_vector
@@ -807,108 +647,71 @@ def context_vector(weights, states):
     return weights @ states
 
 
-@context_vector.mistake(
-    "the weights are transposed, which crashes unless q = k. Rows belong to decoder steps: they meet the states as "
-    "they are."
+context_vector.mistakes("""
+= weights.mT @ states
+    the weights are transposed, which crashes unless q = k. Rows belong to decoder steps: they meet the states as
+    they are.
+= weights @ states.mT
+    the states are transposed: their numbers, not their places, are weighted. It crashes unless k = d.
+= states @ weights
+    the states stand on the left, which crashes unless d = q: numbers of a state meet decoder steps. What is
+    weighted stands on the right.
+= states.mean(1, keepdim=True).expand(-1, weights.shape[1], -1)
+    you average all states alike. Each has a weight of its own, another at every decoder step.
+= weights @ states / states.shape[1]
+    you divide by k. The weights sum to 1 already, so that the weighted sum is a mean: a sum over k, not a mean over
+    it.
+= weights @ states / math.sqrt(states.shape[-1])
+    you divide by √d. What is scaled in notebook 02 are scores, before the softmax; these weights sum to 1 already.
+= torch.softmax(weights, -1) @ states
+    softmax once more: the weights have been through it, and a second one makes them nearly equal.
+= torch.stack([rows[one.argmax(-1)] for one, rows in zip(weights, states)])
+    you take the state with the largest weight. All of them enter, each by its weight.
+= (weights[..., None] * states[:, None]).sum(1)
+    you sum over the decoder steps, q. The sum runs over the encoder states, k.
+= (weights[..., None] * states[:, None]).sum(-1)
+    you sum over the numbers of a state, d. The sum runs over the encoder states, k.
+= weights[:, :, -1:] * states[:, -1:]
+    only the last encoder state is left: does a loop overwrite the sum instead of adding to it? Use +, from 0 on.
+= (weights[:, -1:] @ states)[:, 0]
+    you return the last decoder step's context only. In a loop, collect the steps: torch.stack, dim=1.
+= (weights @ states).sum(1)
+    the contexts of all decoder steps are added up. Each step keeps its own: q stays.
+= (weights @ states).transpose(0, 1)
+    the steps stand in front, (q, b, d): torch.stack puts its axis first. dim=1 puts it behind b.
+= weights[0] @ states
+    all sentences take the weights of the first. Each has weights of its own.
+= weights @ states[0]
+    all sentences take the states of the first. Each has states of its own.
+= weights @ states, weights
+    you return the weighted sum and the weights. Return the sum only.
+""")
+
+
+context_vector.right("""
+torch.einsum("bqk,bkd->bqd", weights, states)
+
+torch.bmm(weights, states)
+
+(weights.unsqueeze(-1) * states.unsqueeze(1)).sum(dim=2)
+
+context = torch.zeros(weights.shape[0], weights.shape[1], states.shape[2], dtype=states.dtype)
+for i in range(weights.shape[0]):
+    for j in range(weights.shape[1]):
+        for n in range(states.shape[1]):
+            context[i, j] += weights[i, j, n] * states[i, n]
+return context
+
+torch.stack([(step[:, :, None] * states).sum(1) for step in weights.unbind(1)], dim=1)
+
+sum(weights[:, :, j, None] * states[:, None, j] for j in range(states.shape[1]))
+
+(states.mT @ weights.mT).mT
+
+return torch.stack(
+    [torch.stack([catalogue()["weighted_sum"](w, s) for w in rows]) for rows, s in zip(weights, states)]
 )
-def context_of_transposed_weights(weights, states):
-    return weights.mT @ states
-
-
-@context_vector.mistake(
-    "the states are transposed: their numbers, not their places, are weighted. It crashes unless k = d."
-)
-def context_of_transposed_states(weights, states):
-    return weights @ states.mT
-
-
-@context_vector.mistake(
-    "the states stand on the left, which crashes unless d = q: numbers of a state meet decoder steps. What is weighted "
-    "stands on the right."
-)
-def context_states_first(weights, states):
-    return states @ weights
-
-
-@context_vector.mistake("you average all states alike. Each has a weight of its own, another at every decoder step.")
-def context_as_mean(weights, states):
-    return states.mean(1, keepdim=True).expand(-1, weights.shape[1], -1)
-
-
-@context_vector.mistake(
-    "you divide by k. The weights sum to 1 already, so that the weighted sum is a mean: a sum over k, not a mean over "
-    "it."
-)
-def context_divided_by_k(weights, states):
-    return weights @ states / states.shape[1]
-
-
-@context_vector.mistake(
-    "you divide by √d. What is scaled in notebook 02 are scores, before the softmax; these weights sum to 1 already."
-)
-def context_divided_by_root_d(weights, states):
-    return weights @ states / math.sqrt(states.shape[-1])
-
-
-@context_vector.mistake(
-    "softmax once more: the weights have been through it, and a second one makes them nearly equal."
-)
-def context_of_softmax_of_weights(weights, states):
-    return torch.softmax(weights, -1) @ states
-
-
-@context_vector.mistake("you take the state with the largest weight. All of them enter, each by its weight.")
-def context_of_hardest(weights, states):
-    return torch.stack([rows[one.argmax(-1)] for one, rows in zip(weights, states)])
-
-
-@context_vector.mistake("you sum over the decoder steps, q. The sum runs over the encoder states, k.")
-def context_summed_over_steps(weights, states):
-    return (weights[..., None] * states[:, None]).sum(1)
-
-
-@context_vector.mistake("you sum over the numbers of a state, d. The sum runs over the encoder states, k.")
-def context_summed_over_d(weights, states):
-    return (weights[..., None] * states[:, None]).sum(-1)
-
-
-@context_vector.mistake(
-    "only the last encoder state is left: does a loop overwrite the sum instead of adding to it? Use +, from 0 on."
-)
-def context_of_last_product(weights, states):
-    return weights[:, :, -1:] * states[:, -1:]
-
-
-@context_vector.mistake(
-    "you return the last decoder step's context only. In a loop, collect the steps: torch.stack, dim=1."
-)
-def context_of_last_step(weights, states):
-    return (weights[:, -1:] @ states)[:, 0]
-
-
-@context_vector.mistake("the contexts of all decoder steps are added up. Each step keeps its own: q stays.")
-def context_of_all_steps_added(weights, states):
-    return (weights @ states).sum(1)
-
-
-@context_vector.mistake("the steps stand in front, (q, b, d): torch.stack puts its axis first. dim=1 puts it behind b.")
-def context_with_steps_in_front(weights, states):
-    return (weights @ states).transpose(0, 1)
-
-
-@context_vector.mistake("all sentences take the weights of the first. Each has weights of its own.")
-def context_of_first_weights(weights, states):
-    return weights[0] @ states
-
-
-@context_vector.mistake("all sentences take the states of the first. Each has states of its own.")
-def context_of_first_sentence(weights, states):
-    return weights @ states[0]
-
-
-@context_vector.mistake("you return the weighted sum and the weights. Return the sum only.")
-def context_and_weights(weights, states):
-    return weights @ states, weights
+""")
 
 
 # ---- bilinear_weights
@@ -997,145 +800,61 @@ def hidden_softmax(scores, mask, dim=-1):
     return torch.softmax(scores.masked_fill(~mask, -math.inf), dim)
 
 
-@bilinear_weights.mistake("the mask is not used: padding gets weight, and takes it from the words.")
-def bilinear_without_mask(query, keys, W_s, mask):
-    return torch.softmax(bilinear_scores(query, keys, W_s), -1)
-
-
-@bilinear_weights.mistake(
-    "you mask after the softmax: the weights that are left no longer sum to 1. Mask the scores, before it."
-)
-def bilinear_masked_afterwards(query, keys, W_s, mask):
-    return torch.softmax(bilinear_scores(query, keys, W_s), -1) * mask
-
-
-@bilinear_weights.mistake(
-    "you mask powers or weights, and divide by the sum of the rest. Where padding has a score far above all words, "
-    "that is 0/0 = NaN. Mask the scores, before the maximum and the softmax."
-)
-def bilinear_masked_and_normalised(query, keys, W_s, mask):
-    weights = torch.softmax(bilinear_scores(query, keys, W_s), -1) * mask
-    return weights / weights.sum(-1, keepdim=True)
-
-
-@bilinear_weights.mistake(
-    "right, unless padding has a score far above all words: it takes all the weight, and the small number below the "
-    "line leaves 0 in every place. Mask the scores, before the softmax."
-)
-def bilinear_masked_and_normalised_with_small_number(query, keys, W_s, mask):
-    weights = torch.softmax(bilinear_scores(query, keys, W_s), -1) * mask
-    return weights / (weights.sum(-1, keepdim=True) + 1e-9)
-
-
-@bilinear_weights.mistake(
-    "the sense is inverted: you hide the words. True = may attend, so -∞ goes where mask is False."
-)
-def bilinear_mask_inverted(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s), ~mask)
-
-
-@bilinear_weights.mistake(
-    "you set scores, or states, of padding to 0. exp(0) is 1: it gets a weight all the same. A score of -∞ gets none."
-)
-def bilinear_scores_times_mask(query, keys, W_s, mask):
-    return torch.softmax(bilinear_scores(query, keys, W_s) * mask, -1)
-
-
-@bilinear_weights.mistake("0 · ∞ is NaN: multiplied by -∞, the mask ruins the words' scores. masked_fill(~mask, …).")
-def bilinear_infinity_multiplied(query, keys, W_s, mask):
-    return torch.softmax(bilinear_scores(query, keys, W_s) + (~mask) * -math.inf, -1)
-
-
-@bilinear_weights.mistake(
-    "you mask the powers and divide by their sum. exp(200) is infinite already in float32: mask the scores, and let "
-    "torch.softmax subtract the maximum."
-)
-def bilinear_powers_masked(query, keys, W_s, mask):
-    powers = bilinear_scores(query, keys, W_s).exp() * mask
-    return powers / powers.sum(-1, keepdim=True)
-
-
-@bilinear_weights.mistake(
-    "the mask is right, but exp(1000) is infinite, and inf / inf is NaN. torch.softmax subtracts the maximum first."
-)
-def bilinear_powers_of_masked_scores(query, keys, W_s, mask):
-    powers = bilinear_scores(query, keys, W_s).masked_fill(~mask, -math.inf).exp()
-    return powers / powers.sum(-1, keepdim=True)
-
-
-@bilinear_weights.mistake(
-    "the softmax runs over the batch. Each sentence has weights of its own: over the keys, dim=-1."
-)
-def bilinear_over_batch(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s), mask, 0)
-
-
-@bilinear_weights.mistake(
-    "W_s is transposed, which crashes unless d_q = d_k. It is (d_q, d_k): the query meets its rows, the keys its "
-    "columns."
-)
-def bilinear_matrix_transposed(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s.T), mask)
-
-
-@bilinear_weights.mistake(
-    "that is the dot-product score: W_s is not used, and it crashes unless d_q = d_k. W_s stands between query and "
-    "keys."
-)
-def bilinear_without_matrix(query, keys, W_s, mask):
-    return hidden_softmax((query[:, None] @ keys.mT)[:, 0], mask)
-
-
-@bilinear_weights.mistake("you divide by √d_k. The bilinear score is not scaled: W_s learns the scale.")
-def bilinear_divided_by_root_d_k(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s) / math.sqrt(keys.shape[-1]), mask)
-
-
-@bilinear_weights.mistake("you divide by √d_q. The bilinear score is not scaled: W_s learns the scale.")
-def bilinear_divided_by_root_d_q(query, keys, W_s, mask):
-    return hidden_softmax(bilinear_scores(query, keys, W_s) / math.sqrt(query.shape[-1]), mask)
-
-
-@bilinear_weights.mistake("you return the scores. The softmax over the keys, with padding hidden, is still to come.")
-def bilinear_scores_returned(query, keys, W_s, mask):
-    return bilinear_scores(query, keys, W_s)
-
-
-@bilinear_weights.mistake("you return the masked scores. The softmax over the keys is still to come.")
-def bilinear_masked_scores_returned(query, keys, W_s, mask):
-    return bilinear_scores(query, keys, W_s).masked_fill(~mask, -math.inf)
-
-
-@bilinear_weights.mistake(
-    "every query meets the keys of every sentence, (b, b, k): (b, d_k) times (b, d_k, k) broadcasts. With an axis for "
-    "its place, query[:, None], each meets its own."
-)
-def bilinear_every_query_with_every_sentence(query, keys, W_s, mask):
-    return hidden_softmax(query @ W_s @ keys.mT, mask)
-
-
-@bilinear_weights.mistake(
-    "the axis of the single query is left over when the mask comes: (b, 1, k) and (b, k) make (b, b, k). Take the axis "
-    "away before, [:, 0]."
-)
-def bilinear_axis_left_over(query, keys, W_s, mask):
-    return torch.softmax((query[:, None] @ W_s @ keys.mT).expand(-1, len(mask), -1).masked_fill(~mask, -math.inf), -1)
-
-
-@bilinear_weights.mistake(
-    "right, except for one sentence, or one word in each: squeeze() without a number takes away every axis of length "
-    "1. Say which: squeeze(1) or [:, 0]."
-)
-def bilinear_squeezed(query, keys, W_s, mask):
-    return bilinear_weights(query, keys, W_s, mask).squeeze()
-
-
-@bilinear_weights.mistake(
-    "right, except for sentences of a single word: squeeze() without a number takes away every axis of length 1, that "
-    "of the keys, too. Say which: squeeze(1) or [:, 0]."
-)
-def bilinear_scores_squeezed(query, keys, W_s, mask):
-    return hidden_softmax((query[:, None] @ W_s @ keys.mT).squeeze(), mask)
+bilinear_weights.mistakes("""
+= torch.softmax(bilinear_scores(query, keys, W_s), -1)
+    the mask is not used: padding gets weight, and takes it from the words.
+= torch.softmax(bilinear_scores(query, keys, W_s), -1) * mask
+    you mask after the softmax: the weights that are left no longer sum to 1. Mask the scores, before it.
+weights = torch.softmax(bilinear_scores(query, keys, W_s), -1) * mask
+return weights / weights.sum(-1, keepdim=True)
+    you mask powers or weights, and divide by the sum of the rest. Where padding has a score far above all words,
+    that is 0/0 = NaN. Mask the scores, before the maximum and the softmax.
+weights = torch.softmax(bilinear_scores(query, keys, W_s), -1) * mask
+return weights / (weights.sum(-1, keepdim=True) + 1e-9)
+    right, unless padding has a score far above all words: it takes all the weight, and the small number below the
+    line leaves 0 in every place. Mask the scores, before the softmax.
+= hidden_softmax(bilinear_scores(query, keys, W_s), ~mask)
+    the sense is inverted: you hide the words. True = may attend, so -∞ goes where mask is False.
+= torch.softmax(bilinear_scores(query, keys, W_s) * mask, -1)
+    you set scores, or states, of padding to 0. exp(0) is 1: it gets a weight all the same. A score of -∞ gets none.
+= torch.softmax(bilinear_scores(query, keys, W_s) + (~mask) * -math.inf, -1)
+    0 · ∞ is NaN: multiplied by -∞, the mask ruins the words' scores. masked_fill(~mask, …).
+powers = bilinear_scores(query, keys, W_s).exp() * mask
+return powers / powers.sum(-1, keepdim=True)
+    you mask the powers and divide by their sum. exp(200) is infinite already in float32: mask the scores, and let
+    torch.softmax subtract the maximum.
+powers = bilinear_scores(query, keys, W_s).masked_fill(~mask, -math.inf).exp()
+return powers / powers.sum(-1, keepdim=True)
+    the mask is right, but exp(1000) is infinite, and inf / inf is NaN. torch.softmax subtracts the maximum first.
+= hidden_softmax(bilinear_scores(query, keys, W_s), mask, 0)
+    the softmax runs over the batch. Each sentence has weights of its own: over the keys, dim=-1.
+= hidden_softmax(bilinear_scores(query, keys, W_s.T), mask)
+    W_s is transposed, which crashes unless d_q = d_k. It is (d_q, d_k): the query meets its rows, the keys its
+    columns.
+= hidden_softmax((query[:, None] @ keys.mT)[:, 0], mask)
+    that is the dot-product score: W_s is not used, and it crashes unless d_q = d_k. W_s stands between query and
+    keys.
+= hidden_softmax(bilinear_scores(query, keys, W_s) / math.sqrt(keys.shape[-1]), mask)
+    you divide by √d_k. The bilinear score is not scaled: W_s learns the scale.
+= hidden_softmax(bilinear_scores(query, keys, W_s) / math.sqrt(query.shape[-1]), mask)
+    you divide by √d_q. The bilinear score is not scaled: W_s learns the scale.
+= bilinear_scores(query, keys, W_s)
+    you return the scores. The softmax over the keys, with padding hidden, is still to come.
+= bilinear_scores(query, keys, W_s).masked_fill(~mask, -math.inf)
+    you return the masked scores. The softmax over the keys is still to come.
+= hidden_softmax(query @ W_s @ keys.mT, mask)
+    every query meets the keys of every sentence, (b, b, k): (b, d_k) times (b, d_k, k) broadcasts. With an axis for
+    its place, query[:, None], each meets its own.
+= torch.softmax((query[:, None] @ W_s @ keys.mT).expand(-1, len(mask), -1).masked_fill(~mask, -math.inf), -1)
+    the axis of the single query is left over when the mask comes: (b, 1, k) and (b, k) make (b, b, k). Take the
+    axis away before, [:, 0].
+= bilinear_weights(query, keys, W_s, mask).squeeze()
+    right, except for one sentence, or one word in each: squeeze() without a number takes away every axis of length
+    1. Say which: squeeze(1) or [:, 0].
+= hidden_softmax((query[:, None] @ W_s @ keys.mT).squeeze(), mask)
+    right, except for sentences of a single word: squeeze() without a number takes away every axis of length 1, that
+    of the keys, too. Say which: squeeze(1) or [:, 0].
+""")
 
 
 @bilinear_weights.mistake("you return the context vector. Here the weights are asked for; the next exercise uses them.")
@@ -1143,22 +862,50 @@ def bilinear_context(query, keys, W_s, mask):
     return (bilinear_weights(query, keys, W_s, mask)[:, None] @ keys)[:, 0]
 
 
-@bilinear_weights.mistake("you return weights and context. Here return the weights only.")
-def bilinear_weights_and_context(query, keys, W_s, mask):
-    return bilinear_weights(query, keys, W_s, mask), bilinear_context(query, keys, W_s, mask)
+bilinear_weights.mistakes("""
+= bilinear_weights(query, keys, W_s, mask), bilinear_context(query, keys, W_s, mask)
+    you return weights and context. Here return the weights only.
+= torch.softmax(bilinear_scores(query, keys, W_s).masked_fill(~mask, -10.0), -1)
+    the score of padding is -10: its weight is small, not 0. Only -∞ hides for certain.
+= torch.softmax(bilinear_scores(query, keys, W_s).masked_fill(~mask, -100.0), -1)
+    right, unless the words' scores lie below your number for padding, which then takes all the weight. Only -∞
+    hides for certain.
+""")
 
 
-@bilinear_weights.mistake("the score of padding is -10: its weight is small, not 0. Only -∞ hides for certain.")
-def bilinear_small_number(query, keys, W_s, mask):
-    return torch.softmax(bilinear_scores(query, keys, W_s).masked_fill(~mask, -10.0), -1)
+bilinear_weights.right("""
+scores = torch.einsum("bq,qd,bkd->bk", query, W_s, keys)
+return torch.where(mask, scores, -torch.inf).softmax(-1)
 
+scores = torch.bmm(keys, (query @ W_s).unsqueeze(2)).squeeze(2)
+return torch.softmax(scores.masked_fill(mask == 0, -1e9), dim=1)
 
-@bilinear_weights.mistake(
-    "right, unless the words' scores lie below your number for padding, which then takes all the weight. Only -∞ hides "
-    "for certain."
-)
-def bilinear_number_not_low_enough(query, keys, W_s, mask):
-    return torch.softmax(bilinear_scores(query, keys, W_s).masked_fill(~mask, -100.0), -1)
+scores = (query.unsqueeze(1) * (keys @ W_s.T)).sum(-1)
+return torch.softmax(scores + torch.where(mask, 0.0, -torch.inf), dim=-1)
+
+b, k, _ = keys.shape
+repeated = query[:, None].expand(-1, k, -1)
+scores = F.bilinear(repeated.reshape(b * k, -1), keys.reshape(b * k, -1), W_s[None]).reshape(b, k)
+return torch.softmax(scores.masked_fill(~mask, -math.inf), -1)
+
+rows = []
+for q, states, real in zip(query, keys, mask):
+    scores = torch.stack([q @ W_s @ state for state in states])
+    scores[~real] = -torch.inf
+    rows.append(torch.softmax(scores, 0))
+return torch.stack(rows)
+
+identity = torch.eye(keys.shape[1], dtype=keys.dtype).expand(len(keys), -1, -1)
+projected = (query @ W_s)[:, None]
+return F.scaled_dot_product_attention(projected, keys, identity, attn_mask=mask[:, None], scale=1.0)[:, 0]
+
+scores = torch.matmul(keys, torch.matmul(query, W_s)[..., None])[..., 0]
+return catalogue()["masked_softmax"](scores, mask)
+
+scores = (query[:, None] @ W_s @ keys.transpose(1, 2)).squeeze(1).masked_fill(~mask, -math.inf)
+powers = (scores - scores.max(dim=-1, keepdim=True).values).exp()
+return powers / powers.sum(-1, keepdim=True)
+""")
 
 
 # ---- alignment_error_rate
@@ -1251,22 +998,15 @@ def rate_without_links(links, sure, possible):
     return 1 - (number(links, sure) + number(links, possible)) / (number(links) + number(sure))
 
 
-@alignment_error_rate.mistake("right, except where there are no links at all: nothing is wrong there, the rate is 0.0.")
-def rate_of_nothing_is_1(links, sure, possible):
-    return rate_without_links(links, sure, possible) if any(links) or any(sure) else 1.0
-
-
-@alignment_error_rate.mistake("the small number below the line makes the rate a little wrong, and 1 without any links.")
-def rate_with_small_number(links, sure, possible):
-    return 1 - (number(links, sure) + number(links, possible)) / (number(links) + number(sure) + 1e-9)
-
-
-@alignment_error_rate.mistake(
-    "you skip sentences without links. Their sure links were missed, and have to count below the line."
-)
-def rate_skipping_sentences_without_links(links, sure, possible):
-    kept = [i for i, a in enumerate(links) if a]
-    return alignment_error_rate(*([lists[i] for i in kept] for lists in (links, sure, possible)))
+alignment_error_rate.mistakes("""
+= rate_without_links(links, sure, possible) if any(links) or any(sure) else 1.0
+    right, except where there are no links at all: nothing is wrong there, the rate is 0.0.
+= 1 - (number(links, sure) + number(links, possible)) / (number(links) + number(sure) + 1e-9)
+    the small number below the line makes the rate a little wrong, and 1 without any links.
+kept = [i for i, a in enumerate(links) if a]
+return alignment_error_rate(*([lists[i] for i in kept] for lists in (links, sure, possible)))
+    you skip sentences without links. Their sure links were missed, and have to count below the line.
+""")
 
 
 @mistaken_rate(
@@ -1319,11 +1059,10 @@ def rate_divided_by_sure(links, sure, possible):
     return 1 - (number(links, sure) + number(links, possible)) / number(sure)
 
 
-@alignment_error_rate.mistake(
-    "below the line you count sentences: len of a list of sets. Add up the lengths of the sets, the numbers of links."
-)
-def rate_divided_by_sentences(links, sure, possible):
-    return 1 - (number(links, sure) + number(links, possible)) / (len(links) + len(sure))
+alignment_error_rate.mistakes("""
+= 1 - (number(links, sure) + number(links, possible)) / (len(links) + len(sure))
+    below the line you count sentences: len of a list of sets. Add up the lengths of the sets, the numbers of links.
+""")
 
 
 @mistaken_rate("below the line stand all three numbers. It is |A| + |S|, without |P|.")
@@ -1432,3 +1171,39 @@ def rate_of_last_sentence(links, sure, possible):
 def rate_of_all_pairs_of_sentences(links, sure, possible):
     found = sum(len(a & s) for a in links for s in sure) + sum(len(a & p) for a in links for p in possible)
     return 1 - found / (number(links) + number(sure))
+
+
+alignment_error_rate.right("""
+found = total = 0
+for i in range(len(links)):
+    for link in links[i]:
+        found += (link in sure[i]) + (link in possible[i])
+    total += len(links[i]) + len(sure[i])
+return 0 if total == 0 else 1.0 - found / total
+
+sure_found = sum(len(a.intersection(s)) for a, s in zip(links, sure))
+found = sum(len(a.intersection(p)) for a, p in zip(links, possible))
+below = sum(map(len, links)) + sum(map(len, sure))
+if not below:
+    return 0.0
+return (below - sure_found - found) / below
+
+n, m = sum(map(len, links)), sum(map(len, sure))
+precision = sum(len(a & p) for a, p in zip(links, possible)) / max(n, 1)
+recall = sum(len(a & s) for a, s in zip(links, sure)) / max(m, 1)
+return 1 - (n * precision + m * recall) / (n + m) if n + m else 0.0
+
+a, s, p = ({(i, *link) for i, one in enumerate(lists) for link in one} for lists in (links, sure, possible))
+return 1 - (len(a & s) + len(a & p)) / (len(a) + len(s)) if a or s else 0.0
+
+counts = torch.tensor([[len(a & s), len(a & p), len(a), len(s)] for a, s, p in zip(links, sure, possible)])
+a_s, a_p, a, s = counts.sum(0).tolist()
+try:
+    return 1 - (a_s + a_p) / (a + s)
+except ZeroDivisionError:
+    return 0.0
+
+superfluous = sum(len(a - p) for a, p in zip(links, possible))
+missed = sum(len(s.difference(a)) for a, s in zip(links, sure))
+return (superfluous + missed) / max(1, sum(len(a) + len(s) for a, s in zip(links, sure)))
+""")

@@ -1,7 +1,7 @@
 """What a wrong function's source says for certain, whatever it returns.
 
-Findings as in diagnosis.py, but spoken before the known mistakes are tried: nothing else explains a result so well as
-a `return` inside the loop. A function whose source cannot be found (typed at a plain prompt) has none of them.
+Findings as in findings.py, spoken before the known mistakes are tried: nothing else explains a result so well as a
+`return` inside the loop. A function whose source cannot be found (typed at a plain prompt) has none of them.
 """
 
 import ast
@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 from torch import Tensor
+
+from .wording import listed
 
 SLIPS = (  # patterns of the source, spaced as ast.unparse spaces it
     (r"\b2\.71\d*", "a few digits of e are not exact. torch.exp, or math.e where it has to be a number."),
@@ -42,60 +44,66 @@ def source_of(function: Callable) -> str:
     return "\n".join(map(ast.unparse, body))
 
 
-def listed(names: Iterable[str]) -> str:
-    """ "query, keys and values"."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
-
-
 def its_arguments(arguments: dict[str, Any]) -> str:
     sizes = " (sizes, not tensors)" if all(isinstance(value, int) for value in arguments.values()) else ""
     return f"its argument{'s' if len(arguments) > 1 else ''} {listed(arguments)}{sizes}"
 
 
-def outside_data(exercise, function: Callable, wrong: list) -> str | None:
-    """Tensors, arrays and lists of the notebook that the function reads; numbers, too, if it leaves an argument out."""
-    tree = tree_of(function)
+def outside_data(case) -> str | None:
+    """Tensors, arrays, lists and numbers of the notebook that the function reads."""
+    tree = tree_of(case.function)
     if tree is None:
         return None
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
     own = {node.id for node in names if isinstance(node.ctx, ast.Store)}
     own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    all_used = {argument.arg for argument in tree.args.args} <= read
-    data = (Tensor, np.ndarray, list, tuple, dict) + (() if all_used else (int, float, np.generic))
-    notebook = getattr(inspect.unwrap(function), "__globals__", {})
+    data = (Tensor, np.ndarray, list, tuple, dict, int, float, np.generic)
+    notebook = getattr(inspect.unwrap(case.function), "__globals__", {})
     outside = sorted(name for name in read - own if isinstance(notebook.get(name), data))
     if not outside:
         return None
     return (
         f"your function uses {listed(outside)} from outside. "
-        f"It has to work from {its_arguments(wrong[0].arguments)} alone."
+        f"It has to work from {its_arguments(case.first.arguments)} alone."
     )
 
 
-def parameters_exchanged(exercise, function: Callable, wrong: list) -> str | None:
-    tree, asked = tree_of(function), list(wrong[0].arguments)
+def parameters_exchanged(case) -> str | None:
+    tree, asked = tree_of(case.function), list(case.first.arguments)
     given = [argument.arg for argument in tree.args.args] if tree else []
     if given == asked or sorted(given) != sorted(asked):
         return None
     return (
         f"your first line has its parameters in another order, ({', '.join(given)}); values come in by their place. "
-        f"Keep it as it was: def {exercise.name}({', '.join(asked)}):"
+        f"Keep it as it was: def {case.reference.__name__}({', '.join(asked)}):"
     )
 
 
-def return_in_loop(exercise, function: Callable, wrong: list) -> str | None:
-    tree = tree_of(function)
+def return_in_loop(case) -> str | None:
+    tree = tree_of(case.function)
     loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)] if tree else []
     if any(isinstance(statement, ast.Return) for loop in loops for statement in loop.body):
         return "the return stands inside the loop and ends it in its first round. Indent it less, as the word `for`."
     return None
 
 
-def slip(exercise, function: Callable, wrong: list) -> str | None:
-    source = source_of(function)
+def slip(case) -> str | None:
+    source = source_of(case.function)
     return next((message for pattern, message in SLIPS if re.search(pattern, source)), None)
 
 
-READ_FIRST = (parameters_exchanged, outside_data, return_in_loop, slip)
+def unread(function: Callable) -> list[str]:
+    """The names of the arguments that the function never reads; none if its source cannot be found."""
+    tree = tree_of(function)
+    if tree is None:
+        return []
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return [argument.arg for argument in tree.args.args if argument.arg not in read]
+
+
+def is_stub(function: Callable) -> bool:
+    """Is there nothing but the docstring and `return ...`, or an exception raised?"""
+    tree = tree_of(function)
+    body = tree.body[ast.get_docstring(tree) is not None :] if tree else []
+    return len(body) <= 1

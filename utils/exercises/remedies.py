@@ -1,0 +1,85 @@
+"""What to add to an exception: patterns of Python's and torch's own words (those of torch 2.13), and what they mean.
+
+A pattern is sought in "Type: text", and where a second one is given, that one in the learner's line, too.
+"""
+
+import re
+from typing import NamedTuple
+
+
+class Remedy(NamedTuple):
+    error: str
+    text: str
+    line: str = ""
+
+
+PRODUCTS = (  # torch's words for the two shapes of a matrix, matrix-vector or vector product that do not fit
+    r"mat1 and mat2 shapes cannot be multiplied \((?P<left>\d+x\d+) and (?P<right>\d+x\d+)\)",
+    r"size mismatch, got input \(\d+\), mat \((?P<left>\d+x\d+)\), vec \((?P<right>\d+)\)",
+    r"inconsistent tensor size, expected tensor \[(?P<left>\d+)\] and src \[(?P<right>\d+)\].*",
+    r"Expected size for first two dimensions of batch2 tensor to be: \[(?P<left>\d+, \d+)\] but got: \[(?P<right>\d+, \d+)\].*",
+)
+BROADCAST = r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension \d+"
+A_SHAPE_PROBLEM = re.compile(
+    r"shape|size|dimension|broadcast|1D tensors|must match|equal number of rows|Sizes of tensors", re.IGNORECASE
+)
+BATCH_REVERSED = re.compile(r"\.T\b|\.t\(\)|transpose\((0, 1|1, 0)\)")
+BATCH_REMEDY = (
+    "`.T` exchanges all the axes, and transpose(0, 1) the first two, the batch among them. Exchange the last two only: "
+    ".transpose(-2, -1), or .mT."
+)
+
+REMEDIES = (
+    Remedy(r"^RecursionError", "the function calls itself, without end."),
+    Remedy(r"^SystemExit", "a function ends with return, not with exit() or quit()."),
+    Remedy(r"^MemoryError|allocate \d+ bytes", "that takes more memory than there is. What is so large there? The inputs have few numbers."),
+    Remedy(r"return_types", "`max` with dim, like sort and topk, returns values and positions: take `.values`, or use `amax`."),
+    Remedy(r"builtin_function_or_method|'method'|'function'", "a function stands where its result is meant: add ()."),
+    Remedy(r"norm\(\) got an unexpected keyword", "torch's norm along an axis is torch.linalg.vector_norm(x, dim=…)."),
+    Remedy(r"^TypeError", "NumPy and torch are mixed. The inputs are tensors: use torch.sum, torch.sqrt and the like.", r"\bnp\.|numpy"),
+    Remedy(
+        r"operand type.*'(ReLU|GELU|Linear|LayerNorm|Softmax)'",
+        "the layer is made in that call, and has to be called on a tensor: nn.ReLU()(x), or torch.relu(x).",
+    ),
+    Remedy(r"only one element tensors|can be converted to Python scalars", "math's functions take one number; torch.sin, torch.sqrt, … a tensor.", r"\bmath\."),
+    Remedy(r"Boolean value of Tensor", "Python's max and min compare whole tensors. Entry by entry: torch.maximum, or clamp(min=…). The largest number of all: .max().", r"(?<![.\w])(max|min)\("),
+    Remedy(r"mixed dtype", "the layer has parameters of its own, in float32: does it use those that are given?", r"nn\."),
+    Remedy(r"unpack", "what is called there returns one tensor, not one for each name on the left.", r"=.*\)$"),
+    Remedy(r"ints, ?but got float|'float' object cannot be interpreted|not 'float'", "`/` always gives a float. A size is whole: `//`."),
+    Remedy(r"Boolean value of Tensor", "einsum takes its string first, then the tensors in its order.", r"einsum\((?![\"'])"),
+    Remedy(r"Boolean value of Tensor", "`and`, `or`, `not`, `if` and `a < b < c` ask for a single truth. Join comparisons of tensors with &, |, ~, each in brackets."),
+    Remedy(r"subscripts in the equation|einsum\(\)", "einsum takes one letter for each axis; `...` stands for any number of axes, as in `...ne`. A letter means one length."),
+    Remedy(r"math domain error|nonnegative", "that is the root (or logarithm) of a negative number."),
+    Remedy(r"math range error|OverflowError", "a number became too large: exp of something large?"),
+    Remedy(r"expected scalar type|same dtype", "two precisions meet; .float() always gives float32. `.to({first}.dtype)` gives what the input has.", r"\.float\(\)"),
+    Remedy(r"invert a mask|with a bool tensor is not supported", "a mask of True and False is inverted by ~: 1 - mask and -mask are for numbers."),
+    Remedy(r"bitwise_not|~.*not implemented|unary ~", "~ turns True and False round, and this is a tensor of numbers: a comparison makes a mask of it."),
+    Remedy(r"bitwise_and|bitwise_or|unsupported operand type\(s\) for [&|].*'(float|Tensor)'", "& and | bind more tightly than a comparison: each comparison in brackets."),
+    Remedy(r"^(RuntimeError|NotImplementedError).*(dtype|scalar type|not implemented for ')", "two kinds of numbers meet. Which tensor did you make yourself? torch.zeros and torch.tensor take dtype=…; a mask of bools becomes numbers by .to({first}.dtype)."),
+    Remedy(r"must be a (3D tensor|matrix)|permute.*of dimensions|batch1 must be a 3D", "the number of axes varies. Count axes from the end, as in x.shape[-1] and x.mT; @ takes any number of them."),
+    Remedy(r"unpack|tuple index|Dimension out of range|at least 2 dimensions|at most", "the number of axes varies. Count them from the end, as in x.shape[-1] and dim=-1.", r"shape|size|dim|mT|transpose|permute|tril|triu|unbind|\.T\b|softmax|sum|mean|stack"),
+    Remedy(r"unpack", "`for a, b in …` takes one pair at a time: zip(x, y) makes pairs of two lists.", r"\bfor .* in [^(]*$"),
+    Remedy(r"unsupported operand.*'list'|unhashable type: '(set|list)'", "the argument is a list, with one entry a sentence: go through the lists together, with zip."),
+    Remedy(r"'set' and 'set'", "sets cannot be added. & is what both have, | what either has; len counts."),
+    Remedy(r"__init__\(\) takes 1 positional", "that is a layer, made first and called then; torch.tanh is a function.", r"nn\."),
+    Remedy(r"^ZeroDivisionError", "what is empty or 0 there? The docstring says what is asked for in such a case."),
+    Remedy(r"^IndexError: (list )?index.*out of|unpack", "the number of entries varies: what you write has to fit any, as a loop over range(len(…)) does, or @.", r"\[[^\]]*\d\]|,.*="),
+    Remedy(r"^IndexError.*out of (range|bounds)", "a position runs past the end: positions count from 0 to length - 1."),
+    Remedy(r"mask .*does not match the shape of the indexed tensor", "a mask as an index has to have the very axes that it picks from; masked_fill and torch.where broadcast it."),
+    Remedy(r"tensors used as indices must be|indices must be integers", "positions are whole numbers (or truths): .long() makes them whole."),
+    Remedy(r"'Tensor' object is not callable|'(float|int|tuple|list)' object is not callable", "something that is no function is called with (): is an operator missing before the bracket, or has a name been given twice?"),
+    Remedy(r"Tensor.*has no attribute|'Tensor' and", "a tensor has no such method. Which one of torch's is meant: .sum, .mT, .clone, .argmax?"),
+    Remedy(r"'list' object has no attribute|must be Tensor, not list", "that is a Python list. torch.stack makes one tensor of a list of tensors."),
+    Remedy(r"has no attribute", "the name after the dot does not exist there. Is it spelled as in the docs?"),
+    Remedy(r"must be Tensor, not (int|float|bool)", "a number stands where a tensor is asked for: torch.tensor(…), or clamp(min=…) in place of maximum."),
+    Remedy(r"missing \d+ required positional argument|positional arguments? but|unexpected keyword|received an invalid combination|missing a required", "that call gets other arguments than the function takes: which are they, and in which order?"),
+    Remedy(r"requires grad|leaf Variable|is a view of a leaf", "the inputs are trained here: they must not be changed in place, nor leave torch by numpy()."),
+    Remedy(r"UnboundLocalError", "the name on the left is first set in this function, but read before: give it a value above the loop."),
+    Remedy(r"is invalid for input of size|view size is not compatible|shape '", "reshape keeps the number of entries: the lengths on both sides have to multiply to the same."),
+    Remedy(r"stack expects each tensor to be equal size|Sizes of tensors must match", "what is put together has to have the same shape: which round makes another one?"),
+    Remedy(r"empty TensorList|reduce\(\) of empty|min\(\) arg is an empty|max\(\) arg is an empty", "nothing has been collected: does the loop run at all?"),
+    Remedy(r"not support item assignment|immutable", "that cannot be assigned into: build a list, or a tensor by torch.zeros."),
+    Remedy(r"not iterable|0-d tensor|not subscriptable|has no len|dimension specified as 0 but tensor has no|invalid index of a 0-dim", "a single number stands where several are meant: what has been added up too early?"),
+    Remedy(r"value cannot be converted|can't be cast|result type .* can't", "the numbers do not fit the tensor that they are written into: make it with dtype=…."),
+    Remedy(r"self must be a matrix|1D tensors expected|must be 2-D|only supports|expected a matrix", "that function takes a fixed number of axes, and here it varies: @ takes any."),
+)  # fmt: skip

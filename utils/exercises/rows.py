@@ -1,0 +1,158 @@
+"""Known mistakes and right answers as rows of text beside their reference: edits of it, or code in its place.
+
+    attention_scores.mistakes('''
+    / math.sqrt(keys.shape[-1]) ->
+        the scores are not divided by √e, so their spread grows with e.
+    keys.shape[-1] -> keys.shape[-2]
+        you divide by the root of n, the number of keys. The sums run over e products: √e.
+    = torch.softmax(keys @ query, -1)
+        those are weights already. Here the scores are asked for; the softmax comes after them.
+    ''')
+
+A row is one or more lines of code, then, indented, the sentence that helps. `old -> new` exchanges a piece that occurs
+exactly once in the reference's body; several edits in one row are made at once. `= expression`, or statements up to a
+`return` that is not indented, stand in its place. Two rows of edits at different places make a pair, so a sentence has
+to hold on its own and in company. An address at the end of a row is the public thread where the mistake has happened.
+"""
+
+import ast
+import functools
+import inspect
+import itertools
+import linecache
+import math
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from .. import attention, masks
+
+IMPORTS = {  # what a row may use, besides the names of its module
+    "F": torch.nn.functional,
+    "attention": attention,
+    "masks": masks,
+    "math": math,
+    "nn": torch.nn,
+    "np": np,
+    "torch": torch,
+}
+EDIT = re.compile(r"(?P<old>.*?\S) ->(?: (?P<new>.*))?")
+
+
+class Edit(NamedTuple):
+    """The characters from `start` to `end` of the reference's body, and what takes their place."""
+
+    start: int
+    end: int
+    new: str
+
+
+class Mistake(NamedTuple):
+    """What learners write: its code as it stands in the row (its name, too), the sentence that helps, and the thread
+    where it happened; as a function; as edits, where it is made of them."""
+
+    name: str
+    message: str
+    thread: str
+    function: Callable
+    edits: tuple[Edit, ...] = ()
+
+
+def body_of(reference: Callable) -> tuple[str, str]:
+    """The line `def …:` of a function, and its body without the docstring, both as they are written."""
+    text = textwrap.dedent(inspect.getsource(reference))
+    definition = ast.parse(text).body[0]
+    first = definition.body[ast.get_docstring(definition) is not None]
+    lines = text.splitlines()
+    return "\n".join(lines[definition.lineno - 1 : definition.body[0].lineno - 1]), "\n".join(lines[first.lineno - 1 :])
+
+
+def read(text: str) -> Iterator[tuple[str, str, str]]:
+    """The code, the sentence and the address of every row."""
+    code: list[str] = []
+    message: list[str] = []
+    for line in filter(str.strip, textwrap.dedent(text).splitlines()):
+        if line[0] != " " and message:
+            yield "\n".join(code), *_sentence(message)
+            code, message = [], []
+        inside = code and not (code[-1].startswith(("return ", "= ")) or EDIT.fullmatch(code[-1]))
+        if line[0] != " " or inside:
+            code.append(line.rstrip())
+        else:
+            message.append(line.strip())
+    if code:
+        yield "\n".join(code), *_sentence(message)
+
+
+def _sentence(lines: list[str]) -> tuple[str, str]:
+    thread = lines.pop() if len(lines) > 1 and lines[-1].startswith("https://") else ""
+    return " ".join(lines), thread
+
+
+def mistake(reference: Callable, code: str, message: str, thread: str) -> Mistake:
+    """A row as a `Mistake`. Raises ValueError where a piece of an edit does not occur exactly once."""
+    if not all(map(EDIT.fullmatch, code.splitlines())):
+        body = f"return {code[2:]}" if code.startswith("= ") else code
+        return Mistake(code, message, thread, written(reference, textwrap.indent(body, "    "), code))
+    body = body_of(reference)[1]
+    edits = tuple(_edit(reference.__name__, body, line) for line in code.splitlines())
+    return Mistake(code, message, thread, edited(reference, edits, code), edits)
+
+
+def _edit(name: str, body: str, line: str) -> Edit:
+    found = EDIT.fullmatch(line)
+    if (times := body.count(found["old"])) != 1:
+        raise ValueError(
+            f"{name}: `{found['old']}` stands {times} times in the reference; an edit needs a piece that is there once"
+        )
+    start = body.index(found["old"])
+    return Edit(start, start + len(found["old"]), found["new"] or "")
+
+
+def edited(reference: Callable, edits: tuple[Edit, ...], name: str = "") -> Callable:
+    """The reference with all these edits made."""
+    body = body_of(reference)[1]
+    for edit in sorted(edits, reverse=True):
+        body = body[: edit.start] + edit.new + body[edit.end :]
+    return written(reference, body, name)
+
+
+def written(reference: Callable, body: str, name: str = "") -> Callable:
+    """A function with the reference's name and parameters, in its module, with another body."""
+    code = f"{_signature(reference)}\n{body}"
+    file = f"{reference.__name__}: {name}".replace("\n", "; ")
+    if name:  # a row can be read in a traceback, and by the findings that read an answer's source
+        linecache.cache[file] = (len(code), None, code.splitlines(True), file)
+    space, made = {**IMPORTS, **reference.__globals__}, {}
+    exec(compile(code, file, "exec"), space, made)  # the reference keeps its name there: a row may call it
+    return made[reference.__name__]
+
+
+_body_cache = functools.cache(body_of)
+
+
+def _signature(reference: Callable) -> str:
+    return _body_cache(reference)[0]
+
+
+def answers(reference: Callable, text: str) -> Iterator[Callable]:
+    """Right answers, divided by empty lines: edits, an expression, or statements that end in `return`."""
+    for block in re.split(r"\n\s*\n", textwrap.dedent(text).strip()):
+        lines = block.splitlines()
+        if all(EDIT.fullmatch(line) for line in lines):
+            body = body_of(reference)[1]
+            yield edited(reference, tuple(_edit(reference.__name__, body, line) for line in lines), block)
+        else:
+            block = block if "return " in block else f"return {block}"
+            yield written(reference, textwrap.indent(block, "    "), block)
+
+
+def pairs(mistakes: list[Mistake]) -> Iterator[tuple[Mistake, Mistake]]:
+    """Two rows of edits whose places do not touch, in the order of the rows: the more basic one first."""
+    for one, other in itertools.combinations([row for row in mistakes if row.edits], 2):
+        if all(a.end <= b.start or b.end <= a.start for a in one.edits for b in other.edits):
+            yield one, other

@@ -1,0 +1,124 @@
+"""How an answer is run, and when two results count as the same."""
+
+import contextlib
+import copy
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .isolation import Printed
+
+FLOATS = (torch.float32, torch.float64)
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-9}  # relative
+
+
+@dataclass
+class Run:
+    """One call of a function: what went in, what came out or was raised, what was altered, what was printed."""
+
+    arguments: dict[str, Any]  # by the names of the reference's parameters
+    want: Any  # the reference's result
+    result: Any = None
+    error: BaseException | None = None
+    changed: tuple[str, ...] = ()
+    printed: str = ""
+    number: int | None = None  # of the usual inputs; None for others
+
+    @property
+    def right(self) -> bool:
+        return self.error is None and same(self.result, self.want)
+
+
+def run(function: Callable, arguments: dict[str, Any], want: Any = None, call: Callable = operator.call) -> Run:
+    """call(function, …) on copies of `arguments`. Whatever it raises is kept, except KeyboardInterrupt."""
+    copies = {name: copied(value) for name, value in arguments.items()}
+    done = Run(arguments, want)
+    with contextlib.redirect_stdout(Printed()) as output, contextlib.redirect_stderr(output):
+        try:
+            done.result = call(function, *copies.values())
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit too: sys.exit() in an exercise must not end the kernel
+            done.error = error
+    done.printed = str(output)
+    done.changed = tuple(name for name, value in arguments.items() if not unchanged(value, copies[name]))
+    return done
+
+
+def copied(value: Any) -> Any:
+    return value.clone() if isinstance(value, Tensor) else copy.deepcopy(value)
+
+
+def unchanged(before: Any, after: Any) -> bool:
+    try:
+        if not isinstance(before, Tensor):
+            return before == after or callable(before)
+        if before.dtype != after.dtype or before.shape != after.shape:
+            return False
+        return torch.equal(before, after) or bool(((before == after) | (before.isnan() & after.isnan())).all())
+    except Exception:  # something was put into it that cannot be compared
+        return False
+
+
+# ---- comparing
+
+
+def as_tensor(result: Any) -> Tensor | None:
+    """A dense tensor or a single number, Python's or NumPy's, as a detached tensor; None for all else, bools too."""
+    if isinstance(result, Tensor):
+        return result.detach() if result.layout == torch.strided and result.device.type == "cpu" else None
+    if isinstance(result, (np.floating, np.integer)):
+        return torch.from_numpy(np.array(result)) if result.dtype.itemsize <= 8 else None
+    if isinstance(result, bool) or not isinstance(result, (int, float)):
+        return None
+    is_float = isinstance(result, float) or abs(result) >= 2**63
+    return torch.tensor(float(result), dtype=torch.float64) if is_float else torch.tensor(result)
+
+
+def as_asked(result: Any, asked: Any) -> Any:
+    """A list or array as the tensor that was asked for, or any of the three as the tuple: the same numbers."""
+    try:
+        if isinstance(asked, tuple) and isinstance(result, (list, np.ndarray, Tensor)):
+            return tuple(result if isinstance(result, list) else result.tolist())
+        if isinstance(result, list) and any(isinstance(part, Tensor) and part.ndim for part in result):
+            return torch.stack(result)
+        return torch.tensor(result) if isinstance(result, (list, np.ndarray)) else result
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        return result
+
+
+def same_kind(a: torch.dtype, b: torch.dtype) -> bool:
+    """float32 and float64 agree, so do all integers; half precision, bool and complex agree with themselves only."""
+    return a == b or (a in FLOATS and b in FLOATS) or (a in INTEGERS and b in INTEGERS)
+
+
+def same(result: Any, want: Any) -> bool:
+    """Equal in structure, shape, kind of number and, up to rounding in the coarser dtype, in value; NaN equals NaN.
+
+    Python's whole numbers stand for floats, too: 0 for 0.0.
+    """
+    if isinstance(result, tuple) or isinstance(want, tuple):
+        both = isinstance(result, tuple) and isinstance(want, tuple) and len(result) == len(want)
+        return both and all(map(same, result, want))
+    got, want = as_tensor(result), as_tensor(want)
+    if type(result) is int and want is not None and want.dtype in FLOATS:
+        got = got.to(want.dtype)
+    if got is None or want is None or got.shape != want.shape or not same_kind(got.dtype, want.dtype):
+        return False
+    if want.dtype not in FLOATS:
+        return torch.equal(got.to(want.dtype), want)
+    tolerance = max(TOLERANCE[got.dtype], TOLERANCE[want.dtype])
+    finite = want[want.isfinite()]
+    largest = finite.abs().max().item() if finite.numel() else 0.0
+    absolute = 0.01 * tolerance * max(1.0, largest)
+    return torch.allclose(got.double(), want.double(), rtol=tolerance, atol=absolute, equal_nan=True)
+
+
+def holds_nan(arguments: dict[str, Any]) -> bool:
+    return any(isinstance(value, Tensor) and bool(value.isnan().any()) for value in arguments.values())

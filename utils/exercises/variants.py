@@ -1,0 +1,195 @@
+"""Mistakes that can be made in any exercise: an argument exchanged, turned round or left out; a step too many at the end.
+
+Each is a change of what goes into a function, or of what comes out of it, with the sentence that helps. They are tried
+on the reference, and on the known mistakes of an exercise, as a second thing that went wrong.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Variant(NamedTuple):
+    """A sentence, and how it changes a function: other arguments go in, or something is done with what comes out."""
+
+    name: str
+    message: str
+    before: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    after: Callable[[Any], Any] | None = None
+
+    def applied(self, function: Callable, names: list[str]) -> Callable:
+        """`function` of these parameters with this change; None comes out where the change makes no sense there."""
+
+        def changed(*values):
+            try:
+                if self.before:
+                    values = self.before(dict(zip(names, values))).values()
+                result = function(*values)
+                return self.after(result) if self.after else result
+            except Exception:
+                return None
+
+        return changed
+
+
+def of_arguments(arguments: dict[str, Any]) -> Iterator[Variant]:
+    """The changes that the arguments of an exercise allow."""
+    for one, other in itertools.combinations(arguments, 2):
+        if _exchangeable(arguments[one], arguments[other]):
+            yield Variant(
+                f"{one} ⇄ {other}",
+                f"{one} and {other} have changed places: each is used where the other belongs.",
+                lambda given, one=one, other=other: given | {one: given[other], other: given[one]},
+            )
+    for name, value in arguments.items():
+        for sign, message, change in ALTERED:
+            if _fits(value, sign):
+                yield Variant(
+                    f"{name} {sign}",
+                    message.format(name=name),
+                    lambda given, name=name, change=change: given | {name: change(given[name])},
+                )
+
+
+def _exchangeable(one: Any, other: Any) -> bool:
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return one.ndim == other.ndim and one.dtype == other.dtype
+    return type(one) is type(other) and (callable(one) or type(one) in (int, float, list))
+
+
+def _fits(value: Any, sign: str) -> bool:
+    """Can a value be altered so? Floats can be negated, truths inverted, …"""
+    if isinstance(value, bool):
+        return sign == "inverted"
+    if not isinstance(value, Tensor):
+        return type(value) is int and sign in ("+ 1", "- 1")
+    if value.dtype == torch.bool:
+        return sign in ("inverted", "all True", "first")
+    if sign in ("transposed", "first", "backwards"):
+        return value.ndim >= 2
+    return value.is_floating_point() and sign in ("negated", "= 0", "= 1", "squared")
+
+
+ALTERED = (  # how a value is altered, what is said, how it is done
+    ("inverted", "{name} is used the wrong way round: what you do where it is True belongs where it is False.", lambda x: ~x if isinstance(x, Tensor) else not x),
+    ("all True", "{name} has no effect: your result is what comes out where it is True everywhere.", torch.ones_like),
+    ("transposed", "{name} is used with its last two axes exchanged.", lambda x: x.mT),
+    ("negated", "{name} comes in with the wrong sign.", torch.neg),
+    ("= 0", "{name} has no effect: your result is what comes out where it is 0.", torch.zeros_like),
+    ("= 1", "{name} has no effect: your result is what comes out where it is 1.", torch.ones_like),
+    ("squared", "{name} is squared where it should be taken as it is.", torch.square),
+    ("first", "of {name} only the first entry along its first axis is used, for all the others, too.", lambda x: x[:1].expand_as(x)),
+    ("backwards", "{name} is read backwards along its second-to-last axis.", lambda x: x.flip(-2)),
+    ("+ 1", "{name} counts one too many.", lambda x: x + 1),
+    ("- 1", "{name} counts one too few.", lambda x: x - 1),
+)  # fmt: skip
+
+
+def _one_hot(x: Tensor) -> Tensor:
+    return torch.nn.functional.one_hot(x.argmax(-1), x.shape[-1]).to(x.dtype)
+
+
+OF_RESULTS = tuple(
+    Variant(name, message, after=after)
+    for name, message, after in (
+        ("transposed", "your result is the right one with its last two axes exchanged.", lambda x: x.mT),
+        ("first two axes", "your result is the right one with its first two axes exchanged.", lambda x: x.transpose(0, 1)),
+        ("middle axes", "your result is the right one with axes -2 and -3 exchanged.", lambda x: x.transpose(-2, -3)),
+        ("reversed", "your tuple is in the wrong order: it is the right one from the back.", lambda x: x[::-1] if type(x) is tuple else None),
+        ("- x", "the sign is turned round: your result is minus the right one.", lambda x: -x),
+        ("1 - x", "your result is 1 minus the right one.", lambda x: 1 - x),
+        ("~x", "the sense is inverted: True and False have changed places.", lambda x: ~x if x.dtype == torch.bool else None),
+        ("1 / x", "your result is 1 divided by the right one: is a quotient upside down?", lambda x: 1 / x),
+        ("x²", "your result is the square of the right one: is a root missing?", lambda x: x * x),
+        ("√x", "your result is the root of the right one: there is a root too many.", torch.sqrt),
+        ("|x|", "your numbers are right, but all positive: something takes their absolute value.", torch.abs),
+        ("relu", "your result is right where it is positive, and 0 where it should be negative: something cuts it off at 0.", torch.relu),
+        ("exp", "your result is exp of the right one: there is an exp too many, or a log is missing.", torch.exp),
+        ("log", "your result is the logarithm of the right one: there is a log too many, or an exp is missing.", torch.log),
+        ("tanh", "your result is tanh of the right one: one tanh too many.", torch.tanh),
+        ("sigmoid", "your result is the sigmoid of the right one: one sigmoid too many.", torch.sigmoid),
+        ("softmax", "your result is a softmax of the right one, over the last axis: one softmax too many.", lambda x: torch.softmax(x, -1)),
+        ("softmax -2", "your result is a softmax of the right one, over the axis before the last: one softmax too many.", lambda x: torch.softmax(x, -2)),
+        ("log softmax", "your result is the logarithm of a softmax of the right one.", lambda x: torch.log_softmax(x, -1)),
+        ("one-hot", "your result has a 1 at the largest number of each row of the right one and 0 elsewhere: did argmax come in?", _one_hot),
+        ("rounded", "your numbers are the right ones, rounded to whole numbers.", torch.round),
+        ("cut off", "your numbers are the right ones without what stands behind the point: does int(…), // or a whole dtype cut it off?", torch.trunc),
+        ("floor", "your numbers are the right ones, rounded down: `//` divides without remainder, `/` with it.", torch.floor),
+        ("2 x", "your result is twice the right one.", lambda x: 2 * x),
+        ("x / 2", "your result is half the right one.", lambda x: x / 2),
+        ("100 x", "your result is 100 times the right one: per cent are not asked for.", lambda x: 100 * x),
+        ("x + 1", "every number of your result is 1 too large.", lambda x: x + 1),
+        ("x - 1", "every number of your result is 1 too small.", lambda x: x - 1),
+        ("cumsum", "your result adds up along the last axis: each entry is the sum of the right ones up to there.", lambda x: x.cumsum(-1)),
+        ("row sums 1", "your result is the right one, divided by the sum of each row.", lambda x: x / x.sum(-1, keepdim=True)),
+        ("length 1", "your result is the right one, divided by the length of each row.", lambda x: torch.nn.functional.normalize(x, dim=-1)),
+        ("centred", "your result is the right one minus the mean of each row.", lambda x: x - x.mean(-1, keepdim=True)),
+        ("backwards", "your result is the right one, backwards along the last axis.", lambda x: x.flip(-1)),
+        ("rows backwards", "your result is the right one with its rows in reverse order.", lambda x: x.flip(-2)),
+        ("sorted", "your result is the right one, sorted along its last axis.", lambda x: x.sort(-1).values),
+        ("shifted right", "your result is the right one, shifted by one along the last axis.", lambda x: x.roll(1, -1)),
+        ("shifted left", "your result is the right one, shifted by one, to the front, along the last axis.", lambda x: x.roll(-1, -1)),
+        ("rows shifted down", "your result is the right one with every row one too far down.", lambda x: x.roll(1, -2)),
+        ("rows shifted up", "your result is the right one with every row one too far up.", lambda x: x.roll(-1, -2)),
+        ("first repeated", "the first entry along the first axis is right, and stands for all the others, too: does each get its own?", lambda x: x[:1].expand_as(x)),
+        ("last repeated", "the last entry along the first axis is right, and stands for all the others, too: does each get its own?", lambda x: x[-1:].expand_as(x)),
+        ("lower triangle", "your result is right on and below the diagonal, and 0 above: something masks the future, which is not asked for here.", torch.tril),
+        ("upper triangle", "your result is right on and above the diagonal, and 0 below.", torch.triu),
+        ("diagonal alone", "your result is the diagonal of the right one.", lambda x: x.diagonal(dim1=-2, dim2=-1)),
+        ("without diagonal", "your result is right, but for the diagonal, which is 0: is each entry paired with itself, too?", lambda x: x - torch.diag_embed(x.diagonal(dim1=-2, dim2=-1))),
+        ("added over -1", "your result is the right one, added up over its last axis.", lambda x: x.sum(-1)),
+        ("added over -2", "your result is the right one, added up over the axis before the last.", lambda x: x.sum(-2)),
+        ("added over 0", "your result is the right one, added up over its first axis.", lambda x: x.sum(0)),
+        ("mean of -1", "your result is the mean of the right one over its last axis.", lambda x: x.mean(-1)),
+        ("mean of -2", "your result is the mean of the right one over the axis before the last.", lambda x: x.mean(-2)),
+        ("mean of 0", "your result is the mean of the right one over its first axis.", lambda x: x.mean(0)),
+        ("mean of all", "your result is the mean of all the numbers that are asked for.", torch.mean),
+        ("first alone", "your result is the first entry of the right one along its first axis. In a loop, collect them all, then torch.stack them.", lambda x: x[0]),
+        ("last alone", "your result is the last entry of the right one along its first axis: does each round of a loop overwrite the one before? Collect them all, then torch.stack them.", lambda x: x[-1]),
+        ("without the first", "the first entry along the first axis is missing; the others are right.", lambda x: x[1:]),
+        ("without the last", "the last entry along the first axis is missing; the others are right: does a loop or a slice end one too early?", lambda x: x[:-1]),
+        ("flat", "your numbers are right, but all on one axis: the shape is lost. reshape brings it back.", torch.flatten),
+        ("last two axes flat", "your numbers are right, but the last two axes have become one.", lambda x: x.flatten(-2)),
+        ("first two axes flat", "your numbers are right, but the first two axes have become one.", lambda x: x.flatten(0, 1)),
+        ("squeezed", "your numbers are right, but axes of length 1 are gone: squeeze() without an axis takes them all.", torch.squeeze),
+        ("an axis in front", "your numbers are right, with an axis of length 1 too many in front.", lambda x: x[None]),
+        ("an axis behind", "your numbers are right, with an axis of length 1 too many at the end.", lambda x: x[..., None]),
+    )
+)  # fmt: skip
+
+LAST_STEPS = (  # what would make a result the right one, with the sentence that says so
+    ("a softmax over the last axis is still to come: it would make your result right.", lambda x: torch.softmax(x, -1)),
+    ("a softmax over the axis before the last is still to come: it would make your result right.", lambda x: torch.softmax(x, -2)),
+    ("a sum over the last axis is still to come: it would make your result right.", lambda x: x.sum(-1)),
+    ("a sum over the axis before the last is still to come: it would make your result right.", lambda x: x.sum(-2)),
+    ("a sum over the first axis is still to come: it would make your result right.", lambda x: x.sum(0)),
+    ("a mean over the last axis is still to come: it would make your result right.", lambda x: x.mean(-1)),
+    ("a mean over the first axis is still to come: it would make your result right.", lambda x: x.mean(0)),
+    ("your numbers still have to be added up: their sum would be right.", lambda x: x.sum()),
+    ("your numbers still have to be averaged: their mean would be right.", lambda x: x.mean()),
+    ("a tanh is still to come: it would make your result right.", torch.tanh),
+    ("a sigmoid is still to come: it would make your result right.", torch.sigmoid),
+    ("a ReLU is still to come: it would make your result right.", torch.relu),
+    ("the arc cosine does not belong here: the cosine of your result would be right.", torch.cos),
+    ("each row still has to be divided by its sum.", lambda x: x / x.sum(-1, keepdim=True)),
+    ("each row still has to be divided by its length.", lambda x: torch.nn.functional.normalize(x, dim=-1)),
+    ("negative numbers are still in: with 0 in their place your result would be right.", lambda x: x.clamp(min=0)),
+    ("the transposition is still to come: with its last two axes exchanged your result would be right.", lambda x: x.mT.contiguous()),
+    ("each row is complete, but in the wrong direction: turned round your result would be right.", lambda x: x.flip(-1)),
+    ("NaN stands where 0 is asked for; all other numbers are right.", lambda x: x.nan_to_num(0.0) if x.isnan().any() else None),
+)  # fmt: skip
+
+CONSTANTS = {
+    "2": 2.0,
+    "3": 3.0,
+    "4": 4.0,
+    "√2": math.sqrt(2),
+    "10": 10.0,
+    "100": 100.0,
+    "ln 2": math.log(2),
+    "e": math.e,
+}

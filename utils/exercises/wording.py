@@ -1,0 +1,121 @@
+"""How values, shapes and the place of an error are put into words."""
+
+import ast
+import inspect
+import linecache
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .running import as_tensor, holds_nan
+
+
+def describe_value(name: str, value: Any) -> str:
+    if isinstance(value, Tensor):
+        return (
+            f"{name} {tuple(value.shape)}"
+            + " float64" * (value.dtype == torch.float64)
+            + " with NaN" * holds_nan({name: value})
+        )
+    if callable(value):
+        return f"{name} (a function)"
+    return f"{name} = {shorten(repr(value), 120)}"
+
+
+def describe_inputs(arguments: dict[str, Any]) -> str:
+    """Names with shapes: "query (8,), keys (5, 8)"."""
+    return ", ".join(describe_value(name, value) for name, value in arguments.items())
+
+
+def describe_shape(shape: tuple) -> str:
+    return f"shape {tuple(shape)}" if shape else "a single number"
+
+
+def describe_want(want: Any) -> str:
+    if isinstance(want, tuple):
+        return f"a tuple of {len(want)} ints"
+    tensor = as_tensor(want)
+    return f"a tensor of shape {tuple(tensor.shape)}" if tensor.ndim else "a single number"
+
+
+def dtype_name(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def describe_kind(result: Any) -> str:
+    if isinstance(result, (np.ndarray, np.generic)):
+        return "a NumPy array" if isinstance(result, np.ndarray) else "a NumPy number"
+    if isinstance(result, Tensor) and as_tensor(result) is None:
+        return f"a tensor of layout {result.layout} on device {result.device}"
+    name = type(result).__name__
+    return ("an " if name[0].lower() in "aeiou" else "a ") + name
+
+
+def text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
+def own_frames(error: BaseException, function: Callable) -> list:
+    """The traceback's entries in the file or notebook cell where `function` was written, the innermost first."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    found, entry = [], error.__traceback__
+    while entry is not None:
+        if code is not None and entry.tb_frame.f_code.co_filename == code.co_filename:
+            found.append(entry)
+        entry = entry.tb_next
+    return found[::-1]
+
+
+def own_frame(error: BaseException, function: Callable):
+    """The innermost of own_frames, or None."""
+    return next(iter(own_frames(error, function)), None)
+
+
+def own_line(error: BaseException, function: Callable) -> str:
+    """The learner's line that raised, as they wrote it. Notebook cells, too, are in linecache."""
+    frame = own_frame(error, function)
+    line = linecache.getline(frame.tb_frame.f_code.co_filename, frame.tb_lineno).strip() if frame else ""
+    return shorten(line, 100)
+
+
+def own_loop(error: BaseException, function: Callable) -> str:
+    """The first line of the loop in which the learner's code was stopped, a `while` if there is one; else ""."""
+    for entry in own_frames(error, function)[:100]:
+        lines = linecache.getlines(entry.tb_frame.f_code.co_filename)
+        try:
+            nodes = list(ast.walk(ast.parse("".join(lines))))
+        except SyntaxError:
+            return ""
+        around = [node for node in nodes if isinstance(node, (ast.For, ast.While))]
+        around = [node for node in around if node.lineno <= entry.tb_lineno <= node.end_lineno]
+        if around:
+            loop = max(around, key=lambda node: (isinstance(node, ast.While), node.lineno))
+            return shorten(lines[loop.lineno - 1].strip(), 100)
+    return ""
+
+
+def shorten(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def listed(names: Iterable[str]) -> str:
+    """ "query, keys and values"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def letters_of(reference: Callable) -> dict[str, tuple[str, ...]]:
+    """The letters of the axes of each argument, as the docstring gives them: "scores (…, q, k)"."""
+    text = inspect.getdoc(reference) or ""
+    found = {}
+    for name in inspect.signature(reference).parameters:
+        if shape := re.search(rf"\b{name} \(([^()]*)\)", text):
+            found[name] = tuple(letter.strip() for letter in shape[1].split(","))
+    return found
