@@ -36,8 +36,8 @@ from .isolation import Isolation, Printed, Stopped
 from .known import Known
 from .reading import is_stub
 from .rows import IMPORTS, Mistake, answers, mistake, read
-from .running import Run, as_tensor, run, unchanged
-from .wording import describe_kind, dtype_name, listed, own_frame, own_line, own_loop, text_of
+from .running import Run, as_asked, copied, run, unchanged
+from .wording import describe_kind, listed, own_frame, own_line, own_loop, shorten, text_of
 
 MARKS = {"todo": "○", "right": "✔", "wrong": "✘"}
 
@@ -58,9 +58,20 @@ class Exercise:
     Public: `name`, `reference`, `hints`, `level` (1 to 3), `minutes`, `rows`, `answers`, `verdict(function)`.
     """
 
-    def __init__(self, reference: Callable, draws: Callable, hints: list[str], names: dict, question: str | dict):
+    def __init__(
+        self,
+        reference: Callable,
+        draws: Callable,
+        hints: list[str],
+        names: dict,
+        question: str | dict,
+        level: int,
+        minutes: int,
+        trained: bool,
+    ):
         functools.update_wrapper(self, reference)
         self.name, self.reference, self.draws = reference.__name__, reference, draws
+        self.level, self.minutes, self.trained = level, minutes, trained
         self.hints, self.names = list(hints), names
         self.questions = question if isinstance(question, dict) else {"": question}
         self.texts: list[str | Mistake] = []
@@ -107,6 +118,15 @@ class Exercise:
         for text in self.right_texts:
             found += [text] if callable(text) else answers(self.reference, text)
         return found
+
+    def fits(self, function: Callable) -> bool:
+        """Does a right answer return what the reference returns in type and precision, on the usual inputs?"""
+        for inputs in self.inputs():
+            mine, theirs = function(*map(copied, inputs.values())), self.reference(*inputs.values())
+            if isinstance(theirs, torch.Tensor):
+                if not isinstance(mine, torch.Tensor) or mine.dtype != theirs.dtype:
+                    return False
+        return True
 
     @functools.cached_property
     def known(self) -> Known:
@@ -172,9 +192,38 @@ class Exercise:
             )
         return self._diagnose(function, runs, usual)
 
+    def _cut(self, function: Callable) -> str | None:
+        """Do the gradients that come through the reference come through a right answer as well?"""
+        arguments = next(self.inputs())
+        inputs = {name: copied(value) for name, value in arguments.items()}
+        floats = [value for value in inputs.values() if isinstance(value, torch.Tensor) and value.is_floating_point()]
+        for value in floats:
+            value.requires_grad_()
+        done = Run(inputs, None)
+        try:
+            done.result = function(*inputs.values())
+            got = torch.autograd.grad(done.result.sum(), floats, allow_unused=True)
+        except Exception as error:
+            return (
+                "the numbers are right, but cut off from what they were computed from, so nothing can be trained "
+                f"through it ({shorten(text_of(error), 80)}). detach(), item(), tolist(), numpy() and torch.tensor(…) cut."
+            )
+        want = torch.autograd.grad(self.reference(*inputs.values()).sum(), floats, allow_unused=True)
+        lost = [
+            name
+            for (name, value), mine, theirs in zip(
+                ((name, value) for name, value in inputs.items() if any(value is one for one in floats)), got, want
+            )
+            if mine is None and theirs is not None
+        ]
+        if lost:
+            return f"the numbers are right, but no gradient reaches {listed(lost)}: detach(), item() and torch.tensor(…) cut."
+        return None
+
     def _todo(self, function: Callable) -> tuple[str, str]:
         if is_stub(function):
-            return "todo", f"not tried yet. hint({self.name}) helps."
+            dots = "●" * self.level + "○" * (3 - self.level)
+            return "todo", f"not tried yet ({dots}, {self.minutes} minutes). hint({self.name}) helps."
         return "wrong", "your code is there, but `...` still stands in it: return your result in its place."
 
     def _diagnose(self, function: Callable, runs: list[Run], usual: int) -> tuple:
@@ -182,7 +231,9 @@ class Exercise:
         wrong = [done for done in runs[:usual] if not done.right or done.changed]
         by_heart = not wrong and not all(done.right for done in runs[usual:])
         if not wrong and not by_heart:
-            return "right", f"right on all {usual} inputs.{_precision_note(runs[:usual])}"
+            if self.trained and (message := self._cut(function)):
+                return "wrong", message
+            return "right", f"right on all {usual} inputs."
         judged = runs[usual:] if by_heart else runs[:usual]
         case = Case(self.reference, function, judged, self.known, self.names, self.questions)
         message = diagnosis(case)
@@ -218,34 +269,31 @@ def stopped(error: Stopped, function: Callable) -> str:
     return f"your function {text_of(error)}{place}, in the loop `{loop}`. What ends this loop?"
 
 
-def _precision_note(runs: list[Run]) -> str:
-    """A remark on a right result whose tensors are of another precision than the inputs'."""
-    for done in runs:
-        if isinstance(done.result, torch.Tensor) and done.result.dtype != as_tensor(done.want).dtype:
-            given, expected = map(dtype_name, (done.result, done.want))
-            return f" (For {expected} inputs it returns {given}: torch.zeros and torch.tensor take dtype=….)"
-    return ""
-
-
 def exercise(
     draws: Callable[[torch.Generator], Iterator[tuple]],
     hints: list[str],
     names: dict[str, Callable] | None = None,
     question: str | dict[str, str] = "",
+    level: int = 1,
+    minutes: int = 5,
+    trained: bool = False,
 ) -> Callable[[Callable], Exercise]:
     """Decorator that turns a reference function into an `Exercise` and adds it to the catalogue.
 
     `draws(generator)` yields tuples of positional arguments; `hints` go from a question to nearly the code; `names`
     maps a label to a function of the same arguments that gives an intermediate, to be recognised by its shape;
     `question` is asked where shapes do not fit; of several, the first whose pattern, its key, is found in the line that
-    failed. Raises ValueError if another module has an exercise of that name.
+    failed. `level` is 1 to 3, `minutes` what the exercise takes; `trained` means that the notebook trains through it,
+    so gradients have to come through. Raises ValueError if another module has an exercise of that name.
     """
 
     def make(reference: Callable) -> Exercise:
         known = _catalogue.get(reference.__name__)
         if known is not None and known.__module__ != reference.__module__:
             raise ValueError(f"exercise {reference.__name__} exists already in {known.__module__}: choose another name")
-        _catalogue[reference.__name__] = Exercise(reference, draws, hints, names or {}, question)
+        _catalogue[reference.__name__] = Exercise(
+            reference, draws, hints, names or {}, question, level, minutes, trained
+        )
         return _catalogue[reference.__name__]
 
     return make
@@ -262,8 +310,11 @@ def catalogue() -> dict[str, Exercise]:
 IMPORTS["catalogue"] = catalogue  # a right answer may build on earlier exercises
 
 
-def check(function: Callable) -> None:
-    """Print one short diagnosis of the learner's function: ○ not tried yet, ✔ right, ✘ with what went wrong."""
+def check(function: Callable, seed: int = 0) -> None:
+    """Print one short diagnosis of the learner's function: ○ not tried yet, ✔ right, ✘ with what went wrong.
+
+    Another `seed` draws other numbers: a second try on fresh ones.
+    """
     found = _find(function, "check")
     if found is None:
         return
@@ -273,7 +324,7 @@ def check(function: Callable) -> None:
             "yours. Run the cell with your definition again, then check."
         )
         return
-    verdict = found.verdict(function)
+    verdict = found.verdict(function, seed)
     if verdict.printed:
         print(verdict.printed, end="" if verdict.printed.endswith("\n") else "\n")
     for output in verdict.shown:
@@ -306,14 +357,32 @@ def solution(function: Callable) -> None:
 def use(function: Callable) -> Callable:
     """The learner's function where it is right, the reference where it is not, without a word.
 
-    A function that a check had to stop is not run again: that would take as long once more.
+    A right function of another kind of number, a list or a NumPy array for instance, is fitted with what the notebook
+    goes on with: tensors of the inputs' precision. A function that a check had to stop is not run again.
     """
     found = _find(function, "use")
     if found is None:
         return function
     found.used = True
-    right = function is not found.stopped and found.verdict(function).status == "right"
-    return function if right else found.reference
+    if function is found.stopped or found.verdict(function).status != "right":
+        return found.reference
+    return function if function is found.reference or found.fits(function) else _fitted(function)
+
+
+def _fitted(function: Callable) -> Callable:
+    """`function` with its result as a tensor of the precision of its first tensor of floats, or else float32."""
+
+    @functools.wraps(function)
+    def fitted(*arguments, **keywords):
+        result = function(*arguments, **keywords)
+        asked = torch.empty(())
+        tensor = as_asked(result, asked)
+        tensor = torch.as_tensor(tensor) if not isinstance(tensor, torch.Tensor) else tensor
+        given = (value for value in (*arguments, *keywords.values()) if isinstance(value, torch.Tensor))
+        dtype = next((value.dtype for value in given if value.is_floating_point()), torch.get_default_dtype())
+        return tensor.to(dtype) if tensor.is_floating_point() else tensor
+
+    return fitted
 
 
 def source(found: Exercise) -> str:

@@ -37,7 +37,7 @@ from .wording import (
 )
 
 
-@dataclass
+@dataclass(eq=False)
 class Case:
     """A wrong answer: the reference, what is asked and known of the exercise, and how the answer did on the inputs."""
 
@@ -265,7 +265,7 @@ def _how_shapes_differ(case: Case, misshapen: list[tuple[Run, torch.Size, torch.
     if all(sorted(got) == sorted(want) for got, want in pairs):
         return "the axes are the right ones, in the wrong order: transpose and permute exchange them."
     if all(not got and want for got, want in pairs):
-        return "your result is a single number: something adds up, or picks, too much. dim=… keeps the other axes."
+        return "you return a single number: something adds up, or picks, too much. dim=… keeps the other axes."
     for k in range(-1, -5, -1):
         if all(len(want) >= -k and got == want[: len(want) + k] + want[len(want) + k + 1 :] for got, want in pairs):
             return f"axis {k} is missing: it has been added up, or indexed away."
@@ -436,7 +436,7 @@ def one_factor(case: Case) -> str | None:
     ]
     if len(factors) == len(numbers) and all(factor is not None for _, factor in factors):
         return _named(
-            case, factors, "your result is the right one times {}.", "your result is the right one divided by {}.", True
+            case, factors, "you return {} times the right result.", "you return the right result divided by {}.", True
         )
     amounts = [(done, _one_number(got - want)) for done, got, want in numbers]
     if all(amount is not None for _, amount in amounts):
@@ -463,7 +463,7 @@ def _named(case: Case, found: list[tuple[Run, float]], more: str, less: str, tim
     inverse = (lambda x: 1 / x) if times else (lambda x: -x)
     for text, turn in ((more, lambda x: x), (less, inverse)):
         if times and any(value == 0 for _, value in found):
-            return "your result is 0 everywhere."
+            return "you return 0 everywhere."
         values = [turn(value) for _, value in found]
         if len(found) > 1:
             for name, size in _measures(case.sizes(found[0][0])):

@@ -4,7 +4,6 @@ import torch
 
 from .engine import exercise
 
-
 # ---- weighted_sum
 
 

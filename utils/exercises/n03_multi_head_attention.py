@@ -6,7 +6,6 @@ import torch
 
 from .engine import exercise
 
-
 # ---- project_per_head
 
 

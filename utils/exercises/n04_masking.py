@@ -6,7 +6,6 @@ import torch
 
 from .engine import exercise
 
-
 # ---- padding_mask
 
 

@@ -1,15 +1,11 @@
 """Exercises of notebook 06: position waves, layer norm, residual step, feed-forward layer, block, parameters."""
 
-import math
 
 import torch
-
 import torch.nn.functional as F
 
 from ..attention import scaled_dot_product_attention
-
 from .engine import exercise
-
 
 # ---- sinusoidal_positions
 

@@ -18,7 +18,7 @@ INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-9}  # relative
 
 
-@dataclass
+@dataclass(eq=False)
 class Run:
     """One call of a function: what went in, what came out or was raised, what was altered, what was printed."""
 
