@@ -241,8 +241,8 @@ class Exercise:
             return "wrong", f"right on the {usual} inputs of every check, but not on others like them: {message}"
         if not case.named and len(wrong) < usual:
             words = condition(case)
-            which = f" Wrong where {words}: " if words and words not in message else " "
-            message += f"{which}({usual - len(wrong)} of {usual} inputs come out right.)"
+            where = f" That happens where {words}." if words and words not in message else ""
+            message += f"{where} ({usual - len(wrong)} of {usual} inputs come out right.)"
         return "wrong", message, case.named
 
 
