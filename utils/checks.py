@@ -139,8 +139,7 @@ def require_fitting_shapes(
 ) -> None:
     """ValueError, with the shapes, unless query (…, q, e), key (…, k, e), value (…, k, v) and mask go together.
 
-    heads: the axis that each of them is still going to be split into, before its last two; e may differ till then.
-    """
+    heads: the axis that each of them is still going to be split into, before its last two; e may differ till then."""
     require_tensors(query=query, key=key, value=value)
     if trouble := misfit(query, key, value, heads) or misfit_of_mask(mask, query, key, value, heads):
         shapes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
@@ -181,8 +180,7 @@ def misfit_of_mask(
     Two axes are (q, k), as in PyTorch. Padding (b, k) has the same shape where there are as many sentences as queries;
     then the content decides. Padding is a beginning of words in every row, of lengths in any order. A mask of queries
     with such rows (causal; a prefix, then causal) lets no query see less than the one before it: where one would, and
-    none sees nothing, it is padding. Lengths that never fall are taken for (q, k).
-    """
+    none sees nothing, it is padding. Lengths that never fall are taken for (q, k)."""
     if mask is None:
         return None
     require_tensors(mask=mask)

@@ -32,8 +32,7 @@ def heat_map(
     """Numbers (r, c) as colours, with the words of the rows and columns on the axes and the number in each cell.
 
     `kind` says what the numbers are, `axis` what the columns are. `signed`: colours for both signs. `marks`: cells
-    (row, column) to be framed.
-    """
+    (row, column) to be framed."""
     values, rows, columns = as_numbers(values, 2), [str(row) for row in rows], [str(column) for column in columns]
     if values.shape != (len(rows), len(columns)):
         raise ValueError(
@@ -88,8 +87,7 @@ def lines(
 ) -> Figure:
     """Curves over x (n,), numbers or names; `series` maps the name of a curve to its numbers (n,).
 
-    log: True for both axes in powers of two, "y" for the vertical one in powers of ten.
-    """
+    log: True for both axes in powers of two, "y" for the vertical one in powers of ten."""
     figure, axes = new_figure(6.8, 3.8)
     said = draw_curves(axes, x, series, log)
     axes.set(title=title, xlabel=x_label, ylabel=y_label)
@@ -176,8 +174,7 @@ def mask_pictures(
 ) -> Figure:
     """Masks side by side, `masks` maps a title to a boolean (q, k); `meaning` says what a filled square is.
 
-    rows: a word or number for each query; columns: for each key, the same as `rows` if not given.
-    """
+    rows: a word or number for each query; columns: for each key, the same as `rows` if not given."""
     columns = rows if columns is None else columns
     grids = {title: as_numbers(mask, 2) for title, mask in masks.items()}
     for title, grid in grids.items():
@@ -209,8 +206,7 @@ def mask_pictures(
 def in_words(number: float, digits: int = 3) -> str:
     """A number in at most `digits` digits, as descriptions say it: what rounding leaves of 0 is "below 1e-9".
 
-    A sum that is 0 in mathematics comes out as 1e-17 on one processor and as 3e-17 on another.
-    """
+    A sum that is 0 in mathematics comes out as 1e-17 on one processor and as 3e-17 on another."""
     number = float(number)
     return f"{number:.{digits}g}" if abs(number) >= NOISE or number == 0 else f"below {NOISE:g}"
 
@@ -244,8 +240,7 @@ def write_labels(
 ) -> None:
     """Write a label next to each point (n, 2) of the axes, where it covers neither a point nor another label.
 
-    A label that found no place next to its point is tied to it by a line.
-    """
+    A label that found no place next to its point is tied to it by a line."""
     figure.draw_without_rendering()  # settles the layout, and with it where a point lies on the page
     places = label_places(axes.transData.transform(points), labels, size)
     for point, label, (dx, dy), colour in zip(points, labels, places, colours or ["black"] * len(labels)):

@@ -56,8 +56,7 @@ def _refuse_what_is_no_file(path: Path) -> None:
 def write_npz(path: str | os.PathLike, words: Sequence[str], matrix: np.ndarray, stamp: str = "") -> None:
     """Write vectors in the format that `WordVectors.load` reads fastest; `path` is never a half-written file.
 
-    The archive holds `words` (UTF-8, one per line), `vectors` (n, d) in float16 or float32, and `stamp`, a note.
-    """
+    The archive holds `words` (UTF-8, one per line), `vectors` (n, d) in float16 or float32, and `stamp`, a note."""
     path = Path(path)
     text = {"words": "\n".join(words), "stamp": stamp}
     arrays = {name: np.frombuffer(content.encode(), np.uint8) for name, content in text.items()}
@@ -77,8 +76,7 @@ def write_npz(path: str | os.PathLike, words: Sequence[str], matrix: np.ndarray,
 def read_npz(path: Path) -> tuple[list[str], np.ndarray, str]:
     """Words, (n, d) float32 matrix and stamp of a file by `write_npz`.
 
-    Raises FileNotFoundError, and ValueError if anything about the file is wrong.
-    """
+    Raises FileNotFoundError, and ValueError if anything about the file is wrong."""
     _refuse_what_is_no_file(path)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -149,8 +147,7 @@ def _stamp(path: Path, member: str) -> str:
     """What changes when the file does, as far as that can be told without reading all of it.
 
     Programs set the time of change back (unpackers and copiers do), but not the inode's; and that clock ticks
-    slowly, so that a small file can change twice at the same time: hence the checksum of both ends.
-    """
+    slowly, so that a small file can change twice at the same time: hence the checksum of both ends."""
     status = path.stat()
     with open(path, "rb") as file:
         ends = zlib.crc32(file.read(1 << 16))
@@ -176,8 +173,7 @@ def read_text(path: Path, member: str = "") -> tuple[list[str], np.ndarray]:
 
     A line holds a word and its d numbers, with blanks or tabs between; the last d fields are the numbers, so that a
     word may hold blanks (some of GloVe 840B do). A first line "n d", as word2vec and fastText write it, is a header.
-    Raises ValueError, which names the line that is wrong, and MemoryError, which names the file.
-    """
+    Raises ValueError, which names the line that is wrong, and MemoryError, which names the file."""
     label = f"{path}::{member}" if member else str(path)
     try:
         words, matrix, layout = _read_lines(path, member, label)
@@ -357,8 +353,7 @@ def _words_with_blanks(block: bytes, width: int) -> tuple[dict[int, str], bytes]
     """Words that hold blanks, by line (from 0), and the block with "_" in the place of each.
 
     What stands before the last `width` fields is no word if one of its later parts is a number or empty: a number too
-    many, or a line end that is lost.
-    """
+    many, or a line end that is lost."""
     names = {}
     lines = block.split(b"\n")
     for i, line in enumerate(lines):

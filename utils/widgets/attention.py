@@ -199,8 +199,7 @@ def read_einsum(equation: str, shapes: Sequence[tuple]) -> tuple[list[str], str,
     """(axes of each tensor, axes of the result, size of each letter) of an einsum string for tensors of these shapes.
 
     Raises ValueError with the reason where the string cannot be read. (PyTorch also takes capitals, three dots and a
-    string without an arrow.)
-    """
+    string without an arrow.)"""
     if len(equation) > LONGEST_EINSUM:
         raise ValueError(f"it is longer than {LONGEST_EINSUM} signs")
     left, arrow, result = (part.replace(" ", "") for part in equation.partition("->"))

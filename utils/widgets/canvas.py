@@ -36,8 +36,7 @@ class View:
 class Canvas:
     """Collects the shapes of one view. Coordinates are pixels from the top left corner.
 
-    The ground is white on a dark page, too: every colour was chosen for it.
-    """
+    The ground is white on a dark page, too: every colour was chosen for it."""
 
     def __init__(self, width: int, height: int):
         self.width, self.height, self.shapes = width, height, []
@@ -64,14 +63,7 @@ class Canvas:
         self.add("text", text, x=x, y=y, font_size=size, text_anchor=anchor, fill=fill, **weight, **more)
 
     def line(
-        self,
-        x1: float,
-        y1: float,
-        x2: float,
-        y2: float,
-        stroke: str = GREY,
-        stroke_width: float = 1,
-        **more: object,
+        self, x1: float, y1: float, x2: float, y2: float, stroke: str = GREY, stroke_width: float = 1, **more: object
     ) -> None:
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, stroke_width=stroke_width, **more)
 

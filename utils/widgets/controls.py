@@ -21,8 +21,7 @@ class Explorer:
     """Controls above a view. Shown as a widget where a kernel runs, and elsewhere as its first view.
 
     draw(name=value, …) → View takes a value for each of the `controls`. rows: how these are laid out; side by side, as
-    many as there is room for, if not given. A first drawing that fails raises at once.
-    """
+    many as there is room for, if not given. A first drawing that fails raises at once."""
 
     def __init__(
         self,

@@ -110,8 +110,7 @@ ORDERS = {  # stations, each with the number of the station from which a residua
 def block_stations(block: EncoderBlock, x: Tensor, norm: str, bypass: bool = True) -> list[Tensor]:
     """What x (n, d) is at each station of ORDERS[norm], (n, d) each; without `bypass` the residual connections are cut.
 
-    The last one is block(x)[0] where block.norm is `norm`, the connections are there, and nothing is dropped.
-    """
+    The last one is block(x)[0] where block.norm is `norm`, the connections are there, and nothing is dropped."""
     sublayers = {
         "attention": lambda x: block.attention(x)[0],
         "feed-forward": block.feed_forward,
@@ -165,8 +164,7 @@ def draw_rows(canvas: Canvas, left: float, title: str, numbers: np.ndarray) -> s
 def draw_block(words: Sequence[str], norm: str, outputs: Sequence[Tensor], step: int, bypass: bool) -> View:
     """A block as a row of stations, number `step` framed; below it what goes in and what comes out there.
 
-    outputs: as `block_stations` returns them.
-    """
+    outputs: as `block_stations` returns them."""
     name, source = ORDERS[norm][step]
     does = {
         "attention": "every word takes from the others: the only station where rows mix",
@@ -238,19 +236,12 @@ def draw_tagged(words: Sequence[str], weights: ArrayLike, chosen: int, tags: Seq
 
 
 def head_browser(
-    tagger: Callable,
-    vocabulary: Vocabulary,
-    tags: Sequence[str],
-    sentence: str,
-    word: str,
-    layer: int,
-    head: int,
+    tagger: Callable, vocabulary: Vocabulary, tags: Sequence[str], sentence: str, word: str, layer: int, head: int
 ) -> Explorer:
     """Type a sentence, and see where each head of each layer looks, and which tag each word gets.
 
     tagger: called with token ids (1, n), returns logits (1, n, tags) and the weights (1, h, n, n) of each layer.
-    `word` is a word of `sentence`, with layer (from 1) and head (from 0) what is shown first.
-    """
+    `word` is a word of `sentence`, with layer (from 1) and head (from 0) what is shown first."""
 
     @torch.no_grad()
     def run(words):

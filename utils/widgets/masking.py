@@ -68,8 +68,7 @@ def draw_masked(words: Sequence[str], mask: Tensor, scores: Tensor, weights: Ten
 def paint_mask(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, padded: int = 0) -> Explorer:
     """Paint a mask (n, n), a box for each pair, and see scores, weights and outputs.
 
-    Q and K (n, e), V (n, v); `padded`: how many positions at the end are padding.
-    """
+    Q and K (n, e), V (n, v); `padded`: how many positions at the end are padding."""
     n, scores = len(words), Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
     presets = mask_presets(n, padded)
     preset = menu("start from", list(presets), "padding")
@@ -104,8 +103,7 @@ def paint_mask(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, padded: in
 def moved_by(layers: Sequence[nn.Module], X: Tensor, mask: Tensor, chosen: int, change: float) -> Tensor:
     """How far each output moves (n,) when `change` is added to every entry of row `chosen` of X (n, d).
 
-    Each layer is attention with a residual connection: X = X + layer(X, mask=mask)[0].
-    """
+    Each layer is attention with a residual connection: X = X + layer(X, mask=mask)[0]."""
     changed = X.clone()
     changed[chosen] += change
     for layer in layers:  # one after the other: side by side as a batch, equal rows may be rounded differently

@@ -43,8 +43,7 @@ def draw_lengths(length: int, source: Sequence[str], right: Sequence[str], writt
 def bottleneck(examples: Mapping[int, tuple], shares: Mapping[int, Mapping[str, float]]) -> Explorer:
     """Move the length and see a sentence of it, with the translations of each model.
 
-    examples: {length: (source, right, {model: written})}, words; shares: {length: {model: share right}}.
-    """
+    examples: {length: (source, right, {model: written})}, words; shares: {length: {model: share right}}."""
     lengths = sorted(examples)
 
     def draw(length):
@@ -143,8 +142,7 @@ def sentence_builder(
     """Build a sentence from menus: the grammar's translation and gold links, the model's translation and weights.
 
     translate(words) → (target words, weights (q, k)); predicates: {shown: (verb, object or None)};
-    modifiers: {shown: a modifier of a noun phrase, or None}.
-    """
+    modifiers: {shown: a modifier of a noun phrase, or None}."""
 
     def draw(determiner, adjective, noun, modifier, predicate, negated):
         word, plural = DETERMINERS[determiner]
