@@ -26,10 +26,9 @@ def numbered(words: Sequence[str]) -> list[tuple[str, int]]:
 def draw_links(words: Sequence[str], weights: ArrayLike, chosen: int, title: str = "") -> View:
     """Words in a row; from word number `chosen` an arc to each word, as thick as its weight; weights (n, n)."""
     row, canvas = as_numbers(weights, 2)[chosen], Canvas(960, 260)
-    middle, size = lay_out(words, 940)
-    middle = middle + 10
+    middle, size = lay_out(words)
     draw_arcs(canvas, middle, row, chosen)
-    for x, word, weight, number in zip(middle.tolist(), words, row.tolist(), range(len(words))):
+    for x, word, weight, number in zip(middle, words, row.tolist(), range(len(words))):
         asks, height = number == chosen, 42 * weight / row.max()
         canvas.text(x, 182, word, size, fill=RED if asks else INK, bold=asks)
         canvas.rect(x - 17, 237 - height, 34, height, BLUE)

@@ -10,7 +10,6 @@ from html import escape
 
 import numpy as np
 from matplotlib.colors import to_hex
-from numpy.typing import ArrayLike
 from PIL import Image
 
 from ..style import BLUE, GREEN, GREY, RED, SIGNED, WEIGHTS, image_html, ink_on
@@ -78,11 +77,8 @@ class Canvas:
         dx, dy, head = (x2 - x1) / length, (y2 - y1) / length, min(12, length)
         neck_x, neck_y = x2 - head * dx, y2 - head * dy
         self.line(x1, y1, neck_x, neck_y, stroke, stroke_width)
-        corners = (
-            (x2, y2),
-            (neck_x - head * dy / 2, neck_y + head * dx / 2),
-            (neck_x + head * dy / 2, neck_y - head * dx / 2),
-        )
+        side_x, side_y = head * dy / 2, head * dx / 2
+        corners = (x2, y2), (neck_x - side_x, neck_y + side_y), (neck_x + side_x, neck_y - side_y)
         self.add("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in corners), fill=stroke)
 
     def cell(
@@ -133,27 +129,22 @@ def two_decimals(value: float) -> str:
     return f"{round(float(value), 2) + 0.0:.2f}"
 
 
-def lay_out(words: Sequence[str], width: float, size: float = 17) -> tuple[np.ndarray, float]:
-    """Middles (n,) of words in a row of `width` pixels, and the size of the letters with which they fit."""
+def lay_out(words: Sequence[str]) -> tuple[list[float], float]:
+    """Middles (n,) of words in a row across a canvas of 960 pixels, and the size of the letters with which they fit."""
     letters = np.array([max(len(word), 3) for word in words])
-    widths = (letters + 2.0) * width / (letters + 2.0).sum()
-    return np.cumsum(widths) - widths / 2, float(min(size, 1.7 * (widths / (letters + 1.0)).min()))
+    widths = (letters + 2.0) * 940 / (letters + 2.0).sum()
+    return (np.cumsum(widths) - widths / 2 + 10).tolist(), float(min(17, 1.7 * (widths / (letters + 1.0)).min()))
 
 
-def draw_arcs(canvas: Canvas, middle: ArrayLike, weights: np.ndarray, chosen: int) -> None:
+def draw_arcs(canvas: Canvas, middle: Sequence[float], weights: np.ndarray, chosen: int) -> None:
     """From word number `chosen` an arc to each other word, as thick as its weight; middle, weights (n,)."""
     start, share = middle[chosen], weights / weights.max()
     for number, x in enumerate(middle):
         if weights[number] > 0.005 and number != chosen:
             rise = 160 - 1.3 * min(115, 24 + 0.38 * abs(x - start))
-            canvas.add(
-                "path",
-                d=f"M{start:.1f} 160 C{start:.1f} {rise:.1f} {x:.1f} {rise:.1f} {x:.1f} 160",
-                fill="none",
-                stroke=BLUE,
-                stroke_width=float(1 + 24 * weights[number]),
-                opacity=f"{0.3 + 0.6 * share[number]:.2f}",
-            )
+            path = f"M{start:.1f} 160 C{start:.1f} {rise:.1f} {x:.1f} {rise:.1f} {x:.1f} 160"
+            width, opacity = float(1 + 24 * weights[number]), f"{0.3 + 0.6 * share[number]:.2f}"
+            canvas.add("path", d=path, fill="none", stroke=BLUE, stroke_width=width, opacity=opacity)
 
 
 def verdict(question: str, right: bool | None, lines: Sequence[str]) -> View:

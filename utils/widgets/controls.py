@@ -10,6 +10,7 @@ from pathlib import Path
 
 import ipywidgets
 from IPython import get_ipython
+from ipywidgets import Widget
 
 from .canvas import View, in_xml
 
@@ -23,12 +24,7 @@ class Explorer:
     draw(name=value, …) → View takes a value for each of the `controls`. rows: how these are laid out; side by side, as
     many as there is room for, if not given. A first drawing that fails raises at once."""
 
-    def __init__(
-        self,
-        draw: Callable[..., View],
-        controls: dict[str, ipywidgets.Widget],
-        rows: Sequence[ipywidgets.Widget] | None = None,
-    ):
+    def __init__(self, draw: Callable[..., View], controls: dict[str, Widget], rows: Sequence[Widget] | None = None):
         self.draw, self.controls, self.screen = draw, controls, ipywidgets.HTML()
         self.recording = False
         self.first = self.redraw()
@@ -93,7 +89,7 @@ def replace_last_run(explorer: Explorer) -> None:
 # Controls
 
 
-def slider(label: str, value: float, low: float, high: float, step: float = 1) -> ipywidgets.Widget:
+def slider(label: str, value: float, low: float, high: float, step: float = 1) -> Widget:
     """A slider for whole numbers, or for fractions where `step` is one."""
     kind = ipywidgets.IntSlider if isinstance(step, int) else ipywidgets.FloatSlider
     return kind(value=value, min=low, max=high, step=step, continuous_update=True, **_labelled(label))

@@ -210,10 +210,8 @@ def sentence_of_words(sentence: str, vocabulary: Vocabulary) -> list[str]:
         raise ValueError(f"{len(given)} words are too many for one picture: up to {MOST_IN_A_PICTURE}, please.")
     special = [token for token in vocabulary.words[:4] if token in given]
     if special:
-        many = (
-            "are special tokens, not words: leave them" if special[1:] else "is a special token, not a word: leave it"
-        )
-        raise ValueError(f"{' and '.join(special)} {many} out.")
+        are = "are special tokens, not words: leave them" if special[1:] else "is a special token, not a word: leave it"
+        raise ValueError(f"{' and '.join(special)} {are} out.")
     vocabulary.encode([cut(word, 30) for word in given], strict=True)
     return given
 
@@ -222,11 +220,10 @@ def draw_tagged(words: Sequence[str], weights: ArrayLike, chosen: int, tags: Seq
     """Words of a sentence, each with its tag below; from word number `chosen` a line to each word, as thick as its
     weight. weights (n, n)."""
     row, canvas = as_numbers(weights, 2)[chosen], Canvas(960, 262)
-    middle, size = lay_out(words, 940)
-    middle = middle + 10
+    middle, size = lay_out(words)
     canvas.text(10, 22, title, 15, "start", bold=True)
     draw_arcs(canvas, middle, row, chosen)
-    for number, (x, word, tag) in enumerate(zip(middle.tolist(), words, tags)):
+    for number, (x, word, tag) in enumerate(zip(middle, words, tags)):
         canvas.text(x, 182, word, size, fill=RED if number == chosen else INK, bold=number == chosen)
         canvas.text(x, 206, f"{row[number]:.0%}", 13, fill=GREY)
         canvas.text(x, 230, tag, 14, fill=GREEN, bold=True)

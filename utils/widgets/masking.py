@@ -119,9 +119,8 @@ def draw_moved(words: Sequence[str], changed: int, distances: ArrayLike, title: 
     canvas.text(10, 24, title, 15, "start", bold=True)
     for number, distance in enumerate(distances):
         if distance > 0:
-            canvas.line(
-                middle[changed], 74, middle[number], 172, BLUE, float(1 + 9 * distance / largest), opacity="0.7"
-            )
+            width = float(1 + 9 * distance / largest)
+            canvas.line(middle[changed], 74, middle[number], 172, BLUE, width, opacity="0.7")
     moves = []
     for number, (x, word, distance) in enumerate(zip(middle, words, distances)):
         said = f"moves by {distance:.2f}" if distance > 0 else "does not move"

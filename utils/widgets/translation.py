@@ -59,9 +59,7 @@ def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, 
     """The source above, the translation below, written up to word number `step`; lines from that word to the source
     words as thick as their weights (q, k). Gold links (target, source) are dashed."""
     row, canvas = as_numbers(weights, 2)[step], Canvas(960, 268)
-    above, size_above = lay_out(source, 940)
-    below, size_below = lay_out(target, 940)
-    above, below = (above + 10).tolist(), (below + 10).tolist()
+    (above, size_above), (below, size_below) = lay_out(source), lay_out(target)
     linked = [j for i, j in sorted(gold) if i == step]
     for j in linked:
         canvas.line(below[step], 192, above[j], 86, RED, 2, stroke_dasharray="6 5")
