@@ -20,10 +20,9 @@ def check_installation() -> None:
         except metadata.PackageNotFoundError:
             installed = None
         lines.append(package_line(package, installed, pinned.get(package)))
-    lines += [
-        vectors_line(),
-        *([] if (HOME / "notebooks").is_dir() else ["○ the folder notebooks/ is not beside utils/"]),
-    ]
+    lines.append(vectors_line())
+    if not (HOME / "notebooks").is_dir():
+        lines.append("○ the folder notebooks/ is not beside utils/")
     print("\n".join(lines))
     if any(line.startswith("✘") for line in lines):
         print(f"\nSomething is missing. {REMEDY[0].upper()}{REMEDY[1:]}.")

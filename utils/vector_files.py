@@ -38,9 +38,8 @@ def first_duplicate(words: Sequence[str]) -> tuple[str, int, int]:
     """The first word that occurs a second time, and its first two positions."""
     seen: dict[str, int] = {}
     for i, word in enumerate(words):
-        if word in seen:
+        if seen.setdefault(word, i) < i:
             return word, seen[word], i
-        seen[word] = i
     raise ValueError("no word occurs twice")
 
 
@@ -60,14 +59,10 @@ def write_npz(path: str | os.PathLike, words: Sequence[str], matrix: np.ndarray,
     path = Path(path)
     text = {"words": "\n".join(words), "stamp": stamp}
     arrays = {name: np.frombuffer(content.encode(), np.uint8) for name, content in text.items()}
-    arrays["vectors"] = np.ascontiguousarray(matrix)
     unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}.cache.npz")
     try:
-        with open(unfinished, "xb") as file, zipfile.ZipFile(file, "w") as archive:
-            for name, array in arrays.items():  # as np.savez does, without its copies
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array_header_1_0(member, np.lib.format.header_data_from_array_1_0(array))
-                    member.write(array.data)
+        with open(unfinished, "xb") as file:
+            np.savez(file, **arrays, vectors=matrix)
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -128,18 +123,14 @@ def read_text_or_cache(path: Path, member: str) -> tuple[list[str], np.ndarray]:
     """Words and matrix of a text file: from its cache if that is of this very file, otherwise read and cached."""
     stamp = _stamp(path, member)
     cache = path.with_name(path.name + ".cache.npz")
-    try:
+    with suppress(FileNotFoundError, ValueError):  # no cache, or a damaged one: read the text and write it anew
         words, matrix, cached_stamp = read_npz(cache)
         if cached_stamp == stamp:
             return words, matrix
-    except (FileNotFoundError, ValueError):
-        pass  # no cache, or a damaged one: read the text and write it anew
     words, matrix = read_text(path, member)
     if not cache.exists() or cache.is_file():  # a pipe of this name is somebody's
-        try:
+        with suppress(OSError):  # in a folder that cannot be written to, or on a full disk, the vectors do without
             write_npz(cache, words, matrix, stamp)
-        except OSError:
-            pass  # a folder that cannot be written to, or a full disk: the vectors are there all the same
     return words, matrix
 
 
@@ -217,6 +208,8 @@ def _read_lines(path: Path, member: str, label: str) -> tuple[list[str], np.ndar
 def _open_text(path: Path, member: str) -> Iterator[BinaryIO]:
     """The bytes of a text file, unpacked where it is packed. Names inside an archive are never used as paths."""
     _refuse_what_is_no_file(path)
+    if member and suffix_of(path) != ".zip":
+        raise ValueError(f"{path} is not a .zip archive, so it has no member {member!r}")
     if suffix_of(path) == ".zip":
         try:
             archive = zipfile.ZipFile(path)
@@ -224,13 +217,8 @@ def _open_text(path: Path, member: str) -> Iterator[BinaryIO]:
             raise ValueError(f"{path} is damaged or not a zip archive ({error})") from error
         with archive:
             yield _open_member(archive, path, member)
-    elif member:
-        raise ValueError(f"{path} is not a .zip archive, so it has no member {member!r}")
-    elif suffix_of(path) == ".gz":
-        with gzip.open(path) as file:
-            yield file
     else:
-        with open(path, "rb") as file:
+        with (gzip.open if suffix_of(path) == ".gz" else open)(path, "rb") as file:
             yield file
 
 
@@ -330,17 +318,14 @@ def _parse(block: bytes, first_line: int, lines: int, width: int, label: str) ->
     except ImportError as error:
         raise ImportError(f"{error}: `make lab` installs it, or `pip install polars` does.") from error
     schema = {"word": polars.String} | {f"v{i}": polars.Float32 for i in range(width)}
+    reason = "blank lines or numbers that are not finite"
     try:
         table = polars.read_csv(block, has_header=False, separator=" ", quote_char=None, schema=schema)
-        words = table["word"].to_list()
-        vectors = table[:, 1:].to_numpy()
-        good = len(words) == lines and all(words) and _all_finite(vectors) and b"\r" not in block
+        words, vectors = table["word"].to_list(), table[:, 1:].to_numpy()
+        if len(words) == lines and all(words) and _all_finite(vectors) and b"\r" not in block:
+            return words, vectors
     except polars.exceptions.PolarsError as error:
-        good, reason = False, str(error)
-    else:
-        reason = "blank lines or numbers that are not finite"
-    if good:
-        return words, vectors
+        reason = str(error)
     names, block_of_names = _words_with_blanks(block, width)
     if names:
         words, vectors = _parse(block_of_names, first_line, lines, width, label)
