@@ -35,7 +35,8 @@ def record(explorer: Explorer, most: int = 5000, seed: int = 0) -> Iterator[tupl
     first, seen = explorer.state, set()
     number = math.prod(len(values(control)) for control in explorer.controls.values())
     few, chance = number <= most, random.Random(seed)
-    explorer.recording = True
+    for control in explorer.controls.values():  # it is drawn once a state, not once a control
+        control.unobserve(explorer.on_change, "value")
     try:
         for _ in _all_states(explorer, *explorer.controls) if few else _some_states(explorer, first, most, chance):
             state = explorer.state
@@ -45,7 +46,8 @@ def record(explorer: Explorer, most: int = 5000, seed: int = 0) -> Iterator[tupl
                 yield state, view.svg, view.description
     finally:
         _set(explorer, first)
-        explorer.recording = False
+        for control in explorer.controls.values():
+            control.observe(explorer.on_change, "value")
         explorer.redraw()
 
 

@@ -18,10 +18,9 @@ def scaled_dot_product_attention(
 ) -> tuple[Tensor, Tensor]:
     """softmax(Q Kᵀ / √e) V, from Vaswani et al. 2017, equation 1.
 
-    query (…, q, e), key (…, k, e), value (…, k, v); mask boolean, broadcasts to (…, q, k),
-    True = may attend; two axes are always (q, k). Returns the output (…, q, v) and the weights
-    (…, q, k); both are 0 for a query that may attend to nothing. Inputs that do not fit, and
-    padding (b, k) without its axis for the queries: ValueError that names them."""
+    query (…, q, e), key (…, k, e), value (…, k, v); mask boolean, broadcasts to (…, q, k), True = may attend; two axes
+    are always (q, k). Returns the output (…, q, v) and the weights (…, q, k); both are 0 for a query that may attend to
+    nothing. Inputs that do not fit, and padding (b, k) without its axis for the queries: ValueError that names them."""
     require_fitting_shapes(query, key, value, mask)
     weights = attention_weights(query, key, mask)  # (…, q, k)
     return mix(weights, value, mask), weights
@@ -57,9 +56,8 @@ def mix(weights: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
 class SelfAttention(nn.Module):
     """One head of self-attention without biases (Vaswani et al. 2017, section 3.2).
 
-    Called with X (…, n, d_model) and perhaps a mask (…, n, n), it returns output (…, n, d_head)
-    and weights (…, n, n). d_head is d_model if not given. Sizes below 1, or an X of another
-    width: ValueError."""
+    Called with X (…, n, d_model) and perhaps a mask (…, n, n), it returns output (…, n, d_head) and weights (…, n, n).
+    d_head is d_model if not given. Sizes below 1, or an X of another width: ValueError."""
 
     def __init__(self, d_model: int, d_head: int | None = None):
         super().__init__()

@@ -121,10 +121,9 @@ def require_fitting_memory(tokens: Tensor, memory: NamedTuple, embedding: nn.Emb
     fits = memory.context.shape == (b, d_states) and memory.mask.shape == (b, 1, 1, k)
     if not fits or memory.mask.dtype != torch.bool or d_states != d or len(tokens) != b:
         shapes = ", ".join(f"{name} {tuple(part.shape)}" for name, part in memory._asdict().items())
-        raise ValueError(
-            f"{shapes} of {memory.mask.dtype} must be (b, k, d), (b, d) and boolean (b, 1, 1, k), "
-            f"with b = {len(tokens)} as in the target tokens and d = {d} as in the decoder"
-        )
+        sizes = f"with b = {len(tokens)} as in the target tokens and d = {d} as in the decoder"
+        wanted = f"(b, k, d), (b, d) and boolean (b, 1, 1, k), {sizes}"
+        raise ValueError(f"{shapes} of {memory.mask.dtype} must be {wanted}")
 
 
 def require_multi_head(layer: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
@@ -141,7 +140,7 @@ def require_fitting_shapes(
 
     heads: the axis that each of them is still going to be split into, before its last two; e may differ till then."""
     require_tensors(query=query, key=key, value=value)
-    if trouble := misfit(query, key, value, heads) or misfit_of_mask(mask, query, key, value, heads):
+    if trouble := misfit(query, key, value, heads) or mask_misfit(mask, query, key, value, heads):
         shapes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
         raise ValueError(f"{shapes}: {trouble}")
 
@@ -172,9 +171,7 @@ def leading_axes(*given: Tensor) -> tuple[int, ...] | None:
         return None
 
 
-def misfit_of_mask(
-    mask: Tensor | None, query: Tensor, key: Tensor, value: Tensor, heads: tuple[int, ...]
-) -> str | None:
+def mask_misfit(mask: Tensor | None, query: Tensor, key: Tensor, value: Tensor, heads: tuple[int, ...]) -> str | None:
     """Why the mask does not go with the scores (…, q, k); None where it does.
 
     Two axes are (q, k), as in PyTorch. Padding (b, k) has the same shape where there are as many sentences as queries;

@@ -19,17 +19,10 @@ NOISE = 1e-9  # a smaller number may be what rounding leaves, so it differs from
 
 @in_style
 def heat_map(
-    values: ArrayLike,
-    rows: Sequence,
-    columns: Sequence,
-    title: str = "",
-    kind: str = "attention weights",
-    signed: bool = False,
-    decimals: int = 2,
-    axis: str = "",
-    colour_bar: bool = True,
+    values: ArrayLike, rows: Sequence, columns: Sequence, title: str = "", kind: str = "attention weights",
+    signed: bool = False, decimals: int = 2, axis: str = "", colour_bar: bool = True,
     marks: Iterable[tuple[int, int]] = (),
-) -> Figure:
+) -> Figure:  # fmt: skip
     """Numbers (r, c) as colours, with the words of the rows and columns on the axes and the number in each cell.
 
     `kind` says what the numbers are, `axis` what the columns are. `signed`: colours for both signs. `marks`: cells
@@ -37,8 +30,7 @@ def heat_map(
     values, rows, columns = as_numbers(values, 2), [str(row) for row in rows], [str(column) for column in columns]
     if values.shape != (len(rows), len(columns)):
         raise ValueError(
-            f"values {values.shape} need {values.shape[0]} row and {values.shape[1]} column labels, "
-            f"got {len(rows)} and {len(columns)}"
+            f"values {values.shape} need as many labels, not {len(rows)} of rows, {len(columns)} of columns"
         )
     figure, axes = new_figure(2.8 + 0.66 * len(columns), 1.8 + 0.46 * len(rows))
     limit = np.abs(values).max() or 1.0
@@ -113,13 +105,7 @@ def draw_curves(axes: Axes, x: Sequence, series: Named, log: bool | str) -> str:
 
 
 @in_style
-def word_map(
-    points: ArrayLike,
-    words: Sequence[str],
-    title: str = "",
-    axes_labels: tuple[str, str] = ("first component", "second component"),
-    arrows: bool = False,
-) -> Figure:
+def word_map(points: ArrayLike, words: Sequence[str], title: str = "", arrows: bool = False) -> Figure:
     """Words as points (n, 2) of the plane; `arrows` draws each as an arrow from the origin."""
     points = as_numbers(points, 2)
     figure, axes = new_figure(7, 5)
@@ -129,7 +115,7 @@ def word_map(
     if arrows:
         for end in points:
             axes.annotate("", end, (0, 0), arrowprops={"arrowstyle": "->", "color": BLUE, "linewidth": 1.8})
-    axes.set(title=title, xlabel=axes_labels[0], ylabel=axes_labels[1])
+    axes.set(title=title, xlabel="first component", ylabel="second component")
     axes.margins(0.18)
     axes.set_aspect("equal", adjustable="datalim")
     write_labels(axes, points, words)
@@ -157,10 +143,8 @@ def hull_of_values(values: ArrayLike, outputs: ArrayLike, names: Sequence[str], 
     write_labels(axes, np.concatenate([values, outputs]), labels, colours)
     inside = int((outputs @ hull.equations[:, :2].T + hull.equations[:, 2] <= 1e-6).all(-1).sum())
     corners = ", ".join(names[k] for k in sorted(hull.vertices))
-    figure.description = (
-        f"Convex hull of {len(values)} values in the plane, corners {corners}; "
-        f"{inside} of {len(outputs)} outputs lie inside it."
-    )
+    said = f"Convex hull of {len(values)} values in the plane, corners {corners}"
+    figure.description = f"{said}; {inside} of {len(outputs)} outputs lie inside it."
     return figure
 
 
@@ -272,9 +256,6 @@ def as_numbers(values: ArrayLike, axes: int) -> np.ndarray:
         broken = np.count_nonzero(~np.isfinite(array))
         raise ValueError(f"{broken} of {array.size} numbers are NaN or infinite: nothing to draw")
     return array
-
-
-# 06 the transformer encoder
 
 
 @in_style

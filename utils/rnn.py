@@ -239,9 +239,5 @@ class RecurrentTranslator(nn.Module):
 
         Returns the token ids of each sentence without `</s>`, and the weights (b, q, k) of each step or None."""
         memory = self.encoder(source, mask)
-
-        def step(token, state):
-            return self.decoder(token, memory, state)
-
-        sentences, weights = write(step, None, len(source), limit)
+        sentences, weights = write(lambda tokens, state: self.decoder(tokens, memory, state), None, len(source), limit)
         return sentences, None if weights[0] is None else torch.cat(weights, dim=1)

@@ -61,15 +61,9 @@ def mean_of_last(losses: list[float], number: int = 50) -> float:
 
 
 def fit(
-    model: nn.Module,
-    batches: Iterable,
-    loss: Callable[..., Tensor],
-    steps: int,
-    learning_rate: float = 5e-3,
-    warm_up: int = 50,
-    clip: float = 1.0,
-    history: History | None = None,
-) -> History:
+    model: nn.Module, batches: Iterable, loss: Callable[..., Tensor], steps: int,
+    learning_rate: float = 5e-3, warm_up: int = 50, clip: float = 1.0, history: History | None = None,
+) -> History:  # fmt: skip
     """Train `model` for `steps` steps of Adam (Kingma & Ba 2015); loss(model, batch) gives a scalar.
 
     `batches` is gone through again and again. The learning rate rises over `warm_up` steps and falls along a cosine
@@ -129,7 +123,7 @@ def backward(model: nn.Module, loss: Callable[..., Tensor], batch: object, clip:
     if all(parameter.grad is None for parameter in model.parameters()):
         kind = type(model).__name__
         raise ValueError(
-            f"the loss does not depend on this {kind}: no parameter of it has a gradient. Another model's?"
+            f"the loss does not depend on this {kind}: no parameter of it has a gradient. Is it another's?"
         )
     norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
     if not (value.isfinite() and norm.isfinite()):
@@ -216,9 +210,7 @@ class Endless:
             self.iterator = None  # a generator that failed yields no more
             raise
         if not self.drawn:
-            raise ValueError(
-                "there is no batch (left): give a list, or a generator that does not end and does not fail"
-            )
+            raise ValueError("there is no batch (left): use a list or a generator that does not end and does not fail")
         self.iterator, self.drawn = None, 0
         return next(self)
 

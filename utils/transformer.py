@@ -153,9 +153,8 @@ class TokenEmbedding(nn.Module):
     """A vector (…, d_model) for each token id, with positions added: "sine", "learned" or None.
 
     Both start at the same size, N(0, 1), so the vectors are not multiplied by √d_model: the paper does that (section
-    3.4) to a matrix that it shares with the output layer, and that has to start small for it.
-    Called with token ids (b, n), it returns (b, n, d_model). Ids outside the vocabulary, or more than max_len of them:
-    ValueError."""
+    3.4) to a matrix that it shares with the output layer, and that has to start small for it. Called with token ids (b,
+    n), it returns (b, n, d_model). Ids outside the vocabulary, or more than max_len of them: ValueError."""
 
     def __init__(self, vocabulary_size: int, d_model: int, positions: str | None = "sine", max_len: int = 64):
         super().__init__()

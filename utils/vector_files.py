@@ -50,8 +50,6 @@ def _refuse_what_is_no_file(path: Path) -> None:
 
 
 # .npz
-
-
 def write_npz(path: str | os.PathLike, words: Sequence[str], matrix: np.ndarray, stamp: str = "") -> None:
     """Write vectors in the format that `WordVectors.load` reads fastest; `path` is never a half-written file.
 
@@ -84,32 +82,22 @@ def read_npz(path: Path) -> tuple[list[str], np.ndarray, str]:
         raise ValueError(f"{path} is damaged ({type(error).__name__}: {error})") from error
     if matrix.ndim != 2 or len(words) != len(matrix) or not matrix.size or not _all_finite(matrix):
         raise ValueError(f"{path} is damaged ({len(words)} words, vectors of shape {matrix.shape})")
-    _refuse_odd_words(path, words)
+    if len(set(words)) < len(words):
+        raise ValueError(f"{path} is damaged (the word {first_duplicate(words)[0]!r} occurs twice)")
+    if odd := [word for word in words if not word or "\r" in word]:
+        raise ValueError(f"{path} is damaged ({odd[0]!r} is not a word)")
     return words, matrix, stamp
 
 
 def _read_array(archive: zipfile.ZipFile, name: str, kind: str) -> np.ndarray:
-    """An array of an .npz archive, as `np.load` gives it, in a fraction of the time; `kind` begins its dtype."""
+    """An array of an .npz archive; `kind` begins its dtype."""
     with archive.open(f"{name}.npy") as member:
-        np.lib.format.read_magic(member)
-        shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)
-        if not dtype.str[1:].startswith(kind):  # complex numbers, dates and text would be converted without a word
-            raise ValueError(f"{name} are of type {dtype}, not {'bytes of text' if kind == 'u1' else 'floats'}")
-        array = np.empty(shape, dtype, order="F" if by_columns else "C")
-        rest = array.ravel("K").view(np.uint8)
-        while read := member.readinto(rest[: 1 << 20]):
-            rest = rest[read:]
-        if len(rest) or member.read(1):  # at the end of a member its checksum is tested
-            raise ValueError("its header and its length differ")
+        array = np.lib.format.read_array(member, allow_pickle=False)
+        if member.read(1):  # at the end of a member its checksum is tested
+            raise ValueError("it is longer than its header says")
+    if not array.dtype.str[1:].startswith(kind):  # complex numbers, dates and text would be converted without a word
+        raise ValueError(f"{name} are of type {array.dtype}, not {'bytes of text' if kind == 'u1' else 'floats'}")
     return array
-
-
-def _refuse_odd_words(path: Path, words: list[str]) -> None:
-    distinct = set(words)
-    if len(distinct) < len(words):
-        raise ValueError(f"{path} is damaged (the word {first_duplicate(words)[0]!r} occurs twice)")
-    if odd := [word for word in words if not word or "\r" in word]:
-        raise ValueError(f"{path} is damaged ({odd[0]!r} is not a word)")
 
 
 def _all_finite(matrix: np.ndarray) -> bool:
@@ -117,8 +105,6 @@ def _all_finite(matrix: np.ndarray) -> bool:
 
 
 # The cache
-
-
 def read_text_or_cache(path: Path, member: str) -> tuple[list[str], np.ndarray]:
     """Words and matrix of a text file: from its cache if that is of this very file, otherwise read and cached."""
     stamp = _stamp(path, member)
@@ -149,8 +135,6 @@ def _stamp(path: Path, member: str) -> str:
 
 
 # Text
-
-
 class _Layout(NamedTuple):
     """How the lines of a text file are built."""
 

@@ -4,15 +4,16 @@ A notebook calls `widgets.two_arrows()` and the like.
 """
 
 from .attention import (
+    attention_shapes,
     attention_walk,
     einsum_loops,
     head_gallery,
     sentence_attention,
+    shape_quiz,
     softmax_saturation,
     softmax_temperature,
 )
 from .encoder import block_stepper, head_browser, position_waves
 from .masking import masked_influence, paint_mask
-from .start import attention_shapes, shape_quiz
 from .translation import bottleneck, decoding, sentence_builder
 from .vectors import two_arrows, word_map

@@ -42,22 +42,13 @@ class Canvas:
 
     def add(self, tag: str, text: object = None, **attributes: object) -> None:
         """One SVG element; `stroke_width=2` becomes stroke-width="2", numbers are rounded to a tenth of a pixel."""
-        written = " ".join(
-            f'{name.rstrip("_").replace("_", "-")}="{_short(value)}"' for name, value in attributes.items()
-        )
+        written = " ".join(f'{name.replace("_", "-")}="{_short(value)}"' for name, value in attributes.items())
         self.shapes.append(f"<{tag} {written}/>" if text is None else f"<{tag} {written}>{in_xml(text)}</{tag}>")
 
     def text(
-        self,
-        x: float,
-        y: float,
-        text: object,
-        size: float = 14,
-        anchor: str = "middle",
-        fill: str = INK,
-        bold: bool = False,
-        **more: object,
-    ) -> None:
+        self, x: float, y: float, text: object,
+        size: float = 14, anchor: str = "middle", fill: str = INK, bold: bool = False, **more: object,
+    ) -> None:  # fmt: skip
         weight = {"font_weight": "bold"} if bold else {}
         self.add("text", text, x=x, y=y, font_size=size, text_anchor=anchor, fill=fill, **weight, **more)
 
@@ -149,9 +140,9 @@ def draw_arcs(canvas: Canvas, middle: Sequence[float], weights: np.ndarray, chos
 
 def verdict(question: str, right: bool | None, lines: Sequence[str]) -> View:
     """A sentence that is right (True), wrong (False) or open (None), and lines of text that say why."""
-    canvas, colour = Canvas(760, 60 + 24 * len(lines)), {True: GREEN, False: RED, None: GREY}[right]
+    sign, colour = {True: ("✔", GREEN), False: ("✘", RED), None: ("○", GREY)}[right]
+    canvas = Canvas(760, 60 + 24 * len(lines))
     canvas.rect(1, 1, 8, 58 + 24 * len(lines), colour)
-    sign = {True: "✔", False: "✘", None: "○"}[right]
     canvas.text(26, 30, f"{sign}  {question}", 16, "start", colour, bold=True)
     for number, line in enumerate(lines):
         canvas.text(26, 58 + 24 * number, line, 15, "start")

@@ -26,7 +26,6 @@ class Explorer:
 
     def __init__(self, draw: Callable[..., View], controls: dict[str, Widget], rows: Sequence[Widget] | None = None):
         self.draw, self.controls, self.screen = draw, controls, ipywidgets.HTML()
-        self.recording = False
         self.first = self.redraw()
         for control in controls.values():
             control.observe(self.on_change, "value")
@@ -48,8 +47,6 @@ class Explorer:
         return view
 
     def on_change(self, _change: object) -> None:
-        if self.recording:  # draws once a state, not once a control
-            return
         try:
             self.redraw()
         except Exception as error:  # noqa: BLE001  a callback has no cell to fail in, so the message stands where the view was
@@ -87,8 +84,6 @@ def replace_last_run(explorer: Explorer) -> None:
 
 
 # Controls
-
-
 def slider(label: str, value: float, low: float, high: float, step: float = 1) -> Widget:
     """A slider for whole numbers, or for fractions where `step` is one."""
     kind = ipywidgets.IntSlider if isinstance(step, int) else ipywidgets.FloatSlider

@@ -66,10 +66,10 @@ def draw_products(canvas: Canvas, dots: np.ndarray, position: int, other: int) -
     canvas.text(900, 386, f"p · (p + s) = {dots[other]:.2f}, p · p = {dots[position]:.2f}", 14, "end", RED)
 
 
-def draw_waves(table: ArrayLike, position: int, shift: int) -> View:
-    """A table of position waves (n, d), d even; two of its rows, `shift` apart, are framed. Beside it four pairs of
-    columns as hands of a clock, at both positions; below it the dot product of one position with all others."""
-    table, other, canvas = as_numbers(table, 2), position + shift, Canvas(960, 512)
+def draw_waves(d_model: int, position: int, shift: int) -> View:
+    """The waves of 36 positions (36, d_model), d_model even; two rows, `shift` apart, are framed. Beside it four pairs
+    of columns as hands of a clock, at both positions; below it the dot product of one position with all others."""
+    table, other, canvas = as_numbers(sinusoidal_positions(36, d_model), 2), position + shift, Canvas(960, 512)
     dots = table @ table[position]
     draw_table(canvas, table, ((position, INK, "p"), (other, RED, "p + s")))
     hands = draw_clocks(canvas, table, position, other)
@@ -84,20 +84,15 @@ def draw_waves(table: ArrayLike, position: int, shift: int) -> View:
 def position_waves() -> Explorer:
     """Sinusoidal positions: choose d_model, a position and a shift, and see both rows, how far each pair of columns
     turns, and the dot product with every position."""
-
-    def draw(d_model, position, shift):
-        return draw_waves(sinusoidal_positions(36, d_model), position, shift)
-
     controls = {
         "d_model": slider("d_model", 16, 4, 32, 2),
         "position": slider("position p", 4, 0, 23),
         "shift": slider("shift s", 1, 0, 12),
     }
-    return Explorer(draw, controls)
+    return Explorer(draw_waves, controls)
 
 
 # Through a block
-
 ORDERS = {  # stations, each with the number of the station from which a residual connection leads to it
     "pre": (("x", None), ("norm 1", None), ("attention", None), ("+", 0), ("norm 2", None), ("feed-forward", None))
     + (("+", 3),),
@@ -197,7 +192,6 @@ def block_stepper(words: Sequence[str], x: Tensor, block: EncoderBlock) -> Explo
 
 
 # Heads
-
 MOST_IN_A_PICTURE = 20  # words; more would be too small to read
 
 
