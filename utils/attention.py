@@ -1,8 +1,7 @@
 """Scaled dot-product attention, one head of self-attention, and several heads.
 
 Axis letters: q query position, k key position, n position (queries and keys the same), d model dimension,
-e head dimension, h head, v value dimension; "…" stands for any leading axes, such as a batch.
-"""
+e head dimension, h head, v value dimension; "…" stands for any leading axes, such as a batch."""
 
 import math
 

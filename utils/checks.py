@@ -1,8 +1,7 @@
 """Guards: sizes, kinds, shapes and ids are looked at before they are used, and what does not fit is a clear ValueError.
 
 A layer calls its guard once, in the first line of `forward`; below it stands mathematics. Axis letters as in
-`attention.py`.
-"""
+`attention.py`."""
 
 import math
 import numbers
@@ -11,6 +10,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+
+MAKE_ONE = "padding_mask(tokens) makes it, boolean (b, 1, 1, k)"
 
 
 def require_whole(least: int = 1, **given: Any) -> None:
@@ -83,9 +84,6 @@ def require_tokens(tokens: Tensor, embedding: nn.Embedding, mask: Tensor | None 
         require_padding(mask)
         if mask.shape != (len(tokens), 1, 1, tokens.shape[1]):
             raise ValueError(f"the mask {tuple(mask.shape)} is not that of tokens {tuple(tokens.shape)}: {MAKE_ONE}")
-
-
-MAKE_ONE = "padding_mask(tokens) makes it, boolean (b, 1, 1, k)"
 
 
 def require_padding(mask: Tensor) -> None:

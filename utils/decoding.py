@@ -1,7 +1,6 @@
 """Writing word by word: a loop that needs no more of a model than one step of it.
 
-Axis letters: b batch, v vocabulary.
-"""
+Axis letters: b batch, v vocabulary."""
 
 from collections.abc import Callable
 

@@ -1,7 +1,6 @@
 """Masks: who may attend to whom. Boolean, True = may attend; combined with &.
 
-A mask broadcasts to the scores (…, q, k), with heads (b, h, q, k). Padding has one shape everywhere, (b, 1, 1, k).
-"""
+A mask broadcasts to the scores (…, q, k), with heads (b, h, q, k). Padding has one shape everywhere, (b, 1, 1, k)."""
 
 import math
 from collections.abc import Callable

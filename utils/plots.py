@@ -1,8 +1,7 @@
 """Static figures: data in, figure out, and with it a description in words computed from the same data.
 
 Every function returns a `Figure` whose `description` says what there is to see. Jupyter shows the picture, a screen
-reader speaks the description, and the tests compare it, so a picture that changes does not go unnoticed.
-"""
+reader speaks the description, and the tests compare it, so a picture that changes does not go unnoticed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,8 +1,7 @@
 """Recurrent networks: an Elman cell, a language model, encoder and decoder, and the attention between the two.
 
 Axis letters: b batch, n position, q target position (query), k source position (key), d hidden dimension, v vocabulary.
-Masks are those of padding, (b, 1, 1, k), True = a word; padding never reaches a state, a weight or a loss.
-"""
+Masks are those of padding, (b, 1, 1, k), True = a word; padding never reaches a state, a weight or a loss."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -1,8 +1,7 @@
 """The Transformer encoder: tokens with positions, layer norm, feed-forward layer, block, stack; and a tagger of them.
 
 Axis letters: b batch, n position, q and k the same as query and as key, h head, d model dimension.
-Masks are boolean, True = may attend, and broadcast to (b, h, q, k).
-"""
+Masks are boolean, True = may attend, and broadcast to (b, h, q, k)."""
 
 import torch
 from torch import Tensor, nn

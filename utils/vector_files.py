@@ -1,7 +1,6 @@
 """Files of word vectors: text in the formats of GloVe, word2vec and fastText, and the course's own .npz.
 
-`utils.vectors.WordVectors.load` is the way in; nothing here needs to be read in order to follow the course.
-"""
+`utils.vectors.WordVectors.load` is the way in; nothing here needs to be read in order to follow the course."""
 
 import gzip
 import os

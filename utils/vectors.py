@@ -1,8 +1,7 @@
 """Word vectors: load them, look words up, compare them, draw them in the plane.
 
 The vectors that ship with the course and those of Stanford (GloVe, https://nlp.stanford.edu/projects/glove/)
-are used in the same way. Both list their words from the most useful to the rarest.
-"""
+are used in the same way. Both list their words from the most useful to the rarest."""
 
 import difflib
 import os

@@ -1,7 +1,6 @@
 """Widgets, a file a theme: each holds what is computed, how it is drawn, and the controls around it.
 
-A notebook calls `widgets.two_arrows()` and the like.
-"""
+A notebook calls `widgets.two_arrows()` and the like."""
 
 from .attention import (
     attention_shapes,

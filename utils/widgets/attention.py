@@ -1,5 +1,4 @@
-"""Notebooks 00, 02 and 03: who attends to whom, softmax at any temperature, attention step by step, heads, einsum,
-shapes."""
+"""Notebooks 00, 02 and 03: who attends to whom, softmax at any temperature, attention step by step, einsum, shapes."""
 
 import math
 import textwrap
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from ..plots import as_numbers, in_words, largest
 from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, RED
-from .canvas import INK, Canvas, View, cut, draw_arcs, lay_out, verdict
+from .canvas import INK, MONOSPACE, Canvas, View, cut, draw_arcs, lay_out, verdict
 from .controls import Explorer, checkbox, menu, slider, text
 
 
@@ -245,7 +244,7 @@ def draw_code(title: str, lines: Sequence[tuple[int, str]], right: bool) -> View
     canvas.rect(1, 1, 8, canvas.height - 2, colour)
     canvas.text(26, 30, title, 16, "start", colour, bold=True)
     for number, (depth, line) in enumerate(lines):
-        canvas.text(26 + 26 * depth, 62 + 24 * number, line, 15, "start", font_family="Menlo, Consolas, monospace")
+        canvas.text(26 + 26 * depth, 62 + 24 * number, line, 15, "start", font_family=MONOSPACE)
     return canvas.view(f"{title}. " + " ".join(line for _, line in lines))
 
 

@@ -15,6 +15,7 @@ from PIL import Image
 from ..style import BLUE, GREEN, GREY, RED, SIGNED, WEIGHTS, image_html, ink_on
 
 INK, PALE, FAINT = "#1F2328", "#D0D5DB", "#EEF0F2"  # text; edges; what only helps the eye
+MONOSPACE = "Menlo, Consolas, monospace"
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 

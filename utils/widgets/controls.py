@@ -1,8 +1,6 @@
 """A widget is a function that draws, and controls around it, each with a finite list of values.
 
-So every state of a widget can be reached and recorded, without a kernel and without a browser: see
-`tools/record_widgets.py`.
-"""
+So every state can be reached and recorded, without a kernel and without a browser: see `tools/record_widgets.py`."""
 
 from collections.abc import Callable, Sequence
 from html import escape
@@ -83,7 +81,6 @@ def replace_last_run(explorer: Explorer) -> None:
     ALIVE[cell] = run, [*shown, explorer]
 
 
-# Controls
 def slider(label: str, value: float, low: float, high: float, step: float = 1) -> Widget:
     """A slider for whole numbers, or for fractions where `step` is one."""
     kind = ipywidgets.IntSlider if isinstance(step, int) else ipywidgets.FloatSlider

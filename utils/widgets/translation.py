@@ -6,10 +6,8 @@ from numpy.typing import ArrayLike
 
 from ..plots import as_numbers, largest
 from ..style import BLUE, GREY, ORANGE, RED
-from .canvas import FAINT, INK, Canvas, View, lay_out
+from .canvas import FAINT, INK, MONOSPACE, Canvas, View, lay_out
 from .controls import Explorer, checkbox, menu, slider
-
-MONOSPACE = "Menlo, Consolas, monospace"
 
 # Length
 
