@@ -1,5 +1,4 @@
 import math, os, pathlib, subprocess, sys
-
 COURSE, VERSION = "https://github.com/THE_OWNER/attention-course", "0.2.0"
 here, told = pathlib.Path.cwd(), os.environ.get("ATTENTION_COURSE")  # the course's folder, where it is not nearby
 nearby = [told] if told else [here, here.parent, here / "attention-course", *sys.path]
@@ -21,7 +20,6 @@ import utils
 from utils import plots, widgets
 from utils.exercises import check, hint, solution, use
 from utils.vectors import WordVectors
-
 torch.set_num_threads(1)  # the same numbers whatever the number of cores
 if getattr(utils, "VERSION", None) != VERSION:
     print(f"This notebook is of version {VERSION}, the course in {home} is not: take both from the same place.")
