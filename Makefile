@@ -50,7 +50,7 @@ notebooks: setup-test
 	@$(COMPARABLE) $(BIN)/python tools/execute_notebooks.py
 
 glove: setup
-	@$(BIN)/python -m utils.glove
+	@$(BIN)/python tools/fetch_glove.py
 
 vectors: python
 	@$(SET_UP) tools/requirements-vectors.txt
