@@ -45,6 +45,8 @@ from .diagnosis import (
 )
 from .isolation import Isolation, Printed, Stopped
 from .reading import READ_FIRST, listed
+from .records import record
+from .settings import marked
 
 MARKS = {"todo": "○", "right": "✔", "wrong": "✘"}
 
@@ -58,12 +60,16 @@ class Mistake(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Status "todo", "right" or "wrong"; the diagnosis; what the function printed and displayed on the first draw."""
+    """Status "todo", "right" or "wrong"; the diagnosis; what the function printed and displayed on the first draw.
+
+    `names` are those of the known mistakes that the answer fell into.
+    """
 
     status: str
     message: str
     printed: str = ""
     shown: tuple = ()
+    names: tuple[str, ...] = ()
 
 
 class Exercise:
@@ -102,13 +108,13 @@ class Exercise:
         for arguments in self.draws(torch.Generator().manual_seed(seed)):
             yield dict(zip(names, arguments, strict=True))
 
-    def _other_numbers(self, usual: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _other_numbers(self, usual: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
         """One draw of another seed that differs from the usual one; none where draws do not depend on the seed."""
-        pairs = zip(self.inputs(seed=1), usual)
+        pairs = zip(self.inputs(seed), usual)
         others = (new for new, old in pairs if not all(unchanged(old[name], value) for name, value in new.items()))
         return list(islice(others, 1))
 
-    def verdict(self, function: Callable) -> Verdict:
+    def verdict(self, function: Callable, seed: int = 0) -> Verdict:
         """Judge `function` on every draw, and on one with other numbers, which finds a table of the answers.
 
         Silent; raises KeyboardInterrupt only. What the function does to the process is undone (isolation.py).
@@ -116,8 +122,8 @@ class Exercise:
         if not callable(function):
             return Verdict("wrong", f"{describe_kind(function)} is not a function.")
         with Isolation() as isolation:
-            usual = list(self.inputs())
-            draws = usual + self._other_numbers(usual)
+            usual = list(self.inputs(seed))
+            draws = usual + self._other_numbers(usual, seed + 1)
             wanted = [self.reference(*inputs.values()) for inputs in draws]  # before the answer can spoil them
             runs: list[Run] = []
             for inputs, want in zip(draws, wanted):
@@ -255,12 +261,13 @@ def check(function: Callable) -> None:
     again = f" Until use({found.name}) runs again, the cells below work with this definition."
     again = again if found.used and verdict.status != "right" and not _use_follows(found.name) else ""
     print(f"{MARKS[verdict.status]} {found.name}: {verdict.message}{again}")
+    record(found.name, verdict)
 
 
 def hint(function: Callable) -> None:
     """Print the next hint, each call one further; at the end, the last one again and what else there is."""
     found = _find(function, "hint")
-    if found is None:
+    if found is None or marked("hint"):
         return
     number = min(found.hints_given + 1, len(found.hints))
     at_the_end = found.hints_given >= len(found.hints)
@@ -273,17 +280,17 @@ def hint(function: Callable) -> None:
 def solution(function: Callable) -> None:
     """Print the reference code."""
     found = _find(function, "solution")
-    if found is not None:
+    if found is not None and not marked("solution"):
         print(source(found))
 
 
 def use(function: Callable) -> Callable:
-    """The learner's function where it is right, the reference where it is not, without a word.
+    """The learner's function where it is right or the work is marked, the reference where it is not, without a word.
 
     A function that a check had to stop is not run again: that would take as long once more.
     """
     found = _find(function, "use")
-    if found is None:
+    if found is None or marked():
         return function
     found.used = True
     right = function is not found.stopped and found.verdict(function).status == "right"

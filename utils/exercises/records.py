@@ -1,0 +1,153 @@
+"""What a learner tried and what came right, kept in one small file, progress.json in the course's folder.
+
+    {"version": 1, "exercises": {"softmax": {"status": "right", "tries": 3, "mistakes": {"no_maximum": 2},
+                                             "first": "2026-11-21T14:05Z", "right": "2026-11-21T14:30Z"}}}
+
+It holds no code and no name of a person, and deleting it harms nothing. A stub is not a try, and once an answer came
+right its entry stays as it is. Several kernels may write at once: each reads the file anew under a lock, adds its own
+tries, and puts the whole file in the place of the old one. What cannot be written is kept until the next try.
+"""
+
+import contextlib
+import json
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import settings
+
+FILE, VERSION = "progress.json", 1
+STALE, PATIENCE, PAUSE = 2.0, 3.0, 0.02  # seconds: a lock left by a kernel that was killed; waiting for one; between looks
+A_NAME = re.compile(r"[\w .:+-]{1,80}")  # other people's files are printed, too: no control characters
+
+
+class Damaged(ValueError):
+    """A file that is no progress file, or no longer."""
+
+
+class Try(NamedTuple):
+    """An answer that was judged: the exercise, "right" or "wrong", the known mistakes' names, when."""
+
+    exercise: str
+    status: str
+    names: tuple[str, ...]
+    when: str
+
+
+_unwritten: list[Try] = []
+
+
+def record(exercise: str, verdict: Any) -> None:
+    """Keep what `check` found. Nothing that goes wrong here, a full disk or a read-only folder, disturbs a check."""
+    if verdict.status == "todo" or not settings.recording():
+        return
+    when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ")
+    _unwritten.append(Try(exercise, verdict.status, tuple(verdict.names), when))
+    with contextlib.suppress(Exception):
+        _write((settings.root() / FILE).resolve())  # where the file is a link, what it links to
+
+
+def entries() -> dict[str, dict]:
+    """{exercise: entry} of this learner, with what could not be written. Raises ValueError and OSError as `read`."""
+    if not settings.recording():
+        return {}
+    file = settings.root() / FILE
+    return _with(_unwritten, read(file) if file.exists() else {})
+
+
+def read(file: Path) -> dict[str, dict]:
+    """{exercise: entry} of a progress file; entries of another form are left out.
+
+    Raises OSError, and ValueError for a file that is damaged or of another version.
+    """
+    return {name: entry for name, entry in _load(file)["exercises"].items() if _is_entry(name, entry)}
+
+
+def _load(file: Path) -> dict[str, Any]:
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise Damaged(f"{file.name} is damaged: it is not JSON") from None
+    if not isinstance(kept, dict) or not isinstance(kept.get("exercises"), dict) or "version" not in kept:
+        raise Damaged(f"{file.name} is damaged: it is not a progress file of the course")
+    if kept["version"] != VERSION:
+        raise ValueError(f"{file.name} belongs to another version of the course: only that one reads and writes it")
+    return kept
+
+
+def _is_entry(name: str, entry: Any) -> bool:
+    if not isinstance(entry, dict) or not A_NAME.fullmatch(name) or entry.get("status") not in ("right", "wrong"):
+        return False
+    tries, mistakes = entry.get("tries"), entry.get("mistakes")
+    return type(tries) is int and isinstance(mistakes, dict) and all(
+        A_NAME.fullmatch(known) and type(count) is int for known, count in mistakes.items()
+    )
+
+
+def _with(tries: list[Try], kept: dict[str, Any]) -> dict[str, Any]:
+    """The entries `kept` and what `tries` add to them."""
+    new = dict(kept)
+    for exercise, status, names, when in tries:
+        fresh = {"status": "wrong", "tries": 0, "mistakes": {}, "first": when}
+        entry = new[exercise] if _is_entry(exercise, new.get(exercise)) else fresh
+        if entry["status"] == "right":
+            continue
+        mistakes = dict(Counter(entry["mistakes"]) + Counter(names))
+        new[exercise] = entry | {"status": status, "tries": entry["tries"] + 1, "mistakes": mistakes}
+        if status == "right":
+            new[exercise]["right"] = when
+    return new
+
+
+def _write(file: Path) -> None:
+    """Add what is not written yet to the file. One that is damaged is put aside, one of another version left alone."""
+    with _locked(file):
+        try:
+            kept = _load(file) if file.exists() else {"version": VERSION, "exercises": {}}
+        except Damaged:
+            _put_aside(file)
+            kept = {"version": VERSION, "exercises": {}}
+        tries = _unwritten[:]
+        new = _with(tries, kept["exercises"])
+        if new != kept["exercises"]:
+            part = file.with_name(f"{FILE}.{os.getpid()}.part")
+            try:
+                part.write_text(json.dumps(kept | {"exercises": new}, indent=1) + "\n", encoding="utf-8")
+                os.replace(part, file)
+            finally:
+                part.unlink(missing_ok=True)
+    del _unwritten[: len(tries)]
+
+
+def _put_aside(file: Path) -> None:
+    """Rename a damaged file to a name that is free: something in it may still be of use to its owner."""
+    number = 1
+    while (aside := file.with_name(f"{FILE}.damaged{number}")).exists():
+        number += 1
+    file.rename(aside)
+
+
+@contextlib.contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    """One kernel at a time. A file that must not exist yet is a lock on every system, as fcntl's are not."""
+    lock, began = file.with_name(f"{FILE}.lock"), time.monotonic()
+    while True:
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            break
+        except FileExistsError:
+            with contextlib.suppress(FileNotFoundError):  # released in between
+                if time.time() - lock.stat().st_mtime > STALE:
+                    lock.unlink()
+            if time.monotonic() - began > PATIENCE:
+                raise TimeoutError(f"{lock.name} is held by another kernel") from None
+            time.sleep(PAUSE)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
