@@ -1,10 +1,9 @@
-"""python -m utils.exercises: `grade` judges notebooks that were handed in, `class` sums up what a class misunderstood."""
+"""For teachers: `grade` judges notebooks that were handed in, `class` sums up what a class misunderstood."""
 
 import argparse
 import csv
 import json
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,58 +11,50 @@ from .classroom import report
 from .engine import MARKS
 from .grading import grade
 
-COLUMNS = ("file", "notebook", "exercise", "status", "mistakes", "message")
-WARNING = """\
-The notebooks are run as you, with your rights: read on only those of people whom you trust, or grade in a container or
-an account without anything of value. Of each notebook run the exercise cells and, of the other cells, imports and
-definitions, in an empty folder, without input, in a process of its own. An answer that means to deceive can: have a
-look at those that seem odd."""
+WARNING = """Judge the exercises of notebooks that were handed in. They run as you, with all your rights: grade in a
+container, or on an account without anything of value, unless you trust their authors. Of each notebook run the exercise
+cells and, of the other cells, imports and definitions, in an empty folder, without input, in a process of its own. An
+answer that means to deceive can: look at those that seem odd."""
 
 
-def graded_files(arguments: argparse.Namespace) -> None:
+def graded_notebooks(told: argparse.Namespace) -> None:
     """Judge, print, and write the files that were asked for."""
-    graded = []
-    for path in arguments.notebooks:
-        graded.append(grade(path, arguments.seconds, arguments.seed))
-        show(graded[-1])
-    statuses = Counter(verdict["status"] for one in graded for verdict in one["exercises"].values())
-    print(f"{len(graded)} notebooks: {statuses['right']} of {statuses.total()} exercises right.")
-    if arguments.json:
+    graded, table = [], [("file", "notebook", "exercise", "status", "mistakes", "message")]
+    for path in told.notebooks:
+        graded.append(one := grade(path, told.seconds, told.seed))
+        show(one)
+        table += [(one["file"], one["notebook"], "", "problem", "", problem) for problem in one["problems"]]
+        for name, judged in one["exercises"].items():
+            mistakes = " ".join(judged["mistakes"])
+            table.append((one["file"], one["notebook"], name, judged["status"], mistakes, judged["message"]))
+    exercises = [row for row in table[1:] if row[2]]
+    right = sum(row[3] == "right" for row in exercises)
+    print(f"In all: {right} of {len(exercises)} exercises right, {len(graded)} file{'s' * (len(graded) != 1)}.")
+    if told.json:
         text = json.dumps({"version": 1, "notebooks": graded}, indent=1, ensure_ascii=False)
-        arguments.json.write_text(text + "\n", encoding="utf-8")
-    if arguments.csv:
-        with arguments.csv.open("w", encoding="utf-8-sig", newline="") as file:  # the mark lets Excel read √ and ✔
-            csv.writer(file).writerows([COLUMNS, *rows(graded)])
-
-
-def rows(graded: list[dict[str, Any]]):
-    """A row of COLUMNS for each exercise, and for each problem."""
-    for one in graded:
-        for problem in one["problems"]:
-            yield one["file"], one["notebook"], "", "problem", "", problem
-        for name, verdict in one["exercises"].items():
-            mistakes = " ".join(verdict["mistakes"])
-            yield one["file"], one["notebook"], name, verdict["status"], mistakes, verdict["message"]
+        told.json.write_text(text + "\n", encoding="utf-8")
+    if told.csv:
+        with told.csv.open("w", encoding="utf-8-sig", newline="") as file:  # Excel needs the mark to read √ and ✔
+            csv.writer(file).writerows(table)
 
 
 def show(one: dict[str, Any]) -> None:
-    """A line for each exercise; what is not printable is not printed, for others wrote some of it."""
-    right = sum(verdict["status"] == "right" for verdict in one["exercises"].values())
-    score = f" ({one['notebook']}): {right} of {len(one['exercises'])} right" if one["exercises"] else ""
-    lines = [f"  {MARKS.get(verdict['status'], '–')} {name}: {verdict['message']}" for name, verdict in one["exercises"].items()]
-    for line in [one["file"] + score, *(f"  {one['file']} {problem}." for problem in one["problems"]), *lines]:
-        print("".join(letter if letter.isprintable() else "?" for letter in line), flush=True)
+    """A line for each exercise and each problem; others wrote some of it, so what is not printable is left out."""
+    exercises = one["exercises"]
+    right = sum(judged["status"] == "right" for judged in exercises.values())
+    lines = [f"{one['file']} ({one['notebook']}): {right} of {len(exercises)} right"] if exercises else []
+    lines += [f"{one['file']}: {problem}." for problem in one["problems"]]
+    for name, judged in exercises.items():
+        lines.append(f"  {MARKS.get(judged['status'], '–')} {name}: {judged['message']}")
+    for line in lines:
+        print("".join(filter(str.isprintable, line)), flush=True)
 
 
-def a_file(ending: str):
-    """A type for argparse: a path with that ending, lest a notebook be overwritten."""
-
-    def parse(text: str) -> Path:
-        if not text.endswith(ending) or not Path(text).parent.is_dir():
-            raise argparse.ArgumentTypeError(f"{text} is not the name of a {ending} file in a folder that exists")
-        return Path(text)
-
-    return parse
+def a_file(name: str) -> Path:
+    """A path for argparse that is no notebook's, lest one be overwritten."""
+    if not name.endswith((".json", ".csv")) or not Path(name).parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{name} is not the name of a .json or .csv file in a folder that exists")
+    return Path(name)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -71,15 +62,15 @@ def main(arguments: list[str] | None = None) -> None:
     commands = parser.add_subparsers(required=True)
     command = commands.add_parser("grade", help="judge notebooks that were handed in", description=WARNING)
     command.add_argument("notebooks", nargs="+", type=Path, metavar="NOTEBOOK")
-    command.add_argument("--json", type=a_file(".json"), metavar="FILE", help="write the verdicts, for `class`")
-    command.add_argument("--csv", type=a_file(".csv"), metavar="FILE", help="write a table, a row for each exercise")
-    command.add_argument("--seconds", type=float, default=60, help="limit for each exercise (default 60)")
-    command.add_argument("--seed", type=int, default=0, help="judge on other numbers than check does (default 0)")
-    command.set_defaults(run=graded_files)
-    command = commands.add_parser("class", help="sum up progress.json files of learners, or files of grade --json")
+    command.add_argument("--json", type=a_file, metavar="FILE", help="write the verdicts, for `class` and for tools")
+    command.add_argument("--csv", type=a_file, metavar="FILE", help="write a table, a row for each exercise")
+    command.add_argument("--seconds", type=float, default=60, help="limit for an exercise (default 60)")
+    command.add_argument("--seed", type=int, default=0, help="other numbers than those of check (default 0, the same)")
+    command.set_defaults(run=graded_notebooks)
+    command = commands.add_parser("class", help="sum up progress.json files of learners, or files of `grade --json`")
     command.add_argument("files", nargs="+", type=Path, metavar="FILE")
     command.set_defaults(run=lambda told: report(told.files))
-    sys.stdout.reconfigure(errors="replace")  # a terminal that has no ✔ gets a question mark
+    sys.stdout.reconfigure(errors="replace")  # where a terminal has no ✔
     told = parser.parse_args(arguments)
     told.run(told)
 

@@ -10,8 +10,7 @@ from . import records
 from .engine import catalogue
 from .progress import notebook_of
 
-SHOWN = 15  # of the commonest mistakes
-WIDTH = 100
+SHOWN, WIDTH = 15, 100  # of the commonest mistakes; characters in a line
 
 
 def learners(file: Path) -> list[dict[str, dict]]:
@@ -24,50 +23,45 @@ def learners(file: Path) -> list[dict[str, dict]]:
     except (ValueError, KeyError, TypeError, RecursionError):
         return [records.read(file)]
     try:
-        return [{name: _entry(judged) for name, judged in one["exercises"].items() if _tried(judged)} for one in graded]
+        return [{name: _entry(judged) for name, judged in one["exercises"].items()} for one in graded]
     except (KeyError, TypeError, AttributeError):
         raise ValueError(f"{file.name} is damaged: it is not what `grade --json` writes") from None
 
 
-def _tried(judged: dict) -> bool:
-    return judged["status"] in ("right", "wrong")
-
-
 def _entry(judged: dict) -> dict:
-    return {"status": judged["status"], "tries": None, "mistakes": Counter(judged["mistakes"])}
+    """A verdict in the form of an entry, without a number of tries."""
+    return {"status": judged["status"], "mistakes": [*filter(records.A_NAME.fullmatch, judged["mistakes"])]}
 
 
 def report(files: list[Path]) -> None:
-    """Print how many tried each exercise and came right, and the commonest mistakes; name the files that are skipped."""
-    everyone, read = [], 0
+    """Print how many tried each exercise and came right, and the commonest mistakes; files that are skipped first."""
+    tried, everyone, skipped = {}, [], []
     for file in files:
         try:
             everyone += learners(file)
-            read += 1
-        except OSError as problem:
-            print(f"skipped: {file.name} cannot be read: {problem.strerror}")
-        except ValueError as problem:
-            print(f"skipped: {problem}")
-    print(f"{read} of {len(files)} files read.")
-    known = catalogue()
-    tried = {name for one in everyone for name in one}
-    print(f"\n{'':32} tried  right  median tries")
-    notebook = None
-    for name in [name for name in known if name in tried] + sorted(tried - set(known)):
+        except (OSError, ValueError) as problem:
+            skipped.append(f"{file.name} cannot be read: {problem.strerror}" if problem.args[1:] else str(problem))
+    print(
+        "".join(f"skipped: {why}\n" for why in skipped) + f"{len(files) - len(skipped)} of {len(files)} files read.\n"
+    )
+    for name, entry in ((name, entry) for one in everyone for name, entry in one.items()):
+        if entry["status"] in records.TRIED:
+            tried.setdefault(name, []).append(entry)
+    known, notebook = catalogue(), None
+    print(f"{'':32} tried  right  median tries")
+    for name in [name for name in known if name in tried] + sorted(tried.keys() - known):
         if notebook != (notebook := notebook_of(known[name]) if name in known else "not in this version of the course"):
             print(notebook)
-        entries = [one[name] for one in everyone if name in one]
-        right = sum(entry["status"] == "right" for entry in entries)
-        tries = [entry["tries"] for entry in entries if entry["tries"] is not None]
-        print(f"  {name:<30} {len(entries):5} {right:6} {f'{median(tries):g}' if tries else '–':>13}")
-    fallen = Counter((name, mistake) for one in everyone for name in one for mistake in one[name]["mistakes"])
+        right = sum(entry["status"] == "right" for entry in tried[name])
+        tries = [entry["tries"] for entry in tried[name] if "tries" in entry]
+        print(f"  {name:<30} {len(tried[name]):5} {right:6} {f'{median(tries):g}' if tries else '–':>13}")
+    fallen = Counter((name, mistake) for name in tried for entry in tried[name] for mistake in {*entry["mistakes"]})
     print("\nThe commonest mistakes, and how many made them" if fallen else "\nNo known mistakes.")
     for (name, mistake), count in fallen.most_common(SHOWN):
-        text = f"{count:5}  {name}: {sentence(name, mistake)}"
-        print(textwrap.fill(text, WIDTH, subsequent_indent=" " * 7))
+        print(textwrap.fill(f"{count:5}  {name}: {_sentence(name, mistake)}", WIDTH, subsequent_indent=" " * 7))
 
 
-def sentence(exercise: str, mistake: str) -> str:
+def _sentence(exercise: str, mistake: str) -> str:
     """What `check` says of a known mistake; its name, where this version of the course does not know it."""
     known = catalogue()[exercise].mistakes if exercise in catalogue() else []
     return next((row.message for row in known if row.name == mistake), mistake)

@@ -9,6 +9,7 @@ A cell in which the process ends or stays silent for too long is left out when t
 """
 
 import ast
+import contextlib
 import json
 import linecache
 import os
@@ -26,6 +27,7 @@ from typing import Any
 
 from .engine import Exercise, catalogue
 from .progress import notebook_of
+from .records import TRIED
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTING = 300.0  # seconds for the imports of the course, on a slow machine
@@ -80,13 +82,16 @@ def grade(path: Path, seconds: float = 60.0, seed: int = 0) -> dict[str, Any]:
         graded["notebook"] = votes.most_common(1)[0][0]  # whatever the file is called
         jobs = [(source, list(names)) for (source, _), names in zip(cells, found)]
         verdicts, graded["problems"] = _judge_all(jobs, seconds, seed)
+        for name, exercise in known.items():
+            answers = [(sure[name], verdicts[n, name]) for n, sure in enumerate(found) if name in sure]
+            answers.sort(key=lambda answer: (answer[0], answer[1]["status"] in TRIED))
+            sure, verdict = answers[-1] if answers else (False, MISSING)
+            if sure or notebook_of(exercise) == graded["notebook"]:
+                graded["exercises"][name] = verdict
     except ValueError as problem:
-        return graded | {"problems": [str(problem)]}
-    for name, exercise in known.items():
-        answers = [number for number, names in enumerate(found) if name in names]
-        answers.sort(key=lambda number: (found[number][name], verdicts[number, name]["status"] != "todo"))
-        if answers and found[answers[-1]][name] or notebook_of(exercise) == graded["notebook"]:
-            graded["exercises"][name] = verdicts[answers[-1], name] if answers else MISSING
+        graded["problems"] = [str(problem)]
+    except (LookupError, TypeError, AttributeError):  # lines that no process of ours writes
+        graded["problems"] = ["cannot be judged: it disturbs the process that judges it"]
     return graded
 
 
@@ -97,10 +102,8 @@ def _judge_all(jobs: list[tuple[str, list[str]]], seconds: float, seed: int) -> 
     """{(number of the cell, exercise): verdict}, with as many processes as it takes, and what befell other cells."""
     verdicts, skipped, problems = {}, [], []
     while True:
-        judged = [[*key, verdict["status"]] for key, verdict in verdicts.items()]
-        job = {"cells": jobs, "skipped": skipped, "judged": judged, "seed": seed}
         number, how = None, None
-        for line in _said_by_a_process(json.dumps(job), seconds):
+        for line in _said_by_a_process(json.dumps({"cells": jobs, "skipped": skipped, "seed": seed}), seconds):
             number, how = line.get("cell", number), line.get("ended")
             if "exercise" in line:
                 verdicts[number, line["exercise"]] = {key: line[key] for key in MISSING}
@@ -133,25 +136,16 @@ def _said_by_a_process(job: str, seconds: float) -> Iterator[dict[str, Any]]:
                     return
                 yield said
             status = process.wait(timeout=seconds)
-            ended = f"ended Python (exit status {status})" if status >= 0 else f"crashed Python (signal {-status})"
-            yield {"ended": ended}
+            yield {"ended": f"ended Python, status {status}" if status >= 0 else f"crashed Python, signal {-status}"}
         except (queue.Empty, subprocess.TimeoutExpired):
             yield {"ended": f"was still running after {limit:g} seconds"}
         except (OSError, ValueError):
             yield {"ended": "disturbed the process that judges it"}
         finally:
-            _kill(process)
-
-
-def _kill(process: subprocess.Popen) -> None:
-    """Kill the process and what it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except AttributeError:  # Windows has no process groups
-        process.kill()
-    except OSError:  # there is nothing left
-        pass
-    process.wait()
+            with contextlib.suppress(AttributeError, OSError):  # Windows has no groups, and this one may be gone
+                os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
+            process.wait()
 
 
 # ---- the process of a notebook
@@ -159,34 +153,30 @@ def _kill(process: subprocess.Popen) -> None:
 
 def work() -> None:
     """Read the job, judge its cells, and say so on what was standard output; the cells themselves have none."""
-    import utils.exercises as exercises
-
     job = json.load(sys.stdin)
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
         for stream, mode in enumerate((os.O_RDONLY, os.O_WRONLY, os.O_WRONLY)):
             os.dup2(os.open(os.devnull, mode), stream)
-        exercises.check = lambda *_: None  # the verdict follows; to judge twice would take twice as long
+        sys.modules[__package__].check = lambda *_: None  # the verdict follows; to judge twice would take twice as long
         judge_cells(job, lambda **line: print(json.dumps(line), file=out, flush=True))
 
 
 def judge_cells(job: dict[str, Any], say: Callable) -> None:
-    """Run the cells in order and say the verdicts that are not in job["judged"] yet."""
+    """Run the cells in order and say the verdicts. Where an answer is not right, later cells find the reference."""
     space, known = {"__name__": "__main__"}, catalogue()
-    judged = {(number, name): status for number, name, status in job["judged"]}
     for number, (source, names) in enumerate(job["cells"]):
+        references = {name: known[name].reference for name in names}
+        if number in job["skipped"]:
+            space |= references
+            continue
+        space |= dict.fromkeys(names)
+        say(cell=number)
+        error = _execute(source, f"<code cell {number + 1}>", space, () if names else DEFINITIONS)
         for name in names:
-            space.pop(name, None)
-        error = None
-        if number not in job["skipped"]:
-            say(cell=number)
-            error = _execute(source, f"<code cell {number + 1}>", space, () if names else DEFINITIONS)
-        for name in names:
-            if (number, name) not in judged:
-                verdict = judge(known[name], space.get(name), error, job["seed"])
-                say(exercise=name, **verdict)
-                judged[number, name] = verdict["status"]
-            if judged[number, name] != "right":
-                space[name] = known[name].reference
+            verdict = judge(known[name], space.get(name), error, job["seed"])
+            say(exercise=name, **verdict)
+            if verdict["status"] != "right":
+                space[name] = references[name]
     say(done=True)
 
 

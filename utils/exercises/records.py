@@ -16,13 +16,19 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import settings
 
 FILE, VERSION = "progress.json", 1
-STALE, PATIENCE, PAUSE = 2.0, 3.0, 0.02  # seconds: a lock left by a kernel that was killed; waiting for one; between looks
+TRIED = ("right", "wrong")
+STALE, PATIENCE, PAUSE = (
+    2.0,
+    3.0,
+    0.02,
+)  # seconds: a lock left by a kernel that was killed; waiting for one; between looks
 A_NAME = re.compile(r"[\w .:+-]{1,80}")  # other people's files are printed, too: no control characters
 
 
@@ -30,16 +36,7 @@ class Damaged(ValueError):
     """A file that is no progress file, or no longer."""
 
 
-class Try(NamedTuple):
-    """An answer that was judged: the exercise, "right" or "wrong", the known mistakes' names, when."""
-
-    exercise: str
-    status: str
-    names: tuple[str, ...]
-    when: str
-
-
-_unwritten: list[Try] = []
+_unwritten: list[tuple[str, str, tuple[str, ...], str]] = []  # exercise, status, the known mistakes' names, when
 
 
 def record(exercise: str, verdict: Any) -> None:
@@ -47,7 +44,7 @@ def record(exercise: str, verdict: Any) -> None:
     if verdict.status == "todo" or not settings.recording():
         return
     when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ")
-    _unwritten.append(Try(exercise, verdict.status, tuple(verdict.names), when))
+    _unwritten.append((exercise, verdict.status, verdict.names, when))
     with contextlib.suppress(Exception):
         _write((settings.root() / FILE).resolve())  # where the file is a link, what it links to
 
@@ -81,15 +78,13 @@ def _load(file: Path) -> dict[str, Any]:
 
 
 def _is_entry(name: str, entry: Any) -> bool:
-    if not isinstance(entry, dict) or not A_NAME.fullmatch(name) or entry.get("status") not in ("right", "wrong"):
+    if not isinstance(entry, dict) or entry.get("status") not in TRIED or not isinstance(entry.get("mistakes"), dict):
         return False
-    tries, mistakes = entry.get("tries"), entry.get("mistakes")
-    return type(tries) is int and isinstance(mistakes, dict) and all(
-        A_NAME.fullmatch(known) and type(count) is int for known, count in mistakes.items()
-    )
+    numbers = [entry.get("tries"), *entry["mistakes"].values()]
+    return all(type(number) is int for number in numbers) and all(map(A_NAME.fullmatch, [name, *entry["mistakes"]]))
 
 
-def _with(tries: list[Try], kept: dict[str, Any]) -> dict[str, Any]:
+def _with(tries: list[tuple], kept: dict[str, Any]) -> dict[str, Any]:
     """The entries `kept` and what `tries` add to them."""
     new = dict(kept)
     for exercise, status, names, when in tries:
@@ -107,12 +102,13 @@ def _with(tries: list[Try], kept: dict[str, Any]) -> dict[str, Any]:
 def _write(file: Path) -> None:
     """Add what is not written yet to the file. One that is damaged is put aside, one of another version left alone."""
     with _locked(file):
-        try:
-            kept = _load(file) if file.exists() else {"version": VERSION, "exercises": {}}
-        except Damaged:
-            _put_aside(file)
-            kept = {"version": VERSION, "exercises": {}}
-        tries = _unwritten[:]
+        kept, tries = {"version": VERSION, "exercises": {}}, _unwritten[:]
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                kept = _load(file)
+            except Damaged:  # something in it may still be of use to its owner
+                aside = (file.with_name(f"{FILE}.damaged{number}") for number in count(1))
+                file.rename(next(path for path in aside if not path.exists()))
         new = _with(tries, kept["exercises"])
         if new != kept["exercises"]:
             part = file.with_name(f"{FILE}.{os.getpid()}.part")
@@ -122,14 +118,6 @@ def _write(file: Path) -> None:
             finally:
                 part.unlink(missing_ok=True)
     del _unwritten[: len(tries)]
-
-
-def _put_aside(file: Path) -> None:
-    """Rename a damaged file to a name that is free: something in it may still be of use to its owner."""
-    number = 1
-    while (aside := file.with_name(f"{FILE}.damaged{number}")).exists():
-        number += 1
-    file.rename(aside)
 
 
 @contextlib.contextmanager
