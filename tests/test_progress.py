@@ -64,6 +64,12 @@ def test_known_mistakes_are_counted_by_name(file, capsys, monkeypatch):
     monkeypatch.setattr(Exercise, "verdict", lambda self, function: verdict._replace(names=("scaled_twice",)))
     said(capsys, written(WRONG))
     assert kept(file)["mistakes"] == {"scaled_twice": 2, "transposed": 1}
+    verdict = Verdict("wrong", "not scaled.", names=("= keys @ query\n",))
+    monkeypatch.setattr(Exercise, "verdict", lambda self, function: verdict)
+    for _ in range(2):
+        said(capsys, written(WRONG, "dot_product"))
+    assert kept(file, "dot_product")["mistakes"] == {records.short("= keys @ query\n"): 2}
+    assert "@" not in file.read_text(), "a mistake that is named by its code goes by a number"
 
 
 def test_tools_leave_no_file(file, capsys, monkeypatch):

@@ -63,5 +63,6 @@ def report(files: list[Path]) -> None:
 
 def _sentence(exercise: str, mistake: str) -> str:
     """What `check` says of a known mistake; its name, where this version of the course does not know it."""
-    known = catalogue()[exercise].mistakes if exercise in catalogue() else []
-    return next((row.message for row in known if row.name == mistake), mistake)
+    found = catalogue().get(exercise)
+    known = getattr(found, "rows", getattr(found, "mistakes", []))
+    return next((row.message for row in known if records.short(row.name) == mistake), mistake)

@@ -27,7 +27,7 @@ from typing import Any
 
 from .engine import Exercise, catalogue
 from .progress import notebook_of
-from .records import TRIED
+from .records import TRIED, short
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTING = 300.0  # seconds for the imports of the course, on a slow machine
@@ -215,4 +215,4 @@ def judge(found: Exercise, function: Any, error: BaseException | None, seed: int
         except BaseException as problem:  # KeyboardInterrupt, which an answer can raise, too
             message = f"it cannot be judged: {type(problem).__name__}."
     message = "not tried yet." if status == "todo" else " ".join(message.split())
-    return {"status": status, "message": message, "mistakes": list(names)}
+    return {"status": status, "message": message, "mistakes": [*map(short, names)]}

@@ -13,6 +13,7 @@ import json
 import os
 import re
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -24,12 +25,8 @@ from . import settings
 
 FILE, VERSION = "progress.json", 1
 TRIED = ("right", "wrong")
-STALE, PATIENCE, PAUSE = (
-    2.0,
-    3.0,
-    0.02,
-)  # seconds: a lock left by a kernel that was killed; waiting for one; between looks
-A_NAME = re.compile(r"[\w .:+-]{1,80}")  # other people's files are printed, too: no control characters
+STALE, PATIENCE, PAUSE = 2.0, 3.0, 0.02  # seconds: a killed kernel's lock; waiting for a lock; between two looks
+A_NAME = re.compile(r"[\w.:+-]{1,80}")  # other people's files are printed, too: no control characters
 
 
 class Damaged(ValueError):
@@ -44,9 +41,14 @@ def record(exercise: str, verdict: Any) -> None:
     if verdict.status == "todo" or not settings.recording():
         return
     when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ")
-    _unwritten.append((exercise, verdict.status, verdict.names, when))
+    _unwritten.append((exercise, verdict.status, tuple(map(short, verdict.names)), when))
     with contextlib.suppress(Exception):
         _write((settings.root() / FILE).resolve())  # where the file is a link, what it links to
+
+
+def short(name: str) -> str:
+    """A known mistake's name, where it is a word; where it is a piece of code, eight digits that stand for it."""
+    return name if A_NAME.fullmatch(name) else f"{zlib.crc32(name.encode()):08x}"
 
 
 def entries() -> dict[str, dict]:
