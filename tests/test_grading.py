@@ -38,6 +38,12 @@ def handed_in(path, *cells):
     return path
 
 
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path, monkeypatch):
+    """The command prints paths as they are given: those of thirty learners may have one name."""
+    monkeypatch.chdir(tmp_path)
+
+
 def told(capsys, *arguments):
     """The lines that the command prints."""
     capsys.readouterr()
@@ -63,7 +69,7 @@ def test_every_exercise_of_a_notebook_gets_a_line(tmp_path, capsys):
         (answer("nearest", "return (matrix @@ query"), "exercise:nearest"),
         ("from utils.exercises.n01_dot_product_similarity import variance_kept", "exercise:variance_kept"),
     )
-    said = told(capsys, "grade", path, "--json", tmp_path / "all.json", "--csv", tmp_path / "all.csv")
+    said = told(capsys, "grade", path.name, "--json", "all.json", "--csv", "all.csv")
     assert said[0] == "maria.ipynb (01_dot_product_similarity): 1 of 6 right"
     assert said[1].startswith("  ✔ dot_product: right on all")
     assert said[2] == f"  ✘ magnitude: {wrong.message}"
@@ -71,7 +77,7 @@ def test_every_exercise_of_a_notebook_gets_a_line(tmp_path, capsys):
     assert said[4] == "  ✘ variance_kept: this is the course's own function."
     assert said[5].startswith("  ✘ nearest: its cell raises SyntaxError in line 2: ")
     assert said[6] == "  – analogy_target: no cell defines it."
-    assert said[7:] == ["In all: 1 of 6 exercises right, 1 file."]
+    assert said[7:] == ["In all: 1 of 6 exercises right, 1 file(s)."]
     (one,) = json.loads((tmp_path / "all.json").read_text())["notebooks"]
     assert one["exercises"]["magnitude"] == {
         "status": "wrong",
@@ -201,7 +207,7 @@ def test_what_is_not_a_notebook_is_one_line(tmp_path, capsys):
     handed_in(tmp_path / "other.ipynb")
     (tmp_path / "folder.ipynb").mkdir()
     names = ["text", "list", "cells", "other", "folder", "missing"]
-    said = told(capsys, "grade", *(tmp_path / f"{name}.ipynb" for name in names))
+    said = told(capsys, "grade", *(f"{name}.ipynb" for name in names))
     assert said == [
         "text.ipynb: is not a notebook (of format 4, as Jupyter saves them).",
         "list.ipynb: is not a notebook (of format 4, as Jupyter saves them).",
@@ -209,7 +215,7 @@ def test_what_is_not_a_notebook_is_one_line(tmp_path, capsys):
         "other.ipynb: holds no exercise of the course.",
         "folder.ipynb: cannot be read: Is a directory.",
         "missing.ipynb: cannot be read: No such file or directory.",
-        "In all: 0 of 0 exercises right, 6 files.",
+        "In all: 0 of 0 exercises right, 6 file(s).",
     ]
 
 
@@ -221,6 +227,13 @@ def test_a_notebook_is_never_overwritten(tmp_path, capsys):
             main(["grade", str(path), option, str(tmp_path / name)])
         assert left.value.code == 2 and "is not the name of a" in capsys.readouterr().err
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf"])
+def test_a_limit_that_is_none_is_refused(seconds, capsys):
+    with pytest.raises(SystemExit):
+        main(["grade", "x.ipynb", "--seconds", seconds])
+    assert "has to be more than 0" in capsys.readouterr().err
 
 
 def test_help_says_that_foreign_code_runs(capsys):
@@ -255,12 +268,12 @@ def test_a_class_is_summed_up(tmp_path, capsys):
     (tmp_path / "28.json").write_text(json.dumps({"version": 1, "notebooks": graded}))
     (tmp_path / "29.json").write_text("{")
     (tmp_path / "30.json").write_text('{"version": 1, "notebooks": [{}]}')
-    said = told(capsys, "class", *sorted(tmp_path.glob("*.json")), tmp_path / "none.json")
+    said = told(capsys, "class", *sorted(path.name for path in tmp_path.glob("*.json")), "a/none.json")
     text = "\n".join(said)
     assert said[:4] == [
         "skipped: 29.json is damaged: it is not JSON",
         "skipped: 30.json is damaged: it is not what `grade --json` writes",
-        "skipped: none.json cannot be read: No such file or directory",
+        "skipped: a/none.json cannot be read: No such file or directory",
         "29 of 32 files read.",
     ]
     assert re.search(r"\n02_single_token_attention\n  softmax +29 +20 +14.5\n  attend +3 +0 +1\n", text)

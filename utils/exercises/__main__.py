@@ -24,12 +24,11 @@ def graded_notebooks(told: argparse.Namespace) -> None:
         graded.append(one := grade(path, told.seconds, told.seed))
         show(one)
         table += [(one["file"], one["notebook"], "", "problem", "", problem) for problem in one["problems"]]
-        for name, judged in one["exercises"].items():
-            mistakes = " ".join(judged["mistakes"])
-            table.append((one["file"], one["notebook"], name, judged["status"], mistakes, judged["message"]))
-    exercises = [row for row in table[1:] if row[2]]
-    right = sum(row[3] == "right" for row in exercises)
-    print(f"In all: {right} of {len(exercises)} exercises right, {len(graded)} file{'s' * (len(graded) != 1)}.")
+        for name, verdict in one["exercises"].items():
+            mistakes = " ".join(verdict["mistakes"])
+            table.append((one["file"], one["notebook"], name, verdict["status"], mistakes, verdict["message"]))
+    judged = [row[3] for row in table[1:] if row[2]]
+    print(f"In all: {judged.count('right')} of {len(judged)} exercises right, {len(graded)} file(s).")
     if told.json:
         text = json.dumps({"version": 1, "notebooks": graded}, indent=1, ensure_ascii=False)
         told.json.write_text(text + "\n", encoding="utf-8")
@@ -72,6 +71,8 @@ def main(arguments: list[str] | None = None) -> None:
     command.set_defaults(run=lambda told: report(told.files))
     sys.stdout.reconfigure(errors="replace")  # where a terminal has no ✔
     told = parser.parse_args(arguments)
+    if not 0 < getattr(told, "seconds", 1) < 1e6:
+        parser.error(f"--seconds is {told.seconds}: it has to be more than 0, and less than a week")
     told.run(told)
 
 

@@ -16,16 +16,16 @@ SHOWN, WIDTH = 15, 100  # of the commonest mistakes; characters in a line
 def learners(file: Path) -> list[dict[str, dict]]:
     """[{exercise: entry}] of a progress file, one learner, or of the JSON of `grade`, one for each notebook.
 
-    Raises OSError, and ValueError for a file that is neither.
+    Raises ValueError for a file that is neither.
     """
     try:
         graded = json.loads(file.read_text(encoding="utf-8-sig"))["notebooks"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return [records.read(file)]
     try:
         return [{name: _entry(judged) for name, judged in one["exercises"].items()} for one in graded]
     except (KeyError, TypeError, AttributeError):
-        raise ValueError(f"{file.name} is damaged: it is not what `grade --json` writes") from None
+        raise ValueError("is damaged: it is not what `grade --json` writes") from None
 
 
 def _entry(judged: dict) -> dict:
@@ -39,8 +39,8 @@ def report(files: list[Path]) -> None:
     for file in files:
         try:
             everyone += learners(file)
-        except (OSError, ValueError) as problem:
-            skipped.append(f"{file.name} cannot be read: {problem.strerror}" if problem.args[1:] else str(problem))
+        except ValueError as problem:
+            skipped.append(f"{file} {problem}")
     print(
         "".join(f"skipped: {why}\n" for why in skipped) + f"{len(files) - len(skipped)} of {len(files)} files read.\n"
     )

@@ -72,7 +72,7 @@ def grade(path: Path, seconds: float = 60.0, seed: int = 0) -> dict[str, Any]:
     Status is "right", "wrong", "todo" or "missing". Of several answers to an exercise the last counts. `seconds` is the
     limit for one, `seed` draws the inputs.
     """
-    graded = {"file": path.name, "notebook": "", "problems": [], "exercises": {}}
+    graded = {"file": str(path), "notebook": "", "problems": [], "exercises": {}}
     try:
         cells = code_cells(path)
         found, known = [exercises_in(*cell) for cell in cells], catalogue()

@@ -13,8 +13,8 @@ def progress() -> None:
     """Print every exercise, notebook by notebook: ○ not tried, ✘ not right yet, ✔ right; level, minutes, tries."""
     try:
         kept, remark = entries(), ""
-    except (OSError, ValueError) as problem:
-        kept, remark = {}, f"\nWhat you did before cannot be shown: {problem}."
+    except ValueError as problem:
+        kept, remark = {}, f"\nWhat you did before cannot be shown: {FILE} {problem}."
     exercises, notebook = catalogue(), None
     for name, found in exercises.items():
         if notebook != (notebook := notebook_of(found)):

@@ -52,30 +52,28 @@ def short(name: str) -> str:
 
 
 def entries() -> dict[str, dict]:
-    """{exercise: entry} of this learner, with what could not be written. Raises ValueError and OSError as `read`."""
-    if not settings.recording():
-        return {}
+    """{exercise: entry} of this learner, with what could not be written. Raises ValueError as `read` does."""
     file = settings.root() / FILE
-    return _with(_unwritten, read(file) if file.exists() else {})
+    return _with(_unwritten, read(file) if file.exists() else {}) if settings.recording() else {}
 
 
 def read(file: Path) -> dict[str, dict]:
-    """{exercise: entry} of a progress file; entries of another form are left out.
-
-    Raises OSError, and ValueError for a file that is damaged or of another version.
-    """
-    return {name: entry for name, entry in _load(file)["exercises"].items() if _is_entry(name, entry)}
+    """{exercise: entry} of a progress file; entries of another form are left out. Raises ValueError, "is damaged"."""
+    try:
+        return {name: entry for name, entry in _load(file)["exercises"].items() if _is_entry(name, entry)}
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror}") from None
 
 
 def _load(file: Path) -> dict[str, Any]:
     try:
         kept = json.loads(file.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError):
-        raise Damaged(f"{file.name} is damaged: it is not JSON") from None
+        raise Damaged("is damaged: it is not JSON") from None
     if not isinstance(kept, dict) or not isinstance(kept.get("exercises"), dict) or "version" not in kept:
-        raise Damaged(f"{file.name} is damaged: it is not a progress file of the course")
+        raise Damaged("is damaged: it is not a progress file of the course")
     if kept["version"] != VERSION:
-        raise ValueError(f"{file.name} belongs to another version of the course: only that one reads and writes it")
+        raise ValueError("belongs to another version of the course: only that one reads and writes it")
     return kept
 
 
