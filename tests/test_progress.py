@@ -47,7 +47,8 @@ def test_a_check_keeps_what_came_out(file, capsys):
     said(capsys, written(WRONG))
     entry = kept(file)
     minute = entry.pop("first")
-    assert entry == {"status": "wrong", "tries": 1, "mistakes": {}}
+    names = map(records.short, catalogue()["weighted_sum"].verdict(written(WRONG)).names)
+    assert entry == {"status": "wrong", "tries": 1, "mistakes": dict.fromkeys(names, 1)}
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\dZ", minute)
     said(capsys, written(RIGHT))
     entry = kept(file)
@@ -59,13 +60,13 @@ def test_a_check_keeps_what_came_out(file, capsys):
 
 def test_known_mistakes_are_counted_by_name(file, capsys, monkeypatch):
     verdict = Verdict("wrong", "scaled twice.", names=("scaled_twice", "transposed"))
-    monkeypatch.setattr(Exercise, "verdict", lambda self, function: verdict)
+    monkeypatch.setattr(Exercise, "verdict", lambda self, *_: verdict)
     said(capsys, written(WRONG))
-    monkeypatch.setattr(Exercise, "verdict", lambda self, function: verdict._replace(names=("scaled_twice",)))
+    monkeypatch.setattr(Exercise, "verdict", lambda self, *_: verdict._replace(names=("scaled_twice",)))
     said(capsys, written(WRONG))
     assert kept(file)["mistakes"] == {"scaled_twice": 2, "transposed": 1}
     verdict = Verdict("wrong", "not scaled.", names=("= keys @ query\n",))
-    monkeypatch.setattr(Exercise, "verdict", lambda self, function: verdict)
+    monkeypatch.setattr(Exercise, "verdict", lambda self, *_: verdict)
     for _ in range(2):
         said(capsys, written(WRONG, "dot_product"))
     assert kept(file, "dot_product")["mistakes"] == {records.short("= keys @ query\n"): 2}
