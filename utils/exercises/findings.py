@@ -158,7 +158,9 @@ def crash(case: Case, done: Run | None = None) -> str | None:
     if kind == "NameError" and (name := re.search(r"name '(\w+)'", text)):
         used = reading.its_arguments(done.arguments)
         return f"'{name[1]}' is not defined (in your line `{line}`). The function can use {used}, and what you define or import."
-    meaning = " ".join(filter(None, (_shapes_that_meet(text, case, done), _remedy(case, done, f"{kind}: {text}", line))))
+    meaning = " ".join(
+        filter(None, (_shapes_that_meet(text, case, done), _remedy(case, done, f"{kind}: {text}", line)))
+    )
     place = f"in your line `{line}`" if line else ""
     if meaning:
         return f"{meaning} ({place + ': ' if place else ''}{kind}: {text}. The inputs were {inputs}.)"
@@ -384,7 +386,11 @@ def another_each_time(case: Case) -> str | None:
 def constant(case: Case) -> str | None:
     """The same result for different inputs."""
     first, *others = case.wrong
-    if len(case.wrong) < len(case.runs) or not others or not all(done.error is None and same(done.result, first.result) for done in others):
+    if (
+        len(case.wrong) < len(case.runs)
+        or not others
+        or not all(done.error is None and same(done.result, first.result) for done in others)
+    ):
         return None
     return f"your function returns the same constants for all inputs. Use {reading.its_arguments(first.arguments)}."
 
