@@ -108,14 +108,14 @@ def test_reference_and_known_mistakes_are_not_spoiled_by_the_answer(capsys):
     right = written(f"{spoiled}return keys @ query / query.shape[-1] ** 0.5", "attention_scores")
     assert "sets math.sqrt: " in said(capsys, right)
     found, done = catalogue()["attention_scores"], []
-    monitored = [mistake._replace(function=lambda *a: done.append(math.sqrt(4)) or 0) for mistake in found.mistakes]
+    monitored = [mistake._replace(function=lambda *a: done.append(math.sqrt(4)) or 0) for mistake in found.rows]
     wrong = written("torch.set_default_dtype(torch.float64)\nreturn 3 * keys @ query", "attention_scores")
-    found.mistakes[:], kept = monitored, found.mistakes[:]
+    found.rows[:], kept = monitored, found.rows[:]
     try:
         assert "sets torch's default dtype" in said(capsys, wrong)
         said(capsys, written("return 3 * keys @ query", "attention_scores"))
     finally:
-        found.mistakes[:] = kept
+        found.rows[:] = kept
     assert set(done) == {2.0}
 
 

@@ -398,7 +398,7 @@ def first_mistake(exercise):
     return textwrap.dedent(f"""\
         def {exercise}(*arguments, **keywords):
             from utils.exercises import catalogue
-            return catalogue()["{exercise}"].mistakes[0].function(*arguments, **keywords)""")
+            return catalogue()["{exercise}"].rows[0].function(*arguments, **keywords)""")
 
 
 VARIANTS = {
@@ -450,7 +450,7 @@ def test_exercises_change_nothing_but_their_verdicts(runs, name, variant, mark):
         said = "".join(text for _, text in texts(cell))
         assert said.startswith(f"{mark} {exercise}: ") and said.count("\n") == 1, said
         if mark == "✘":
-            assert catalogue()[exercise].mistakes[0].message in said
+            assert catalogue()[exercise].rows[0].message in said
     stored = {cell.id: cell for cell in code_cells(name)}
     for _, cell in execute_notebooks.code_cells(executed):
         if not tagged(cell, "exercise:") and not execute_notebooks.is_volatile(cell):

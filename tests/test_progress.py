@@ -209,8 +209,8 @@ def test_the_table_lists_every_exercise_of_the_course(file, capsys, monkeypatch)
         said(capsys, written(body))
     said(capsys, written("return a + b", "dot_product"))
     found = catalogue()["weighted_sum"]
-    monkeypatch.setattr(found, "level", 2, raising=False)
-    monkeypatch.setattr(found, "minutes", 10, raising=False)
+    monkeypatch.setattr(found, "level", 2)
+    monkeypatch.setattr(found, "minutes", 10)
     lines = table(capsys).splitlines()
     listed = [line.split()[1] for line in lines if line.startswith("  ")]
     ours = [name for name, found in catalogue().items() if found.__module__.startswith("utils.exercises.n")]

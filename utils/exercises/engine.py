@@ -1,18 +1,19 @@
 """Exercises that tell a learner what went wrong: `check`, `hint`, `solution`, `use`.
 
-An exercise is a reference function with a way to draw inputs, graded hints, and a catalogue of *known mistakes*: wrong
-functions, each with the sentence that helps whoever wrote it. `check` runs the learner's function beside the reference
-on every draw. Is it wrong, the learner reads what its source says for certain (reading.py), or else the sentence of the
-known mistake that is wrong in the same way, or else the first finding of diagnosis.py. The tests use the same catalogue
-to prove that every mistake is caught.
+An exercise is a reference function with a way to draw inputs, graded hints, and a catalogue of *known mistakes*: edits
+of the reference, each with the sentence that helps whoever wrote it (rows.py). `check` runs the learner's function
+beside the reference on every draw. Is it wrong, the first of the findings that applies speaks (findings.py), known
+mistakes among them, alone or two at once. The tests use the same catalogue to prove that every mistake is caught.
 
     @exercise(draws=..., hints=["Which ...?", "..."], names={"the weights: did you forget the values?": weights_of})
     def attention_scores(query, keys):
         return keys @ query / math.sqrt(keys.shape[-1])
 
-    @attention_scores.mistake("the scores are not divided by √e, so their spread grows with e.")
-    def unscaled(query, keys):
-        return keys @ query
+    attention_scores.mistakes('''
+    / math.sqrt(keys.shape[-1]) ->
+        the scores are not divided by √e, so their spread grows with e.
+    ''')
+    attention_scores.right("(keys * query).sum(-1) / len(query) ** 0.5")
 """
 
 import ast
@@ -31,13 +32,15 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .findings import Case, condition, diagnosis
+from .case import Case
+from .findings import diagnosis
 from .isolation import Isolation, Printed, Stopped
 from .known import Known
+from .numbers import condition
 from .reading import is_stub
 from .records import record
 from .rows import IMPORTS, Mistake, answers, mistake, read
-from .running import Run, as_asked, copied, run, unchanged
+from .running import Run, copied, run, unchanged
 from .settings import marked
 from .wording import describe_kind, listed, own_frame, own_line, own_loop, shorten, text_of
 
@@ -47,7 +50,8 @@ MARKS = {"todo": "○", "right": "✔", "wrong": "✘"}
 class Verdict(NamedTuple):
     """Status "todo", "right" or "wrong"; the diagnosis; what the function printed and displayed on the first draw.
 
-    `names` are those of the known mistakes that the answer fell into.
+    `names` are those of the known mistakes that the answer fell into; `fits` is False where a right answer comes in
+    another precision, or not as a tensor.
     """
 
     status: str
@@ -55,6 +59,7 @@ class Verdict(NamedTuple):
     printed: str = ""
     shown: tuple = ()
     names: tuple[str, ...] = ()
+    fits: bool = True
 
 
 class Exercise:
@@ -129,15 +134,6 @@ class Exercise:
             found += [text] if callable(text) else answers(self.reference, text)
         return found
 
-    def fits(self, function: Callable) -> bool:
-        """Does a right answer return what the reference returns in type and precision, on the usual inputs?"""
-        for inputs in self.inputs():
-            mine, theirs = function(*map(copied, inputs.values())), self.reference(*inputs.values())
-            if isinstance(theirs, torch.Tensor):
-                if not isinstance(mine, torch.Tensor) or mine.dtype != theirs.dtype:
-                    return False
-        return True
-
     @functools.cached_property
     def known(self) -> Known:
         return Known(self.reference, self.rows, next(self.inputs()))
@@ -180,8 +176,8 @@ class Exercise:
                 except BaseException as error:  # a result so odd that it cannot be compared
                     why = text_of(error) if isinstance(error, Stopped) else type(error).__name__
                     found = "wrong", f"your result, {describe_kind(runs[0].result)}, cannot be compared: {why}."
-        status, message, *names = found
-        return Verdict(status, message, runs[0].printed, isolation.shown, *names)
+        status, message, *more = found
+        return Verdict(status, message, runs[0].printed, isolation.shown, *more)
 
     def _judge(self, function: Callable, runs: list[Run], usual: int, isolation: Isolation) -> tuple:
         """Status, message, names of known mistakes: first what hides everything else, then the diagnosis."""
@@ -215,20 +211,15 @@ class Exercise:
             got = torch.autograd.grad(done.result.sum(), floats, allow_unused=True)
         except Exception as error:
             return (
-                "the numbers are right, but cut off from what they were computed from, so nothing can be trained "
-                f"through it ({shorten(text_of(error), 80)}). detach(), item(), tolist(), numpy() and torch.tensor(…) cut."
+                "the numbers are right, but cut off from what they were computed from: nothing can be trained through "
+                f"it ({shorten(text_of(error), 80)}). detach(), item(), tolist(), numpy() and torch.tensor(…) cut."
             )
         want = torch.autograd.grad(self.reference(*inputs.values()).sum(), floats, allow_unused=True)
-        lost = [
-            name
-            for (name, value), mine, theirs in zip(
-                ((name, value) for name, value in inputs.items() if any(value is one for one in floats)), got, want
-            )
-            if mine is None and theirs is not None
-        ]
-        if lost:
-            return f"the numbers are right, but no gradient reaches {listed(lost)}: detach(), item() and torch.tensor(…) cut."
-        return None
+        cut = [value for value, mine, theirs in zip(floats, got, want) if mine is None and theirs is not None]
+        if not cut:
+            return None
+        lost = listed(name for name, value in inputs.items() if any(value is one for one in cut))
+        return f"the numbers are right, but no gradient reaches {lost}: detach(), item() and torch.tensor(…) cut."
 
     def _todo(self, function: Callable) -> tuple[str, str]:
         if is_stub(function):
@@ -242,7 +233,7 @@ class Exercise:
         if not wrong and not by_heart:
             if self.trained and (message := self._cut(function)):
                 return "wrong", message
-            return "right", f"right on all {usual} inputs."
+            return "right", f"right on all {usual} inputs.", (), all(map(_fits, runs))
         judged = runs[usual:] if by_heart else runs[:usual]
         case = Case(self.reference, function, judged, self.known, self.names, self.questions)
         message = diagnosis(case)
@@ -253,6 +244,13 @@ class Exercise:
             where = f" That happens where {words}." if words and words not in message else ""
             message += f"{where} ({usual - len(wrong)} of {usual} inputs come out right.)"
         return "wrong", message, case.named
+
+
+def _fits(done: Run) -> bool:
+    """Does a right result have the type and precision of the reference's?"""
+    if not isinstance(done.want, torch.Tensor):
+        return True
+    return isinstance(done.result, torch.Tensor) and done.result.dtype == done.want.dtype
 
 
 def is_todo(done: Run, function: Callable) -> bool:
@@ -374,9 +372,9 @@ def use(function: Callable) -> Callable:
     if found is None or marked():
         return function
     found.used = True
-    if function is found.stopped or found.verdict(function).status != "right":
+    if function is found.stopped or (verdict := found.verdict(function)).status != "right":
         return found.reference
-    return function if function is found.reference or found.fits(function) else _fitted(function)
+    return function if verdict.fits else _fitted(function)
 
 
 def _fitted(function: Callable) -> Callable:
@@ -384,10 +382,7 @@ def _fitted(function: Callable) -> Callable:
 
     @functools.wraps(function)
     def fitted(*arguments, **keywords):
-        result = function(*arguments, **keywords)
-        asked = torch.empty(())
-        tensor = as_asked(result, asked)
-        tensor = torch.as_tensor(tensor) if not isinstance(tensor, torch.Tensor) else tensor
+        tensor = torch.as_tensor(function(*arguments, **keywords))
         given = (value for value in (*arguments, *keywords.values()) if isinstance(value, torch.Tensor))
         dtype = next((value.dtype for value in given if value.is_floating_point()), torch.get_default_dtype())
         return tensor.to(dtype) if tensor.is_floating_point() else tensor

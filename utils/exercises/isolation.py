@@ -52,7 +52,7 @@ SWITCHES = (  # name, how it is read, how it is set; the functions are held here
     ("sys.stdout", lambda: sys.stdout, lambda kept: setattr(sys, "stdout", kept)),
     ("sys.stderr", lambda: sys.stderr, lambda kept: setattr(sys, "stderr", kept)),
 )
-STANDARD = (torch.float32, torch.device("cpu"), True)  # of the first three, under which every answer is judged
+STANDARD = (torch.float32, torch.device("cpu"), True, 1)  # of the first four: every answer is judged in one thread
 
 
 class Stopped(BaseException):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from . import rows, variants
-from .running import Run, as_asked, copied, holds_nan, same
+from .running import Run, as_asked, copied, same
 
 
 class Candidate(NamedTuple):
@@ -36,7 +36,7 @@ class Known:
     def __init__(self, reference: Callable, mistakes: list[rows.Mistake], arguments: dict[str, Any]):
         self.reference, self.mistakes, self.names = reference, mistakes, list(arguments)
         self.rows = [Candidate((row.name,), (row.message,), (row.thread,), row.function) for row in mistakes]
-        self.changes = [*variants.of_arguments(arguments), *variants.OF_RESULTS]
+        self.changes = [*variants.OF_RESULTS, *variants.of_arguments(arguments)]
         self.variants = [
             Candidate((one.name,), (one.message,), (), *one.upon(reference, self.names)) for one in self.changes
         ]
@@ -77,7 +77,7 @@ class Known:
         if learner.differs_from(other.result):
             return False
         result, expected = as_asked(learner.result, other.result), other.result
-        if holds_nan(learner.arguments) and all(isinstance(part, Tensor) for part in (result, expected)):
+        if learner.given_nan and all(isinstance(part, Tensor) for part in (result, expected)):
             if result.shape == expected.shape and expected.is_floating_point():
                 expected = expected.masked_fill(result.isnan(), torch.nan)
         if not same(result, expected):

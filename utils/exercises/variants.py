@@ -73,7 +73,7 @@ def _fits(value: Any, sign: str) -> bool:
         return sign in ("inverted", "all True", "first")
     if sign in ("transposed", "first", "backwards"):
         return value.ndim >= 2
-    return value.is_floating_point() and sign in ("negated", "= 0", "= 1", "squared")
+    return value.is_floating_point() and sign in ("negated", "= 0", "= 1", "squared", "doubled")
 
 
 ALTERED = (  # how a value is altered, what is said, how it is done
@@ -84,6 +84,7 @@ ALTERED = (  # how a value is altered, what is said, how it is done
     ("= 0", "{name} has no effect: you return what comes out where it is 0.", torch.zeros_like),
     ("= 1", "{name} has no effect: you return what comes out where it is 1.", torch.ones_like),
     ("squared", "{name} is squared where it should be taken as it is.", torch.square),
+    ("doubled", "{name} counts twice.", lambda x: 2 * x),
     ("first", "of {name} only the first entry along its first axis is used, for all the others, too.", lambda x: x[:1].expand_as(x)),
     ("backwards", "{name} is read backwards along its second-to-last axis.", lambda x: x.flip(-2)),
     ("+ 1", "{name} counts one too many.", lambda x: x + 1),
@@ -96,12 +97,12 @@ def _one_hot(x: Tensor) -> Tensor:
 
 
 OF_RESULTS = tuple(
-    Variant(name, message, after=after)
+    Variant(name, message, after=lambda x, after=after, name=name: after(x) if type(x) is not tuple or name == "reversed" else None)
     for name, message, after in (
         ("transposed", "you return the right result with its last two axes exchanged.", lambda x: x.mT),
         ("first two axes", "you return the right result with its first two axes exchanged.", lambda x: x.transpose(0, 1)),
         ("middle axes", "you return the right result with axes -2 and -3 exchanged.", lambda x: x.transpose(-2, -3)),
-        ("reversed", "your tuple is in the wrong order: it is the right one from the back.", lambda x: x[::-1] if type(x) is tuple else None),
+        ("reversed", "your tuple is in the wrong order: it is the right one from the back.", lambda x: x[::-1]),
         ("- x", "the sign is turned round: you return minus the right result.", lambda x: -x),
         ("1 - x", "you return 1 minus the right result.", lambda x: 1 - x),
         ("~x", "the sense is inverted: True and False have changed places.", lambda x: ~x if x.dtype == torch.bool else None),

@@ -1,0 +1,54 @@
+"""✔ means that the notebook runs on: every right answer, alone, in every cell of its notebook that uses it."""
+
+import ast
+import contextlib
+import io
+import os
+import re
+from pathlib import Path
+
+import matplotlib
+import nbformat
+import pytest
+
+from utils.exercises import catalogue, use
+
+HERE = Path(__file__).parent
+QUICK = [line.split()[0] for line in (HERE / "syllabus.txt").read_text().splitlines() if re.match(r"\d\d_(?!.*trains$)", line)]
+NOTEBOOKS = [HERE.parent / "notebooks" / f"{name}.ipynb" for name in QUICK]
+EXERCISES = catalogue()
+
+
+def names(code):
+    return {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+
+
+def run(code, space):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        exec(compile(code, "<cell>", "exec"), space)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_right_answer_carries_its_notebook_on(path, monkeypatch):
+    """Those of notebooks that train have their gradients judged with the answer, and run with it in test_notebooks.py."""
+    monkeypatch.chdir(path.parent)
+    monkeypatch.setitem(os.environ, "MPLBACKEND", "Agg")
+    matplotlib.use("Agg")
+    tried, failed, space = 0, [], {"__name__": "__main__", "display": lambda *_: None}
+    for number, cell in enumerate(nbformat.read(path, 4).cells):
+        if cell.cell_type != "code":
+            continue
+        own = [tag.removeprefix("exercise:") for tag in cell.metadata.get("tags", []) if tag.startswith("exercise:")]
+        if own:
+            space |= {name: EXERCISES[name].reference for name in own}
+            continue
+        for name in sorted(names(cell.source) & EXERCISES.keys() & space.keys()):
+            for answer in EXERCISES[name].answers:
+                tried += 1
+                try:
+                    run(cell.source, {**space, name: use(answer)})
+                except Exception as error:
+                    failed.append(f"cell {number}, {name}: {answer.__code__.co_filename}: {error!r}")
+        run(cell.source, space)
+    matplotlib.pyplot.close("all")
+    assert tried and not failed, "\n".join(failed)

@@ -1,0 +1,59 @@
+"""A wrong answer, as the findings see it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from torch import Tensor
+
+from . import reading
+from .known import Known
+from .running import Run
+from .wording import letters_of
+
+
+@dataclass(eq=False)
+class Case:
+    """A wrong answer: the reference, what is asked and known of the exercise, and how the answer did on the inputs."""
+
+    reference: Callable
+    function: Callable
+    runs: list[Run]
+    known: Known
+    intermediates: dict[str, Callable] = field(default_factory=dict)
+    questions: dict[str, str] = field(default_factory=dict)
+    named: tuple[str, ...] = ()  # the known mistakes that were found
+
+    @cached_property
+    def wrong(self) -> list[Run]:
+        return [done for done in self.runs if not done.right or done.changed]
+
+    @property
+    def first(self) -> Run:
+        return self.wrong[0]
+
+    @cached_property
+    def source(self) -> str:
+        return reading.source_of(self.function)
+
+    @cached_property
+    def letters(self) -> dict[str, tuple[str, ...]]:
+        return letters_of(self.reference)
+
+    def sizes(self, done: Run) -> dict[str, int]:
+        """How long each letter of the docstring is in this input; whole numbers by their own names."""
+        sizes = {}
+        for name, value in done.arguments.items():
+            if type(value) is int:
+                sizes[name] = value
+            elif isinstance(value, Tensor):
+                sizes |= dict(zip(self.letters.get(name, ())[::-1], value.shape[::-1]))
+        return {name: size for name, size in sizes.items() if name not in ("…", "...", "1")}
+
+
+def needs(what: str) -> Callable:
+    def mark(finding: Callable) -> Callable:
+        finding.needs = what
+        return finding
+
+    return mark

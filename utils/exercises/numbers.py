@@ -1,0 +1,276 @@
+"""What the numbers of a wrong result say by themselves: how they differ from the right ones, where, and on which inputs."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .case import Case, needs
+from .running import Run, as_asked, as_tensor, same
+from .variants import CONSTANTS, LAST_STEPS
+from .wording import describe_inputs
+
+
+def results_as_numbers(case: Case) -> Iterator[tuple[Run, Tensor, Tensor]]:
+    """The wrong inputs whose result has the right shape: result and wanted, as float64."""
+    for done in case.wrong:
+        got = as_tensor(as_asked(done.result, done.want)) if done.error is None else None
+        want = None if isinstance(done.want, tuple) else as_tensor(done.want)
+        if got is not None and want is not None and got.shape == want.shape and not got.is_complex() and want.numel():
+            yield done, got.double(), want.double()
+
+
+@needs("result")
+def last_step_missing(case: Case) -> str | None:
+    """One more step would make every result right."""
+    results = [(as_tensor(as_asked(done.result, done.want)), done.want) for done in case.wrong if done.error is None]
+    results = [(got, want) for got, want in results if got is not None and not isinstance(want, tuple)]
+    if len(results) < len(case.wrong):
+        return None
+    for message, step in LAST_STEPS:
+        try:
+            if all((after := step(got)) is not None and same(after, want) for got, want in results):
+                return message
+        except (RuntimeError, IndexError, TypeError):
+            continue
+    return None
+
+
+@needs("result")
+def one_factor(case: Case) -> str | None:
+    """All numbers of a result are wrong by the same factor, or by the same amount."""
+    numbers = list(results_as_numbers(case))
+    if len(numbers) < len(case.wrong) or any(want.abs().max() == 0 for _, _, want in numbers):
+        return None
+    factors = [
+        (done, _one_number(got[want != 0] / want[want != 0]))
+        for done, got, want in numbers
+        if same(got[want == 0], want[want == 0])
+    ]
+    if len(factors) == len(numbers) and all(factor is not None for _, factor in factors):
+        return _named(
+            case, factors, "you return {} times the right result.", "you return the right result divided by {}.", True
+        )
+    amounts = [(done, _one_number(got - want)) for done, got, want in numbers]
+    if all(amount is not None for _, amount in amounts):
+        return _named(
+            case,
+            amounts,
+            "every number of your result is {} too large.",
+            "every number of your result is {} too small.",
+            False,
+        )
+    return None
+
+
+def _one_number(values: Tensor) -> float | None:
+    """The number that all these are, up to rounding; None if they differ."""
+    if not values.numel() or not values.isfinite().all():
+        return None
+    middle = values.median().item()
+    return middle if torch.allclose(values, torch.full_like(values, middle), rtol=2e-3, atol=1e-4) else None
+
+
+def _named(case: Case, found: list[tuple[Run, float]], more: str, less: str, times: bool) -> str | None:
+    """The factor (or amount) by a name: a constant, or what the letters of the shapes are long."""
+    inverse = (lambda x: 1 / x) if times else (lambda x: -x)
+    for text, turn in ((more, lambda x: x), (less, inverse)):
+        if times and any(value == 0 for _, value in found):
+            return "you return 0 everywhere."
+        values = [turn(value) for _, value in found]
+        if len(found) > 1:
+            for name, _ in _measures(case.sizes(found[0][0])):
+                lengths = [dict(_measures(case.sizes(done))).get(name) for done, _ in found]
+                if len(set(lengths)) > 1 and all(
+                    length and math.isclose(length, value, rel_tol=2e-3) for length, value in zip(lengths, values)
+                ):
+                    return text.format(name)
+        if max(values) - min(values) <= 2e-3 * abs(values[0]) and (values[0] > 1 or not times and values[0] > 0):
+            name = next(
+                (name for name, value in CONSTANTS.items() if math.isclose(value, values[0], rel_tol=2e-3)), None
+            )
+            return text.format(name or f"{values[0]:.4g}")
+    if times and max(value for _, value in found) < 0 and math.isclose(found[0][1], found[-1][1], rel_tol=2e-3):
+        return more.format(f"{found[0][1]:.4g}")
+    listed_values = ", ".join(f"{value:.3g} for {describe_inputs(done.arguments)}" for done, value in found[:2])
+    kind = "factor" if times else "amount"
+    return f"all numbers of a result are wrong by the same {kind}, which changes with the input: {listed_values}."
+
+
+def _measures(sizes: dict[str, int]) -> Iterator[tuple[str, float]]:
+    """Lengths, their roots and squares, by name."""
+    for name, size in sizes.items():
+        yield name, float(size)
+        yield f"√{name}", math.sqrt(abs(size))
+        yield f"{name}²", float(size) ** 2
+        yield f"{name} + 1", size + 1.0
+        yield f"{name} - 1", size - 1.0
+        yield f"2 · {name}", 2.0 * size
+    for one in sizes:
+        for other in sizes:
+            if one < other:
+                yield f"{one} · {other}", float(sizes[one] * sizes[other])
+            if one != other and sizes[other]:
+                yield f"{one} / {other}", sizes[one] / sizes[other]
+                yield f"√({one} / {other})", math.sqrt(abs(sizes[one] / sizes[other]))
+
+
+PLACES = (  # of a tensor's entries: which, and what to ask
+    ("on the diagonal", lambda i: i[-1] == i[-2], 2, "Is each entry paired with itself, too?"),
+    ("beside the diagonal", lambda i: i[-1] != i[-2], 2, ""),
+    ("above the diagonal", lambda i: i[-1] > i[-2], 2, ""),
+    ("below the diagonal", lambda i: i[-1] < i[-2], 2, ""),
+    ("in the last row", lambda i: i[-2] == i[-2].max(), 2, "Does a loop or a slice end one too early?"),
+    ("in the first row", lambda i: i[-2] == 0, 2, "Does a loop or a slice begin one too late?"),
+    ("outside the first row", lambda i: i[-2] > 0, 2, "What stays as it was in the first round?"),
+    ("in the last column", lambda i: i[-1] == i[-1].max(), 1, "Does a loop or a slice end one too early?"),
+    ("in the first column", lambda i: i[-1] == 0, 1, "Does a loop or a slice begin one too late?"),
+    ("in the odd columns", lambda i: i[-1] % 2 == 1, 1, ""),
+    ("in the even columns", lambda i: i[-1] % 2 == 0, 1, ""),
+    ("after the first entry of the batch", lambda i: i[0] > 0, 3, "Does each entry of the batch use its own numbers?"),
+    ("in the first entry of the batch", lambda i: i[0] == 0, 3, ""),
+)  # fmt: skip
+
+
+@needs("result")
+def wrong_in_one_place(case: Case) -> str | None:
+    """All that is wrong lies in one part of the result."""
+    numbers = list(results_as_numbers(case))
+    if len(numbers) < len(case.wrong):
+        return None
+    wrong = [~torch.isclose(got, want, rtol=1e-3, atol=1e-5, equal_nan=True) for _, got, want in numbers]
+    for name, part, axes, question in PLACES:
+        if all(want.ndim >= axes for _, _, want in numbers):
+            parts = [part(np.indices(want.shape)) for _, _, want in numbers]
+            parts = [
+                torch.from_numpy(np.broadcast_to(there, tuple(want.shape)).copy())
+                for there, (_, _, want) in zip(parts, numbers)
+            ]
+            if all(bad.any() and not (bad & ~there).any() for bad, there in zip(wrong, parts)) and sum(
+                map(int, map(torch.sum, wrong))
+            ) >= 0.6 * sum(map(int, map(torch.sum, parts))):
+                if sum(int((~there).sum()) for there in parts):
+                    done, got, want = numbers[0]
+                    return f"right, except {name}. {question} ({_entry(done, got, want)})".replace(". (", ". (")
+    for name, value in case.first.arguments.items():
+        if (
+            isinstance(value, Tensor)
+            and value.dtype == torch.bool
+            and (message := _wrong_by_mask(case, name, numbers, wrong))
+        ):
+            return message
+    return None
+
+
+def _wrong_by_mask(case: Case, name: str, numbers: list, wrong: list[Tensor]) -> str | None:
+    """Is everything wrong where a mask is False, or everything in rows that hold nothing True?"""
+    try:
+        masks = [done.arguments[name].expand(want.shape) for done, _, want in numbers]
+    except (RuntimeError, AttributeError):
+        return None
+    for place, parts in (
+        (
+            f"in rows where {name} is False everywhere",
+            [~mask.any(-1, keepdim=True).expand(mask.shape) for mask in masks],
+        ),
+        (f"where {name} is False", [~mask for mask in masks]),
+        (f"where {name} is True", masks),
+    ):
+        if all(not (bad & ~there).any() for bad, there in zip(wrong, parts)):
+            done, got, want = numbers[0]
+            return f"right, except {place}. ({_entry(done, got, want)})"
+    return None
+
+
+def _entry(done: Run, got: Tensor, want: Tensor) -> str:
+    place, yours, expected = furthest(got, want)
+    where = f" at [{', '.join(map(str, place))}]" if want.ndim else ""
+    return f"For {describe_inputs(done.arguments)} there is {yours}{where} in place of {expected}."
+
+
+CONDITIONS = (  # of the arguments: in words, and as a test of one input
+    ("the inputs are float64", lambda a: any(x.dtype == torch.float64 for x in _tensors(a))),
+    ("the inputs hold NaN", lambda a: any(x.isnan().any() for x in _tensors(a))),
+    ("the inputs hold -∞", lambda a: any(x.isneginf().any() for x in _tensors(a))),
+    ("there is a batch", lambda a: any(x.ndim > 2 for x in _tensors(a))),
+    ("there is no batch", lambda a: not any(x.ndim > 2 for x in _tensors(a))),
+    ("there are axes for batch and heads", lambda a: any(x.ndim > 3 for x in _tensors(a))),
+    ("there is a single vector", lambda a: _tensors(a)[0].ndim == 1),
+    ("there are several rows", lambda a: _tensors(a)[0].ndim > 1),
+    ("an axis has the length 1", lambda a: any(1 in x.shape for x in _tensors(a))),
+    ("a row of the mask is False everywhere", lambda a: any(x.dtype == torch.bool and not x.any(-1).all() for x in _tensors(a))),
+    ("numbers are large", lambda a: any(x.is_floating_point() and x.nan_to_num(0, 0, 0).abs().max() > 50 for x in _tensors(a))),
+    ("numbers are negative", lambda a: any((x < 0).any() for x in _tensors(a))),
+    ("something is None", lambda a: any(x is None for x in a)),
+    ("nothing is None", lambda a: not any(x is None for x in a)),
+    ("a list is empty or holds an empty set", lambda a: any(not x or not all(map(_filled, x)) for x in a if isinstance(x, list))),
+    ("there are several sentences", lambda a: any(len(x) > 1 for x in a if isinstance(x, list))),
+    ("the last axis of the first argument is odd", lambda a: _tensors(a)[0].shape[-1] % 2 == 1),
+)  # fmt: skip
+
+
+def _tensors(values: list) -> list[Tensor]:
+    return [value for value in values if isinstance(value, Tensor) and value.numel()]
+
+
+def _filled(part: Any) -> bool:
+    return not hasattr(part, "__len__") or len(part) > 0
+
+
+def condition(case: Case) -> str | None:
+    """What the wrong inputs have in common, and the right ones have not."""
+    right = [done for done in case.runs if done not in case.wrong]
+    if len(right) < len(case.wrong):
+        return None
+    for words, holds in (*CONDITIONS, *_conditions_of_sizes(case)):
+        try:
+            if all(holds(list(done.arguments.values())) for done in case.wrong):
+                if not any(holds(list(done.arguments.values())) for done in right):
+                    return words
+        except (RuntimeError, TypeError, IndexError, KeyError):
+            continue
+    return None
+
+
+def _conditions_of_sizes(case: Case) -> Iterator[tuple[str, Callable]]:
+    """Truth values as arguments; lengths that are 1, or not alike."""
+    names = list(case.first.arguments)
+    for i, (name, value) in enumerate(case.first.arguments.items()):
+        if isinstance(value, bool):
+            yield f"{name} is {value}", lambda a, i=i, value=value: a[i] is value
+
+    def sizes(a):
+        return case.sizes(Run(dict(zip(names, a)), None))
+
+    letters = list(case.sizes(case.first))
+    for one in letters:
+        yield f"{one} is 1", lambda a, one=one: sizes(a)[one] == 1
+        yield f"{one} is more than 1", lambda a, one=one: sizes(a)[one] > 1
+        yield f"{one} is odd", lambda a, one=one: sizes(a)[one] % 2 == 1
+        for other in letters:
+            if one != other:
+                yield f"{one} is larger than {other}", lambda a, one=one, other=other: sizes(a)[one] > sizes(a)[other]
+                yield f"{one} and {other} differ", lambda a, one=one, other=other: sizes(a)[one] != sizes(a)[other]
+
+
+@needs("result")
+def right_but_for_some_inputs(case: Case) -> str | None:
+    words = condition(case)
+    if words is None or isinstance(case.first.want, tuple):
+        return None
+    numbers = next(results_as_numbers(case), None)
+    return f"right, except where {words}." + (f" {_entry(*numbers)}" if numbers else "")
+
+
+def furthest(got: Tensor, want: Tensor) -> tuple[tuple[int, ...], str, str]:
+    """Where two tensors differ most, and both entries in as many digits as it takes to see it."""
+    distance = (got.double() - want.double()).abs().nan_to_num(math.inf)
+    place = tuple(int(i) for i in np.unravel_index(distance.argmax().item(), tuple(want.shape)))
+    yours, expected = got[place].item(), want[place].item()
+    if want.dtype == torch.bool:
+        return place, str(yours), str(expected)
+    digits = next((digits for digits in (4, 7) if f"{yours:.{digits}g}" != f"{expected:.{digits}g}"), 16)
+    return place, f"{yours:.{digits}g}", f"{expected:.{digits}g}"
