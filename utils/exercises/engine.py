@@ -40,7 +40,7 @@ from .numbers import condition
 from .reading import is_stub
 from .records import record
 from .rows import IMPORTS, Mistake, answers, mistake, read
-from .running import Run, copied, run, unchanged
+from .running import Run, copied, run, same, unchanged
 from .settings import marked
 from .wording import describe_kind, listed, own_frame, own_line, own_loop, shorten, text_of
 
@@ -215,11 +215,19 @@ class Exercise:
                 f"it ({shorten(text_of(error), 80)}). detach(), item(), tolist(), numpy() and torch.tensor(…) cut."
             )
         want = torch.autograd.grad(self.reference(*inputs.values()).sum(), floats, allow_unused=True)
-        cut = [value for value, mine, theirs in zip(floats, got, want) if mine is None and theirs is not None]
-        if not cut:
+        zeros = [torch.zeros_like(value) for value in floats]
+        wrong = [
+            value
+            for value, zero, mine, theirs in zip(floats, zeros, got, want)
+            if not same(zero if mine is None else mine, zero if theirs is None else theirs)
+        ]
+        if not wrong:
             return None
-        lost = listed(name for name, value in inputs.items() if any(value is one for one in cut))
-        return f"the numbers are right, but no gradient reaches {lost}: detach(), item() and torch.tensor(…) cut."
+        lost = listed(name for name, value in inputs.items() if any(value is one for one in wrong))
+        return (
+            f"the numbers are right, but the gradient that reaches {lost} is not: detach(), .data, item() and "
+            "torch.tensor(…) cut a way that it has to take."
+        )
 
     def _todo(self, function: Callable) -> tuple[str, str]:
         if is_stub(function):
@@ -249,7 +257,7 @@ class Exercise:
 def _fits(done: Run) -> bool:
     """Does a right result have the type and precision of the reference's?"""
     if not isinstance(done.want, torch.Tensor):
-        return True
+        return not isinstance(done.result, torch.Tensor)
     return isinstance(done.result, torch.Tensor) and done.result.dtype == done.want.dtype
 
 
@@ -378,7 +386,10 @@ def use(function: Callable) -> Callable:
 
 
 def _fitted(function: Callable) -> Callable:
-    """`function` with its result as a tensor of the precision of its first tensor of floats, or else float32."""
+    """`function` with its result as a tensor of the precision of its first tensor of floats, or else float32.
+
+    Without any tensor among its arguments, as where parameters are counted: as a number.
+    """
 
     @functools.wraps(function)
     def fitted(*arguments, **keywords):

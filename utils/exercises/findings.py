@@ -58,6 +58,10 @@ def diagnosis(case: Case) -> str:
 # ---- known mistakes
 
 
+def only_an_input_changed(case: Case) -> str | None:
+    return changed_input(case) if all(done.right for done in case.runs) else None
+
+
 def known_mistake(case: Case) -> str | None:
     return _explained(case, case.runs, "rows")
 
@@ -82,12 +86,17 @@ def known_where_it_runs(case: Case) -> str | None:
     """The inputs without an exception, of which several are wrong; or those whose numbers are finite."""
     for runs in (
         [done for done in case.runs if done.error is None],
-        [done for done in case.runs if done.error is None and not holds_nan({"": as_tensor(done.result)})],
+        [done for done in case.runs if done.error is None and _finite(done.result)],
     ):
         if len(runs) < len(case.runs) and sum(not done.right for done in runs) > 1:
             if message := _explained(case, runs, "rows", "pairs", "variants", "mixed"):
                 return message
     return None
+
+
+def _finite(result: Any) -> bool:
+    numbers = as_tensor(result)
+    return numbers is None or bool(numbers.isfinite().all())
 
 
 def _explained(case: Case, runs: list[Run], *stages: str) -> str | None:
@@ -110,6 +119,7 @@ def crash(case: Case, done: Run | None = None) -> str | None:
         given = ", ".join(done.arguments)
         return f"it cannot be called. Keep its first line as it was: def {case.reference.__name__}({given}):"
     text = shorten((text_of(error).splitlines() or [""])[0].rstrip("."), 160)
+    text = re.sub(r"^\[enforce fail.* allocate (\d+) bytes.*", r"\1 bytes are more than there is", text)
     kind, line, inputs = type(error).__name__, own_line(error, case.function), describe_inputs(done.arguments)
     if kind == "NameError" and (name := re.search(r"name '(\w+)'", text)):
         used = reading.its_arguments(done.arguments)
@@ -395,6 +405,7 @@ FINDINGS = (
     reading.return_in_loop,
     reading.slip,
     fresh_layer,
+    only_an_input_changed,
     known_mistake,
     nothing_returned,
     changed_input,

@@ -29,7 +29,8 @@ from typing import Any
 import numpy as np
 import torch
 
-SECONDS, MEMORY, TICK = 10.0, 500_000_000, 0.1  # seconds, bytes, seconds
+SECONDS, MEMORY, TICK = 10.0, 500_000_000, 0.1  # seconds of work, bytes, seconds
+WAITING = 3  # times as long, by the clock, may an answer take that sleeps, or runs beside something else
 PRINTED = 1000  # characters
 ALARM = getattr(signal, "SIGALRM", signal.SIGTERM)  # Windows has no SIGALRM
 FIGURES = "matplotlib._pylab_helpers"  # the module that keeps a list of open figures
@@ -85,7 +86,7 @@ class Isolation(contextlib.ExitStack):
 
     def __enter__(self):
         self.switched, self.asked, self.shown = {}, None, None
-        self.running, self.began, self.memory = False, time.monotonic(), None
+        self.running, self.began, self.memory = False, _now(), None
         self.displayed = self.enter_context(_shell_held())
         self.enter_context(_random_numbers_kept())
         self.enter_context(warnings.catch_warnings())
@@ -104,7 +105,7 @@ class Isolation(contextlib.ExitStack):
     def settle(self):
         """Set back what calls after the first one exchanged in modules, and start the clock anew."""
         self.switched |= dict.fromkeys(_set_back(self.spaces))
-        self.began, self.memory = time.monotonic(), None
+        self.began, self.memory = _now(), None
 
     def call(self, function: Callable, *arguments) -> Any:
         """function(*arguments) within bounds; what it leaves switched is set back and named."""
@@ -137,7 +138,7 @@ class Isolation(contextlib.ExitStack):
     def _tick(self, *_):
         """Stop what is running, again and again until it ends: a bare `except` may catch what is raised."""
         self.memory = _memory() if self.memory is None else self.memory
-        too_long = time.monotonic() - self.began > SECONDS
+        too_long = max(_now()[0] - self.began[0], (_now()[1] - self.began[1]) / WAITING) > SECONDS
         if not self.running or not (too_long or _memory() - self.memory > MEMORY):
             return
         if hasattr(signal, "setitimer"):
@@ -156,6 +157,11 @@ def _set_back(spaces: list[tuple[str, dict, dict]]) -> list[str]:
                 space[name] = kept[name]
             names += sorted(name if module == "builtins" else f"{module}.{name}" for name in changed)
     return names
+
+
+def _now() -> tuple[float, float]:
+    """Seconds of processor time that the process took, and of the clock."""
+    return time.process_time(), time.monotonic()
 
 
 def _memory() -> int:

@@ -28,7 +28,7 @@ def last_step_missing(case: Case) -> str | None:
     """One more step would make every result right."""
     results = [(as_tensor(as_asked(done.result, done.want)), done.want) for done in case.wrong if done.error is None]
     results = [(got, want) for got, want in results if got is not None and not isinstance(want, tuple)]
-    if len(results) < len(case.wrong):
+    if len(results) < len(case.wrong) or any(same(got, want) for got, want in results):
         return None
     for message, step in LAST_STEPS:
         try:
@@ -78,7 +78,7 @@ def _named(case: Case, found: list[tuple[Run, float]], more: str, less: str, tim
     """The factor (or amount) by a name: a constant, or what the letters of the shapes are long."""
     inverse = (lambda x: 1 / x) if times else (lambda x: -x)
     for text, turn in ((more, lambda x: x), (less, inverse)):
-        if times and any(value == 0 for _, value in found):
+        if times and all(value == 0 for _, value in found):
             return "you return 0 everywhere."
         values = [turn(value) for _, value in found]
         if len(found) > 1:
@@ -92,9 +92,11 @@ def _named(case: Case, found: list[tuple[Run, float]], more: str, less: str, tim
             name = next(
                 (name for name, value in CONSTANTS.items() if math.isclose(value, values[0], rel_tol=2e-3)), None
             )
-            return text.format(name or f"{values[0]:.4g}")
+            return text.format(name or f"{values[0]:.4g}") if name or f"{values[0]:.4g}" != "1" else None
     if times and max(value for _, value in found) < 0 and math.isclose(found[0][1], found[-1][1], rel_tol=2e-3):
         return more.format(f"{found[0][1]:.4g}")
+    if any(as_tensor(done.want).numel() == 1 for done, _ in found):
+        return None  # a single number is always wrong by one factor
     listed_values = ", ".join(f"{value:.3g} for {describe_inputs(done.arguments)}" for done, value in found[:2])
     kind = "factor" if times else "amount"
     return f"all numbers of a result are wrong by the same {kind}, which changes with the input: {listed_values}."
@@ -109,6 +111,9 @@ def _measures(sizes: dict[str, int]) -> Iterator[tuple[str, float]]:
         yield f"{name} + 1", size + 1.0
         yield f"{name} - 1", size - 1.0
         yield f"2 · {name}", 2.0 * size
+        for number in (2, 3, 4, 5, 8, 16, 64):
+            yield f"√({name} / {number})", math.sqrt(abs(size / number))
+            yield f"{name} / {number}", size / number
     for one in sizes:
         for other in sizes:
             if one < other:

@@ -18,7 +18,7 @@ from .wording import listed
 
 SLIPS = (  # patterns of the source, spaced as ast.unparse spaces it
     (r"\b2\.71\d*", "a few digits of e are not exact. torch.exp, or math.e where it has to be a number."),
-    (r"\*\* 1 / 2\b", "`** 1/2` halves, for `**` binds tighter than `/`. The root is `** 0.5`."),
+    (r"\*\* -?1 / 2\b", "`** 1/2` halves, for `**` binds tighter than `/`. The root is `** 0.5`."),
     (
         r"sqrt\((math|np|torch)\.e\)|(math|np|torch)\.e \*\* 0\.5",
         "√e is the root of the head dimension e, the length of a query, not of Euler's number 2.718…",

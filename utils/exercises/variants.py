@@ -73,7 +73,7 @@ def _fits(value: Any, sign: str) -> bool:
         return sign in ("inverted", "all True", "first")
     if sign in ("transposed", "first", "backwards"):
         return value.ndim >= 2
-    return value.is_floating_point() and sign in ("negated", "= 0", "= 1", "squared", "doubled")
+    return value.is_floating_point() and sign in ("negated", "= 0", "= 1", "squared", "doubled", "whole")
 
 
 ALTERED = (  # how a value is altered, what is said, how it is done
@@ -84,6 +84,7 @@ ALTERED = (  # how a value is altered, what is said, how it is done
     ("= 0", "{name} has no effect: you return what comes out where it is 0.", torch.zeros_like),
     ("= 1", "{name} has no effect: you return what comes out where it is 1.", torch.ones_like),
     ("squared", "{name} is squared where it should be taken as it is.", torch.square),
+    ("whole", "{name} is cut to whole numbers.", torch.trunc),
     ("doubled", "{name} counts twice.", lambda x: 2 * x),
     ("first", "of {name} only the first entry along its first axis is used, for all the others, too.", lambda x: x[:1].expand_as(x)),
     ("backwards", "{name} is read backwards along its second-to-last axis.", lambda x: x.flip(-2)),
@@ -133,6 +134,9 @@ OF_RESULTS = tuple(
         ("centred", "you return the right result minus the mean of each row.", lambda x: x - x.mean(-1, keepdim=True)),
         ("backwards", "you return the right result, backwards along the last axis.", lambda x: x.flip(-1)),
         ("rows backwards", "you return the right result with its rows in reverse order.", lambda x: x.flip(-2)),
+        ("first axis backwards", "you return the right result, backwards along its first axis.", lambda x: x.flip(0)),
+        ("heads backwards", "you return the right result, backwards along axis -3.", lambda x: x.flip(-3)),
+        ("two decimals", "your numbers are the right ones, rounded to two decimals.", lambda x: torch.round(x, decimals=2)),
         ("sorted", "you return the right result, sorted along its last axis.", lambda x: x.sort(-1).values),
         ("shifted right", "you return the right result, shifted by one along the last axis.", lambda x: x.roll(1, -1)),
         ("shifted left", "you return the right result, shifted by one, to the front, along the last axis.", lambda x: x.roll(-1, -1)),

@@ -52,6 +52,8 @@ def describe_kind(result: Any) -> str:
     if isinstance(result, Tensor) and as_tensor(result) is None:
         return f"a tensor of layout {result.layout} on device {result.device}"
     name = type(result).__name__
+    if "return_types" in type(result).__module__ or name in ("topk", "sort", "max", "min"):
+        return f"both that {name} gives, values and positions"
     return ("an " if name[0].lower() in "aeiou" else "a ") + name
 
 
@@ -117,5 +119,5 @@ def letters_of(reference: Callable) -> dict[str, tuple[str, ...]]:
     found = {}
     for name in inspect.signature(reference).parameters:
         if shape := re.search(rf"\b{name} \(([^()]*)\)", text):
-            found[name] = tuple(letter.strip() for letter in shape[1].split(","))
+            found[name] = tuple(letter.strip() for letter in shape[1].split(",") if letter.strip())
     return found
