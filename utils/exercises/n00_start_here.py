@@ -84,11 +84,7 @@ weights @ values -> weights[:-1] @ values[:-1]
 """)
 
 weighted_sum.right("""
-total = torch.zeros(values.shape[1])
-for i in range(values.shape[0]):
-    for j in range(values.shape[1]):
-        total[j] += weights[i] * values[i, j]
-return total
+torch.tensor([sum(weights[i] * values[i, j] for i in range(len(weights))) for j in range(values.shape[1])])
 
 (weights.unsqueeze(1) * values).sum(dim=0)
 
@@ -98,9 +94,6 @@ torch.mv(values.T, weights)
 
 sum(weight * row for weight, row in zip(weights, values))
 """)
-
-
-# ---- shape quiz
 
 
 def draw_sizes(generator):
@@ -185,18 +178,9 @@ torch.einsum("ij,jk->ik", torch.empty({rows}, {middle}), torch.empty({middle}, {
 tuple([{rows}, {last}])
 """
 for asked, left, right, rows, middle, last, each, columns in (
-    (projection_shape, "X", "W_q", "n", "d_model", "d_head", "one row for each token", "as many columns as W_q has"),
-    (scores_shape, "Q", "K.T", "n_queries", "d_head", "n_keys", "one row for each query", "one column for each key"),
-    (
-        output_shape,
-        "weights",
-        "V",
-        "n_queries",
-        "n_keys",
-        "d_value",
-        "one row for each query",
-        "as many columns as V has",
-    ),
+    (projection_shape, "X", "W_q", "n", "d_model", "d_head", "one row per token", "as many columns as W_q has"),
+    (scores_shape, "Q", "K.T", "n_queries", "d_head", "n_keys", "one row per query", "one column per key"),
+    (output_shape, "weights", "V", "n_queries", "n_keys", "d_value", "one row per query", "as many columns as V has"),
 ):
     words = dict(left=left, right=right, rows=rows, middle=middle, last=last, each=each, columns=columns)
     words["arguments"] = ", ".join(asked.reference.__code__.co_varnames)
