@@ -18,7 +18,26 @@ def draw_pairs(generator):
     yield a, -2 * a  # opposite directions, and no rounding: the cosine is -1 to the last digit
 
 
-# ---- dot_product
+SUMS = """
+{old} -> {terms}
+    you stop at one term for each entry. These d terms still have to be added up.
+{old} -> {terms}.mean()
+    you take the mean of the terms, one for each entry. Their sum is what counts, d times as large.
+{old} -> {terms}[1:].sum()
+    the first entry is left out: positions count from 0, so a loop over the entries starts there.
+{old} -> {terms}[:-1].sum()
+    the last entry is left out: range(n) ends at n - 1 by itself, so range(len(a)) runs over all the entries.
+{old} -> {terms}[-1]
+    you keep the term of the last entry only: add it to those before it, instead of replacing them.
+{old} -> {terms}.prod()
+    you multiply the terms, one for each entry. They have to be added.
+{old} -> {terms}.max()
+    you take the largest of the terms, one for each entry. All of them have to be added up.
+{old} -> {terms}[:2].sum()
+    you add up two terms, but the number of entries varies: a loop over range(len(a)) takes all of them, and so does sum.
+{old} -> {terms}[:3].sum()
+    you add up three terms, but the number of entries varies: a loop over range(len(a)) takes all of them, and so does sum.
+"""
 
 
 @exercise(
@@ -38,64 +57,27 @@ def dot_product(a, b):
 
 
 dot_product.mistakes("""
-.sum() ->
-    you multiply entry by entry, and stop there. The d products still have to be added up.
-.sum() -> .mean()
-    you take the mean of the products. The dot product is their sum, d times as large.
 a * b -> a + b
     you add a and b entry by entry. In a dot product a[i] multiplies b[i]; the products are added.
-a * b -> a - b
-    you subtract entry by entry. In a dot product a[i] multiplies b[i]; the products are added.
 = a.sum() * b.sum()
     you add up each vector first and multiply the sums: that pairs every entry with every other one.
 .sum() -> .abs().sum()
     you drop the signs of the products. A product below zero is what says that two entries point opposite ways.
-= (a @ b).abs()
-    that is the absolute value. A negative dot product means an angle over 90°: the sign matters.
 = torch.outer(a, b)
     that is every entry of a times every entry of b, d x d numbers: the outer product.
 = torch.linalg.cross(a, b)
     that is the cross product, a vector at right angles to both, and in three dimensions only. The dot product is a number.
 .sum() -> .sum() / (a.norm() * b.norm())
     that is the cosine: you divide by both magnitudes. The dot product keeps them.
-.sum() -> .sum() / a.norm()
-    you divide by the magnitude of a. The dot product keeps both magnitudes.
-.sum() -> .sum() / b.norm()
-    you divide by the magnitude of b. The dot product keeps both magnitudes.
 .sum() -> .sum() / math.sqrt(len(a))
     you divide by √d. Attention will do so later; the dot product itself is the plain sum.
 = a.norm() * b.norm()
     that is the product of the magnitudes. The angle has no say in it; the dot product is |a||b|cos θ.
 = (a - b).norm()
     that is a distance: small when the vectors are alike. The dot product is large then.
-.sum() -> .norm()
-    you take the length of the products: the root of their squares' sum. The products themselves are added.
-b -> a
-    you multiply a by itself: that is |a|², and b has no say in it.
-a -> b
-    you multiply b by itself: that is |b|², and a has no say in it.
-.sum() -> [1:].sum()
-    the first product is left out: positions count from 0, so a loop over the entries starts there.
-.sum() -> [:-1].sum()
-    the last product is left out: range(n) ends at n - 1 by itself, so range(len(a)) runs over all the entries.
-.sum() -> [-1]
-    you keep the last product only: add it to those before it.
-.sum() -> .prod()
-    you multiply all the products together. They have to be added.
-.sum() -> .max()
-    you take the largest of the products. All of them have to be added up.
-= a[0] * b[0] + a[1] * b[1]
-    you add up two products, but the number of entries varies: a loop over range(len(a)) takes all of them, and so does sum.
-= a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-    you add up three products, but the number of entries varies: a loop over range(len(a)) takes all of them, and so does sum.
 """)
 
 dot_product.right("""
-total = 0
-for x, y in zip(a, b):
-    total += x * y
-return total
-
 sum(x * y for x, y in zip(a.tolist(), b.tolist()))
 
 a @ b
@@ -106,9 +88,6 @@ torch.dot(a, b)
 
 (a * b).sum().item()
 """)
-
-
-# ---- magnitude
 
 
 def draw_single_vectors(generator):
@@ -134,58 +113,33 @@ def magnitude(a):
 magnitude.mistakes("""
 .sqrt() ->
     the root is missing: |a|² grows fourfold when the arrow doubles.
-.sqrt() -> * 0.5
-    you halve at the end. A root is what undoes the squares: ** 0.5, not * 0.5.
 .sqrt() -> ** (1 / 3)
     you take a cube root. Squares are undone by the square root.
+.sqrt() -> * 0.5
+    you halve at the end. A root is what undoes the squares: ** 0.5, not * 0.5.
 a**2 -> a
     the entries are not squared. Positive and negative ones cancel, and where the sum is negative its root is NaN.
 a**2 -> a * 2
     you double the entries. Squared means a * a, or a**2.
-a**2 -> a**3
-    you take third powers. Squares are what is added up: they are never negative.
 a**2 -> a.abs()
 .sqrt() ->
     you add the absolute entries: that is the way along the axes, not the straight line (the L1 norm).
-a**2 -> a
-.sqrt() ->
-    you add the entries. Positive and negative ones cancel: (1, -1) would have length 0.
 = a.sum().abs()
     you add up first and square afterwards, so positive and negative entries cancel. Square each first.
 = a.abs().sqrt().sum()
     you take the roots of the entries. Square each one first; the root comes last, when they are added up.
 = a @ a**0.5
     `**` binds more tightly than `@`: only the a on the right gets the root. Put brackets around a @ a.
-.sum() -> .mean()
-    you take a mean instead of a sum: twice the entries would not make the arrow any longer.
 .sqrt() -> .sqrt() / len(a)
     you divide the length by d. An arrow does not get shorter by having more entries.
-.sum() -> .max()
-    you keep the largest entry only. The others make the arrow longer, too.
-.sum() -> .prod()
-    you multiply the squares. They have to be added: a single 0 would make the length 0.
-.sum() ->
-    the sum is missing: one number for each entry remains.
 = a / a.norm()
     you divide a by its magnitude: an arrow of length 1. Return the magnitude itself.
 = len(a)
     you count the entries: len(a) is the dimension d, whatever the numbers are.
 = math.sqrt(len(a))
     you count the entries, and take the root: √d, whatever the numbers are.
-a**2 -> (a - a.mean()) ** 2
-    you subtract the mean of the entries first, so (1, 1, 1) would have length 0. Square them as they are.
 = a.std()
     that is the standard deviation: it subtracts the mean first, so (1, 1, 1) would have length 0.
-.sum() -> [1:].sum()
-    the first entry is left out: positions count from 0, so a loop over the entries starts there.
-.sum() -> [:-1].sum()
-    the last entry is left out: range(n) ends at n - 1 by itself, so range(len(a)) runs over all the entries.
-.sum() -> [-1]
-    you keep the square of the last entry only: add it to those before it.
-= (a[0] ** 2 + a[1] ** 2).sqrt()
-    that is Pythagoras in two dimensions. The number of entries varies: a loop over all of them adds up d squares.
-= (a[0] ** 2 + a[1] ** 2 + a[2] ** 2).sqrt()
-    that is Pythagoras in three dimensions. The number of entries varies: a loop over all of them adds up d squares.
 """)
 
 magnitude.right("""
@@ -199,9 +153,6 @@ math.hypot(*a.tolist())
 
 torch.einsum("d,d->", a, a).sqrt()
 """)
-
-
-# ---- cosine_similarity
 
 
 @exercise(
@@ -228,107 +179,79 @@ cosine_similarity.mistakes("""
     that is the dot product. It grows with the lengths; the cosine knows the angle only.
 a @ b / ->
     that is the product of the magnitudes, with nothing above the line: the dot product is missing.
-(a.norm() * b.norm()) -> a.norm()
-    you divide by |a| only: twice as long a b still gives twice the result.
-(a.norm() * b.norm()) -> b.norm()
-    you divide by |b| only: twice as long an a still gives twice the result.
 * b.norm()) -> ) * b.norm()
     you divide by |a| and then multiply by |b|. Both belong below the line: put brackets around them.
-/ (a.norm() * b.norm()) -> / b.norm() * a.norm()
-    you divide by |b| and then multiply by |a|. Both belong below the line: put brackets around them.
 / (a -> * (a
     you multiply by the magnitudes instead of dividing by them.
 * b -> + b
     you divide by the sum of the magnitudes. Their product is what the dot product contains.
-(a.norm() * b.norm()) -> max(a.norm(), b.norm())
-    you divide by the larger of the two magnitudes. Both have to be divided out.
-a.norm() -> a.norm() ** 2
-    you divide by |a|², so a longer a gets a smaller result: the root is missing there.
-b.norm() -> b.norm() ** 2
-    you divide by |b|², so a longer b gets a smaller result: the root is missing there.
-a.norm() -> a.norm() ** 2
-b.norm() -> b.norm() ** 2
-    you divide by |a|²|b|²: the roots are missing, so longer vectors get smaller results.
 (a.norm() * b.norm()) -> (a.norm() * b.norm()).sqrt()
     you divide by √(|a||b|): one root too many. The result still grows with the lengths.
-b.norm() -> a.norm()
-    you divide by |a|² and leave |b| in. Each vector's magnitude goes once below the line.
-a.norm() -> b.norm()
-    you divide by |b|² and leave |a| in. Each vector's magnitude goes once below the line.
 a.norm() -> a.abs().sum()
 b.norm() -> b.abs().sum()
     you divide by sums of absolute entries. The magnitude is the root of the sum of squares.
-a.norm() -> a.sum()
-b.norm() -> b.sum()
-    you divide by the sums of the entries. The magnitude is the root of the sum of squares.
 (a.norm() * b.norm()) -> (a * b).norm()
     you divide by the magnitude of the products a * b. Each vector has a magnitude of its own.
-(a.norm() * b.norm()) -> (a - b).norm()
-    you divide by the distance between the two. What the dot product contains are their two magnitudes.
-(a.norm() * b.norm()) -> len(a)
-    you divide by the number of entries. What the dot product contains are the two magnitudes.
-a @ b -> a * b
-    the products entry by entry, above the line, still have to be added up.
-a @ b -> (a * b).mean()
-    above the line you take the mean of the products. The dot product is their sum.
-a @ b -> (a - b).norm()
-    above the line stands the distance |a - b|, in place of the dot product.
 a @ b -> (a * b).norm()
     above the line stands the magnitude of the products a * b, which is never negative. The dot product is their sum.
 a @ b -> (a @ b).abs()
     you drop the sign: vectors that point opposite ways have cosine -1, not 1.
-a @ b -> (a * b).abs().sum()
-    you drop the signs of the products. Those below zero are what makes a cosine negative.
-a @ b -> a[1:] @ b[1:]
-    above the line the first product is left out: a loop over the entries starts at 0.
-a @ b -> a[:-1] @ b[:-1]
-    above the line the last product is left out: range(n) ends at n - 1 by itself.
-a @ b -> a[-1] * b[-1]
-    above the line stands the last product only: add it to those before it.
-a @ b -> (a[0] * b[0] + a[1] * b[1])
-    above the line you add up two products, but the number of entries varies.
 = torch.cos(torch.atan2(b[1], b[0]) - torch.atan2(a[1], a[0]))
     you compare the directions of the first two entries. That is right in the plane, and nowhere else.
 = torch.arccos(cosine_similarity(a, b))
     that is the angle in radians. Return its cosine: 1 for the same direction, not 0.
 = torch.rad2deg(torch.arccos(cosine_similarity(a, b)))
     that is the angle in degrees. Return its cosine: 1 for the same direction, not 0.
+= -cosine_similarity(a, b)
+    the sign is the wrong way round: the same direction has cosine 1, not -1.
 = torch.cos(a @ b)
     a dot product is no angle: it is |a||b|cos θ, with the cosine in it already.
 = torch.cos(cosine_similarity(a, b))
     your quotient is the cosine already, and you take the cosine of it once more.
+(a.norm() * b.norm()) -> max(a.norm(), b.norm())
+    you divide by the larger of the two magnitudes. Both have to be divided out.
+a @ b -> (a - b).norm()
+    above the line stands the distance |a - b|, in place of the dot product.
 = (1 + cosine_similarity(a, b)) / 2
     you squeeze the cosine into 0 to 1. Return it as it is, from -1 to 1.
 = 1 - cosine_similarity(a, b)
     that is 1 minus the cosine, a distance: 0 for the same direction. Return the cosine, 1 for it.
-= cosine_similarity(a, b) ** 2
-    you square the cosine: opposite directions can no longer be told from the same one.
 = cosine_similarity(a - a.mean(), b - b.mean())
     you subtract the means first: that is the correlation. The cosine takes the entries as given.
 = a @ b / (b @ b) * b
     that is the projection of a onto b, a vector. The cosine is a single number.
 """)
 
+for one, other in ("ab", "ba"):
+    dot_product.mistakes(f"{other} -> {one}\n    you multiply {one} by itself: {other} has no say in it.")
+    cosine_similarity.mistakes(f"""
+(a.norm() * b.norm()) -> {one}.norm()
+    you divide by |{one}| only: where {other} is twice as long, so is the result.
+{one}.norm() -> {one}.norm() ** 2
+    you divide by |{one}|², so the longer {one} is, the smaller is the result: a root is missing.
+{other}.norm() -> {one}.norm()
+    you divide by |{one}|² and leave |{other}| in. Each vector's magnitude goes once below the line.
+""")
+
+for found in (dot_product, magnitude):
+    found.mistakes(SUMS.format(old=".sum()", terms=""))
+cosine_similarity.mistakes(SUMS.format(old="a @ b", terms="(a * b)"))
+
 cosine_similarity.right("""
 torch.cosine_similarity(a, b, dim=0)
 
 F.normalize(a, dim=0) @ F.normalize(b, dim=0)
 
-products, squares_a, squares_b = 0.0, 0.0, 0.0
-for x, y in zip(a.tolist(), b.tolist()):
-    products, squares_a, squares_b = products + x * y, squares_a + x * x, squares_b + y * y
-return products / math.sqrt(squares_a * squares_b)
+sum(x * y for x, y in zip(a.tolist(), b.tolist())) / math.sqrt(sum(x * x for x in a.tolist()) * (b @ b))
 
 (a.dot(b) / a.norm() / b.norm()).clamp(-1, 1)
 """)
 
 
-# ---- variance_kept
-
-
 def draw_points(generator):
     """Clouds that are not centred, with columns of different spread; more columns than points once, float64 once."""
-    for n, d, k, dtype in ((6, 4, 2, None), (20, 5, 3, None), (6, 3, 1, None), (5, 7, 3, None), (12, 4, 3, torch.float64)):
+    for n, d, k in ((6, 4, 2), (20, 5, 3), (6, 3, 1), (5, 7, 3), (12, 4, 3)):
+        dtype = torch.float64 if n == 12 else None
         spread = torch.linspace(3, 0.5, d, dtype=dtype)[torch.randperm(d, generator=generator)]
         points = spread * torch.randn(n, d, generator=generator, dtype=dtype)
         yield points + 2 * torch.randn(d, generator=generator, dtype=dtype), k
@@ -344,7 +267,7 @@ def draw_points(generator):
     ],
     names={
         "the centred points: did you forget to reduce them to one number?": lambda points, k: points,
-        "one number for each component: did you forget to add the first k up?": lambda points, k: points[: points.shape[1], 0],
+        "all the components: did you forget to add the first k up?": lambda points, k: torch.linalg.svdvals(points),
     },
     question="points (n, d) has one point a row: which axis holds the points?",
     level=2,
@@ -366,27 +289,16 @@ points.mean(0) -> points.mean(1, keepdim=True)
     you subtract each point's own mean over its columns. The centre of the cloud is the mean over the points, axis 0 (torch.cov wants points.T).
 points.mean(0) -> points.median(0).values
     you subtract medians. Variance is measured from the mean.
-points.mean(0) -> points[0]
-    you subtract the first point. Variance is measured from the mean of all points.
 svdvals(points - points.mean(0)) -> svdvals((points - points.mean(0)) / points.std(0))
     you divide every column by its spread first. That changes the cloud, and its components with it.
 **2 ->
     the singular values are not squared. They are spreads; a variance is a spread squared.
 **2 -> **4
     you square twice: torch.linalg.eigvalsh of a covariance gives variances already.
-**2 -> **0.5
-    you take roots of the singular values. They are spreads; a variance is a spread squared.
-variances[:k].sum() -> singular_values[:k].sum() ** 2
-variances.sum() -> singular_values.sum() ** 2
-    you square after adding up. Each singular value has to be squared by itself: variances add, spreads do not.
 variances.sum() -> singular_values.sum() ** 2
     below the line you add up first and square afterwards. Each singular value has to be squared by itself.
 variances[:k].sum() -> singular_values[:k].sum() ** 2
     above the line you add up first and square afterwards. Each singular value has to be squared by itself.
-variances.sum() -> singular_values.sum()
-    below the line the singular values are not squared. A share divides variances by variances.
-variances[:k].sum() -> singular_values[:k].sum()
-    above the line the singular values are not squared. A share divides variances by variances.
 [:k].sum() -> [k - 1]
     that is the k-th component alone. Those before it keep variance, too.
 [:k].sum() -> [k]
@@ -395,10 +307,8 @@ variances[:k].sum() -> singular_values[:k].sum()
     that is the first component alone, whatever k is.
 [:k].sum() -> [:2].sum()
     you always take two components. k says how many.
-[:k].sum() -> [: k + 1].sum()
-    you take k + 1 components: [:k] already holds the first k, and [k - 1] of running sums.
-[:k].sum() -> [: k - 1].sum()
-    you take k - 1 components: [:k] holds the first k, for counting starts at 0.
+variances = singular_values**2 -> variances = torch.ones_like(singular_values)
+    you count components, k of them all. They do not all keep the same variance.
 [:k].sum() -> [k:].sum()
     that is the share that is lost. Return the share that is kept.
 [:k].sum() -> [-k:].sum()
@@ -412,9 +322,6 @@ return ascending[:k].sum() / ascending.sum()
     you take the mean of the first k components. What they keep together is their sum.
 [:k].sum() -> .cumsum(0)
     you give the running shares of all components. Return a single number, the k-th of them.
-variances[:k].sum() -> variances[:k].mean()
-variances.sum() -> variances.mean()
-    you compare two means. A share compares two sums: the first k components, and all of them.
 / variances.sum() ->
     that is a sum of squares. Divide by the sum over all components: a share.
 / variances.sum() -> / (len(points) - 1)
@@ -425,25 +332,17 @@ variances.sum() -> variances[0]
     you divide by the largest component. A share is a part of the sum over all components.
 variances.sum() -> variances.mean()
     you divide by the mean of all components. A share is a part of their sum.
-variances.sum() -> (points**2).sum()
-    below the line the points are not centred. A share divides by the variance around their mean.
 = points.var(0)[:k].sum() / points.var(0).sum()
     you keep the first k columns. Principal components are directions of their own, across the columns.
 = points.var(0).sort(descending=True).values[:k].sum() / points.var(0).sum()
     you keep the k columns of most variance. Principal components may run across the columns.
 = k / points.shape[1]
-    that is the share of the components, k of d. They do not all keep the same variance.
-= k / min(points.shape)
-    you count components, k of all of them. They do not all keep the same variance.
+    that is k of d columns, whatever the numbers are. Some directions keep more variance than others.
 """)
 
 variance_kept.right("""
 eigenvalues = torch.linalg.eigvalsh(torch.cov(points.T))
 return eigenvalues[-k:].sum() / eigenvalues.sum()
-
-centred = points - points.mean(dim=0, keepdim=True)
-_, s, _ = torch.linalg.svd(centred, full_matrices=False)
-return (s[:k] ** 2).sum() / (centred**2).sum()
 
 centred = points - points.mean(0)
 components = torch.linalg.svd(centred).Vh[:k]
@@ -452,12 +351,8 @@ return (centred @ components.T).var(0).sum() / centred.var(0).sum()
 _, s, _ = torch.pca_lowrank(points, q=min(points.shape))
 return s[:k].pow(2).sum() / s.pow(2).sum()
 
-from sklearn.decomposition import PCA
-return float(PCA(k).fit(points.numpy()).explained_variance_ratio_.sum())
+__import__("sklearn.decomposition").decomposition.PCA(k).fit(points.numpy()).explained_variance_ratio_.sum()
 """)
-
-
-# ---- nearest
 
 
 def draw_queries(generator):
@@ -501,8 +396,6 @@ nearest.mistakes("""
     you rank by dot product, so long rows win. Divide each product by the magnitude of its own row, matrix.norm(dim=1).
 matrix @ query / (matrix.norm(dim=1) * query.norm()) -> -(matrix - query).norm(dim=1)
     you rank by distance. A long row may point the same way and still lie far off: compare angles.
-matrix @ query / (matrix.norm(dim=1) * query.norm()) -> (matrix - query).norm(dim=1)
-    you rank by distance, and the largest first: those are the rows farthest off.
 matrix @ query / (matrix.norm(dim=1) * query.norm()) -> matrix.norm(dim=1)
     you take the longest rows: the query has no say in it.
 = (matrix / matrix.norm(dim=0) @ query).topk(k).indices
@@ -511,10 +404,6 @@ matrix.norm(dim=1) -> matrix.norm(dim=1) ** 2
     you divide twice by the magnitude of the row, so short rows win.
 matrix.norm(dim=1) -> matrix.abs().sum(1)
     you divide by the sum of the absolute entries. The magnitude of a row is the root of its sum of squares.
-matrix.norm(dim=1) -> matrix.sum(1)
-    you divide by the sum of the entries. The magnitude of a row is the root of its sum of squares.
-matrix.norm(dim=1) -> matrix.norm(dim=1).sqrt()
-    you divide by the root of the magnitude: one root too many, so long rows still win.
 / (matrix -> * (matrix
     you multiply by the magnitudes instead of dividing by them, so long rows win. Are brackets missing?
 matrix.norm(dim=1) -> matrix.norm(dim=1, keepdim=True)
@@ -534,8 +423,6 @@ matrix @ query -> (matrix @ query).abs()
     you return the largest quotients. Return where they stand: topk gives .values and .indices.
 return cosines.topk(k).indices -> return matrix[cosines.topk(k).indices]
     you return the rows themselves. Return their positions in the matrix.
-return cosines.topk(k).indices -> return cosines.topk(k)
-    you return both what topk gives, values and indices. Return the indices only.
 return cosines.topk(k).indices -> return cosines >= cosines.topk(k).values[-1]
     you mark the k best rows with True. Return where they stand, best first.
 .topk(k).indices -> .argmax()
@@ -544,10 +431,6 @@ return cosines.topk(k).indices -> return cosines >= cosines.topk(k).values[-1]
     you return one position, whatever k is.
 .topk(k).indices -> .argsort(descending=True)
     you return all n positions in order. Return the first k of them.
-.topk(k).indices -> .argsort(descending=True)[: k + 1]
-    you return k + 1 positions: [:k] already holds the first k.
-.topk(k).indices -> .argsort(descending=True)[: k - 1]
-    you return k - 1 positions: [:k] holds the first k, for counting starts at 0.
 .topk(k).indices -> .topk(k + 1).indices[1:]
     you leave the best row out. The query need not be a row of the matrix: nothing is to be skipped.
 return cosines -> return cosines.where(cosines < 0.999, -1)
@@ -567,9 +450,6 @@ torch.topk(F.normalize(matrix, dim=1) @ query, k)[1]
 products = torch.einsum("nd,d->n", matrix, query) / torch.einsum("nd,nd->n", matrix, matrix).sqrt()
 return products.sort(descending=True).indices[:k].to(torch.int32)
 """)
-
-
-# ---- analogy_target
 
 
 @exercise(
@@ -603,14 +483,6 @@ b -> -b
     you subtract b. The step leads to b: only a is subtracted.
 b ->
     b is left out: the step leads from a to b.
-= a
-    you return a unchanged. It is where the step from a to b starts; here the step starts at c.
-b -> 2 * b
-    b counts twice. Each of the three words comes in once.
-a -> 2 * a
-    a counts twice. Each of the three words comes in once.
-c -> 2 * c
-    c counts twice. Each of the three words comes in once.
 b - a -> (b - a).abs()
     you drop the signs of the step. It goes up in some entries, and down in others.
 b - a -> (b - a) / (b - a).norm()
@@ -629,11 +501,12 @@ b - a -> (b - a) / (b - a).norm()
     you multiply the step by c. A step is added to where it starts.
 = (a @ b) * c
     you multiply c by the dot product of a and b, which makes it longer or shorter. A step is a difference, and is added.
-= (b - a) @ c
-    that is a dot product, a single number. The step is added to c, entry by entry.
 = torch.cat((b - a, c))
     you put the step and c behind each other, 2d numbers. They are added, entry by entry.
 """)
+
+for word in "abc":
+    analogy_target.mistakes(f"{word} -> 2 * {word}\n    {word} counts twice. Each of the three words comes in once.")
 
 analogy_target.right("""
 c + b - a
