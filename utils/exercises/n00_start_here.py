@@ -161,6 +161,8 @@ MISTAKES = """
     that says how many rows {left} @ {right} has. How long is each of them?
 {last} -> {middle} * {last}
     you multiply two lengths for the last axis. In a matrix product the inner axes vanish, and the outer ones stay as long as they are.
+({rows}, -> ({rows} * {middle},
+    you multiply two lengths for the first axis. In a matrix product the inner axes vanish, and the outer ones stay as long as they are.
 = ({arguments})
     you list all three lengths. The products along {middle} are added up, so that this axis vanishes.
 = ({rows}, {middle}, {middle}, {last})

@@ -360,9 +360,11 @@ def draw_queries(generator):
     for n, d, k, dtype in ((6, 3, 2, None), (30, 8, 5, None), (5, 5, 1, None), (12, 4, 3, torch.float64)):
         lengths = torch.logspace(-0.7, 0.7, n, dtype=dtype)[torch.randperm(n, generator=generator)]
         matrix = lengths[:, None] * torch.randn(n, d, generator=generator, dtype=dtype)
+        matrix[-1] = 0
+        matrix[-1, :2] = torch.tensor([3, 4])  # its cosine to itself is 1 to the last digit
         yield 0.7 * torch.randn(d, generator=generator, dtype=dtype), matrix, k
         if n > 10:
-            yield matrix[n // 2].clone(), matrix, k
+            yield matrix[-1].clone(), matrix, k
 
 
 @exercise(
@@ -400,6 +402,12 @@ matrix @ query / (matrix.norm(dim=1) * query.norm()) -> matrix.norm(dim=1)
     you take the longest rows: the query has no say in it.
 = (matrix / matrix.norm(dim=0) @ query).topk(k).indices
     you divide by the magnitudes of the columns. Each row is a vector: its magnitude runs along dim=1.
+= F.cosine_similarity(query, matrix, dim=0).topk(k).indices
+    you compare along dim=0, down the columns. Each row is a vector, and its entries run along dim=1.
+= (matrix * query).sum(0).topk(k).indices
+    you add up over the rows, so one number a column remains. A row's products are added up along dim=1, or by @.
+matrix.norm(dim=1) -> matrix.norm(dim=1).sqrt()
+    you divide by the root of the magnitude: one root too many, so long rows still win.
 matrix.norm(dim=1) -> matrix.norm(dim=1) ** 2
     you divide twice by the magnitude of the row, so short rows win.
 matrix.norm(dim=1) -> matrix.abs().sum(1)
@@ -501,6 +509,8 @@ b - a -> (b - a) / (b - a).norm()
     you multiply the step by c. A step is added to where it starts.
 = (a @ b) * c
     you multiply c by the dot product of a and b, which makes it longer or shorter. A step is a difference, and is added.
+= (b - a).norm() * c
+    you multiply c by the length of the step. The step has a direction, too: it is added to c.
 = torch.cat((b - a, c))
     you put the step and c behind each other, 2d numbers. They are added, entry by entry.
 """)
