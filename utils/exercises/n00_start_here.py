@@ -4,12 +4,10 @@ import torch
 
 from .engine import exercise
 
-# ---- weighted_sum
-
 
 def draw_weights_and_values(generator):
-    """Weights that do not sum to 1, some of them negative; once k = d, one row, one column, and float64."""
-    for k, d, dtype in ((3, 2, None), (4, 4, None), (1, 3, None), (5, 1, None), (6, 3, torch.float64)):
+    """Weights that do not sum to 1, some of them negative; once k = d, two rows, one column, and float64."""
+    for k, d, dtype in ((3, 2, None), (4, 4, None), (2, 3, None), (5, 1, None), (6, 3, torch.float64)):
         weights = torch.randn(k, generator=generator, dtype=dtype)
         yield weights, torch.randn(k, d, generator=generator, dtype=dtype)
 
@@ -22,8 +20,8 @@ def draw_weights_and_values(generator):
         "As a loop: start from zeros, and for every i add weights[i] * values[i]. A matrix product does it in one go: "
         "which order of weights and values has the two axes of length k side by side?",
     ],
-    names={"the weighted rows: did you forget to add them up?": lambda weights, values: weights[:, None] * values},
     question="Which axis of values has the length k of weights?",
+    minutes=6,
 )
 def weighted_sum(weights, values):
     """Sum of the rows of values (k, d), each times its weight (k,): returns (d,)."""
@@ -31,60 +29,62 @@ def weighted_sum(weights, values):
 
 
 weighted_sum.mistakes("""
-= values.mean(0)
+weights @ values -> values.mean(0)
     you take the plain mean of the rows: every row counts the same, whatever its weight.
-= values.sum(0)
+weights @ values -> values.sum(0)
     you add up the rows without their weights: every row counts the same.
+weights -> weights.mean().expand_as(weights)
+    every row gets the same weight, the mean of the weights. Each row has a weight of its own.
+weights -> weights[:1].expand_as(weights)
+    every row gets the first weight. Each row has a weight of its own.
+weights -> weights.flip(0)
+    the weights come in backwards: the first weight belongs to the first row.
 = (weights[:, None] * values).mean(0)
-    you divide by the number of rows. The weights already say how much of each row to take: the result is k times
-    too small.
+    you divide by the number of rows. The weights already say how much of each row to take: the result is k times too small.
 = weights[:, None] * values
     you multiply each row by its weight, and stop there. The k rows still have to be added up.
 = (weights[:, None] * values).sum()
     you add up every entry, across the columns too. Only the rows are added: d numbers remain.
 = (weights[:, None] * values).sum(1)
-    you sum over the columns, so one number a row remains. The rows are what is added up: axis 0.
+    you add up along the columns, so one number a row remains, k of them. The sum runs over the rows, and d numbers remain.
 = values @ weights
     values @ weights gives the weights to the columns; where k and d differ it crashes. A weight belongs to a row.
 = (weights * values).sum(0)
-    weights * values lines the weights up with the columns, for broadcasting starts at the last axis. weights[:,
-    None] turns them towards the rows.
+    weights * values lines the weights up with the columns, for broadcasting starts at the last axis. weights[:, None] turns them towards the rows.
 = weights * values
-    weights * values lines the weights up with the columns, for broadcasting starts at the last axis; and the rows
-    still have to be added up.
-= weights / weights.sum() @ values
-    you divide the weights by their sum first. Take them as they are, whatever they sum to.
-= torch.softmax(weights, 0) @ values
-    you apply softmax to the weights. They are weights already: a weight of 0 must take nothing.
-= weights / weights.abs().sum() @ values
-    you divide by the sum of absolute weights. Take the weights as they are.
-= weights.abs() @ values
-    you drop the signs of the weights. A negative weight subtracts its row.
+    weights * values lines the weights up with the columns, for broadcasting starts at the last axis; and the rows still have to be added up.
+= weights.sum() * values
+    every row is multiplied by all the weights. In a loop over i, weights[i] meets one row only: values[i].
 = weights.sum() * values.sum(0)
-    you add up the weights and the rows separately, and multiply afterwards. Then no weight has its own row any
-    more.
+    you add up the weights and the rows separately, and multiply afterwards. Then no weight has its own row any more.
+weights -> weights / weights.sum()
+    you divide the weights by their sum first. Take them as they are, whatever they sum to.
+weights -> weights / weights.abs().sum()
+    you divide by the sum of absolute weights. Take the weights as they are.
+weights -> torch.softmax(weights, 0)
+    you apply softmax to the weights. They are weights already: a weight of 0 must take nothing.
+weights -> weights.abs()
+    you drop the signs of the weights. A negative weight subtracts its row.
 = (weights[:, None] + values).sum(0)
     you add the weights to the rows. A weight multiplies its row: twice the weight, twice the row.
 = values[weights.argmax()]
     you take the row of the largest weight, all of it, and nothing of the others.
+weights @ values -> weights[1:] @ values[1:]
+    the first row is left out: positions count from 0, so a loop over the rows starts there.
+weights @ values -> weights[:-1] @ values[:-1]
+    the last row is left out: range(n) ends at n - 1 by itself, so range(len(weights)) runs over all the rows.
 = weights[-1] * values[-1]
     you keep the last product only: add it to the rows before it instead of replacing them.
+= weights[0] * values[0] + weights[1] * values[1]
+    you add up two rows, but k is not always 2: a loop over range(len(weights)) takes as many as there are, and so does @.
+= weights[0] * values[0] + weights[1] * values[1] + weights[2] * values[2]
+    you add up three rows, but k is not always 3: a loop over range(len(weights)) takes as many as there are, and so does @.
 = weights[None] @ values
-    the numbers are right, but an axis of length 1 is left over: (1, d) instead of (d,).
+    an axis of length 1 is left over: (1, d) instead of (d,).
 """)
 
-
 weighted_sum.right("""
-total = torch.zeros(values.shape[1])
-for weight, row in zip(weights, values):
-    total = total + weight * row
-return total
-
-total = torch.zeros(values.shape[1])
-for i in range(values.shape[0]):
-    for j in range(values.shape[1]):
-        total[j] += weights[i] * values[i, j]
-return total
+torch.tensor([sum(weights[i] * values[i, j] for i in range(len(weights))) for j in range(values.shape[1])])
 
 (weights.unsqueeze(1) * values).sum(dim=0)
 
@@ -96,14 +96,10 @@ sum(weight * row for weight, row in zip(weights, values))
 """)
 
 
-# ---- shape quiz
-
-
 def draw_sizes(generator):
-    """Three different sizes each time, in no fixed order of magnitude."""
-    yield 5, 16, 8
-    yield 2, 3, 4
-    yield 9, 6, 7
+    """Three different lengths a draw, in every order of magnitude."""
+    yield from ((2, 5, 8), (7, 3, 4), (5, 16, 3), (9, 6, 7))
+    yield tuple((2 + torch.randperm(20, generator=generator)[:3]).tolist())
 
 
 @exercise(
@@ -112,128 +108,83 @@ def draw_sizes(generator):
         "Write the two shapes side by side: (n, d_model) @ (d_model, d_head). Which two numbers meet in the middle?",
         "The two numbers in the middle have to be equal, and vanish. The outer two remain, in their order.",
     ],
+    minutes=2,
 )
 def projection_shape(n, d_model, d_head):
     """Shape of Q = X @ W_q for X (n, d_model) and W_q (d_model, d_head): returns a tuple of ints."""
     return (n, d_head)
 
 
-projection_shape.mistakes("""
-= (n, d_model)
-    that is the shape of X itself. The projection replaces the last axis by that of W_q.
-= (d_model, d_head)
-    that is the shape of W_q. Its first axis meets the last of X and vanishes in the product.
-= (d_head, n)
-    the axes are the wrong way round: one row a token, so n comes first.
-= (d_head, d_model)
-    that would be W_q transposed. Q has one row a token.
-= (d_model, n)
-    that would be X transposed. In X @ W_q the axis d_model vanishes.
-= (n, n)
-    that is the shape of scores, one number for each pair of tokens. Q has one row a token.
-= (d_head, d_head)
-    nothing of X is left there: Q has one row for each of the n tokens.
-= (n, d_model, d_head)
-    you list all three lengths. In a matrix product the two in the middle vanish.
-= (n, d_model, d_model, d_head)
-    you list all four lengths. In a matrix product the two in the middle vanish.
-= n * d_head
-    that is the number of entries, not the shape: return the lengths of the axes as a tuple.
-""")
-
-
-def draw_sizes_of_attention(generator):
-    """More queries than keys and fewer, and as many (where a mistake must not hide the others)."""
-    yield 2, 5, 8
-    yield 7, 3, 4
-    yield 6, 6, 9
-
-
 @exercise(
-    draws=draw_sizes_of_attention,
+    draws=draw_sizes,
     hints=[
         "Which shapes have Q and K? And K.T?",
         "(n_queries, d_head) @ (d_head, n_keys): the two numbers in the middle vanish. What does one entry of the "
         "product say about one query and one key?",
     ],
+    minutes=3,
 )
 def scores_shape(n_queries, n_keys, d_head):
     """Shape of Q @ K.T for Q (n_queries, d_head) and K (n_keys, d_head): returns a tuple of ints."""
     return (n_queries, n_keys)
 
 
-scores_shape.mistakes("""
-= (n_keys, n_queries)
-    the axes are the wrong way round: a row belongs to a query, a column to a key.
-= (n_queries, d_head)
-    that is the shape of Q. A score is one number for a query and a key: d_head has vanished.
-= (n_keys, d_head)
-    that is the shape of K. A score is one number for a query and a key: d_head has vanished.
-= (d_head, n_keys)
-    that is the shape of K.T alone. Multiplied by Q, the axis d_head vanishes.
-= (n_queries, n_queries)
-    that would be Q against itself. There may be more keys than queries, or fewer.
-= (n_keys, n_keys)
-    that would be K against itself. There may be more keys than queries, or fewer.
-= (d_head, d_head)
-    that would be Q.T @ K, which sums over the tokens. Q @ K.T sums over d_head.
-= (n_queries, n_keys, d_head)
-    you keep d_head as an axis. A score is a dot product: the d_head products are added up.
-= n_queries * n_keys
-    that is the number of scores, not the shape: return the lengths of the axes as a tuple.
-""")
-
-
 @exercise(
-    draws=draw_sizes_of_attention,
+    draws=draw_sizes,
     hints=[
         "The weights have the shape of the scores. How many outputs does one query get?",
         "(n_queries, n_keys) @ (n_keys, d_value): the two numbers in the middle vanish.",
     ],
+    minutes=3,
 )
 def output_shape(n_queries, n_keys, d_value):
     """Shape of weights @ V for weights (n_queries, n_keys) and V (n_keys, d_value): returns a tuple of ints."""
     return (n_queries, d_value)
 
 
-output_shape.mistakes("""
-= (n_queries, n_keys)
-    that is the shape of the weights. Multiplied by V, the axis of the keys vanishes.
-= (n_keys, d_value)
-    that is the shape of V. There is one output for each query, not for each key.
-= (d_value, n_queries)
-    the axes are the wrong way round: a row belongs to a query.
-= (d_value, n_keys)
-    that would be V transposed. There is one row for each query.
-= (n_keys, n_queries)
-    that would be the weights transposed. An output is as long as a value: d_value.
-= (n_queries, n_queries)
-    an output is as long as a value: the last axis is d_value.
-= (n_queries, n_keys, d_value)
-    you keep the axis of the keys. The weighted sum adds up over the keys, so that it vanishes.
-= (d_value,)
-    that is the output of one query. Here are n_queries of them, one a row.
-= n_queries * d_value
+MISTAKES = """
+{last} -> {middle}
+    {left} @ {right} adds up along {middle}, the last axis of {left} and the first of {right}, which vanishes. What stands last: {columns}.
+({rows}, -> ({middle},
+    the first axis of {right} is {middle}, but it meets the last axis of {left} and vanishes. What stands first: {each}.
+{last} -> {rows}
+    the last axis of {left} @ {right} is that of {right}: {columns}.
+({rows}, -> ({last},
+    the first axis of {left} @ {right} is that of {left}: {each}.
+= ({last}, {rows})
+    the axes are the wrong way round. First comes the axis of {left}, {each}; then that of {right}, {columns}.
+({rows}, -> (1,
+    1 in front means a single row, but there is {each}.
+= ({last},)
+    that is the shape of a single row of {left} @ {right}, but there is {each}.
+= ({rows},)
+    that says how many rows {left} @ {right} has. How long is each of them?
+{last} -> {middle} * {last}
+    you multiply two lengths for the last axis. In a matrix product the inner axes vanish, and the outer ones stay as long as they are.
+({rows}, -> ({rows} * {middle},
+    you multiply two lengths for the first axis. In a matrix product the inner axes vanish, and the outer ones stay as long as they are.
+= ({arguments})
+    you list all three lengths. The products along {middle} are added up, so that this axis vanishes.
+= ({rows}, {middle}, {middle}, {last})
+    you list all four lengths. In a matrix product the two in the middle vanish.
+= {rows} * {last}
     that is the number of entries, not the shape: return the lengths of the axes as a tuple.
-""")
+"""
+RIGHT = """
+(torch.zeros({rows}, {middle}) @ torch.zeros({middle}, {last})).shape
 
+torch.einsum("ij,jk->ik", torch.empty({rows}, {middle}), torch.empty({middle}, {last})).size()
 
-projection_shape.right("""
-(torch.zeros(n, d_model) @ torch.zeros(d_model, d_head)).shape
+{rows}, {last}
 
-tuple([n, d_head])
-""")
-
-
-scores_shape.right("""
-(torch.zeros(n_queries, d_head) @ torch.zeros(n_keys, d_head).T).shape
-
-n_queries, n_keys
-""")
-
-
-output_shape.right("""
-tuple((torch.zeros(n_queries, n_keys) @ torch.zeros(n_keys, d_value)).shape)
-
-n_queries, d_value
-""")
+tuple([{rows}, {last}])
+"""
+for asked, left, right, rows, middle, last, each, columns in (
+    (projection_shape, "X", "W_q", "n", "d_model", "d_head", "one row per token", "as many columns as W_q has"),
+    (scores_shape, "Q", "K.T", "n_queries", "d_head", "n_keys", "one row per query", "one column per key"),
+    (output_shape, "weights", "V", "n_queries", "n_keys", "d_value", "one row per query", "as many columns as V has"),
+):
+    words = dict(left=left, right=right, rows=rows, middle=middle, last=last, each=each, columns=columns)
+    words["arguments"] = ", ".join(asked.reference.__code__.co_varnames)
+    asked.mistakes(MISTAKES.format(**words))
+    asked.right(RIGHT.format(**words))
