@@ -26,8 +26,6 @@ def draw_token_ids(generator):
     ],
     names={"the token ids: each needs a row of its own": lambda token_ids, vocabulary_size: token_ids},
     question="The result is (s, v): a row for each of the s tokens, a column for each of the v words. Which of the two does an index of yours choose, and is it below s or below v?",
-    level=1,
-    minutes=5,
 )
 def one_hot(token_ids, vocabulary_size):
     """One row for each token id (s,), 1 in the column of the id and 0 elsewhere: returns floats (s, v)."""
@@ -79,6 +77,8 @@ vocabulary_size -> 10
     there are 10 columns, whatever the vocabulary. 10 is the size in one example: make it vocabulary_size.
 = torch.eye(len(token_ids.unique()))[token_ids.unique(return_inverse=True)[1]]
     there are only as many columns as the sentence has different words. Make it vocabulary_size.
+= (torch.arange(vocabulary_size) == token_ids).float()
+    you pair ids and words one by one. Each id is compared with each word: token_ids[:, None] has an axis for the words.
 = (torch.arange(vocabulary_size) <= token_ids[:, None]).float()
     you mark every column up to the id. A single 1 belongs in each row, at the id itself.
 """)
@@ -149,8 +149,6 @@ torch.exp(shifted) -> scores
     you loop over the first axis, as if its entries were rows. Only in a matrix they are: without a loop, dim=-1 fits any number of axes.
 = torch.softmax(scores.reshape(len(scores), -1), -1).reshape(scores.shape)
     the weights sum to 1 for each entry of the first axis. That is a row in a matrix only: the rows of any shape lie along dim=-1.
-= torch.softmax(scores.reshape(-1, scores.shape[0]), -1).reshape(scores.shape)
-    you cut the numbers into rows of the length of the first axis. A row is as long as the last one, scores.shape[-1].
 powers = [math.exp(score - max(scores)) for score in scores]
 return torch.tensor([power / sum(powers) for power in powers])
     you go through the scores one by one, as if there were a single row. torch.exp, amax and sum with dim=-1 do it for any number of axes.
@@ -172,30 +170,18 @@ amax -> mean
     you subtract the mean of each row. A row with 1000 and -1000 still overflows: subtract its maximum, then the largest power is exp(0) = 1.
 amax -> amin
     you subtract the minimum of each row: that makes the large scores larger still. Subtract the maximum.
-scores.amax(dim=-1, keepdim=True) -> 100
-    you subtract the same number everywhere. That helps scores near it alone: each row needs its own maximum.
 scores - -> scores /
     you divide by the maximum, which changes the weights. Subtract it: that changes nothing but the size of the powers.
 torch.exp(shifted) -> torch.exp(scores.clamp(-80, 80))
     you clip the scores to avoid the overflow. Then all large scores become equal; subtract the maximum.
-= (scores.exp() / scores.exp().sum(-1, keepdim=True)).nan_to_num()
-    you replace NaN after the overflow. The weights of large scores are lost; subtract the maximum before.
 powers.sum( -> torch.exp(scores).sum(
     you shift the scores above the line only. The sum below it needs the same powers.
 return powers / -> return torch.exp(scores) /
     you shift the scores below the line only. Above it exp overflows, and the weights no longer sum to 1.
-powers.sum -> powers.mean
-    you divide by the mean of the row instead of its sum: the weights sum to k.
-powers.sum -> powers.norm
-    you divide by the length of the row as a vector: its squares sum to 1, not its weights.
-torch.exp(shifted) -> torch.softmax(-scores, -1)
-    the exponential has the wrong sign: the largest score gets the smallest weight.
 torch.exp(shifted) -> torch.exp(shifted / math.sqrt(scores.shape[-1]))
     you divide the scores by the root of their number first. Scaling is not part of the softmax.
 torch.exp(shifted) -> 2**shifted
     you take powers of 2, not of e: the weights come out flatter.
-torch.exp(shifted) -> F.one_hot(scores.argmax(-1), scores.shape[-1]).to(scores.dtype)
-    the largest score gets everything. Softmax is soft: each of the others gets its part.
 torch.exp(shifted) -> torch.sigmoid(scores)
     the sigmoid squeezes each score alone. In a softmax the scores of a row compete, by exp, for a sum of 1.
 torch.exp(shifted) -> torch.tanh(scores)
@@ -243,8 +229,6 @@ def draw_query_and_keys(generator):
         "the query: the sum has to run over e, not over the keys": lambda query, keys: query,
     },
     question="Which axis of keys has length e?",
-    level=1,
-    minutes=5,
 )
 def attention_scores(query, keys):
     """Scaled scores of one query (e,) against every key (k, e): returns (k,)."""
@@ -266,8 +250,6 @@ math.sqrt({keys}.shape[-1]) -> {keys}.shape[-1] ** 0.25
     you divide by 4 = √16. 16 is this notebook's e; take e from the shape, as in math.sqrt(x.shape[-1]), to fit any.
 {keys}.shape[-1] -> 64
     you divide by 8 = √64. That fits e = 64 alone; take e from the shape, as in math.sqrt(x.shape[-1]), to fit any.
-{keys}.shape[-1] -> {keys}.dim()
-    you divide by the root of the number of axes, dim(). The scores are sums of e products: √e.
 {keys}.shape[-1] -> {keys}.shape[-2]
     you divide by the root of the number of keys. The scores are sums of e products, however many there are: √e.
 math.sqrt({keys}.shape[-1]) -> {keys}.shape[-2]
@@ -284,27 +266,19 @@ query -> (query / query.norm())
     you give the query the length 1. Its length matters: take it as it is.
 keys @ -> keys / keys.norm(dim=-1, keepdim=True) @
     you give each key the length 1. A long key may score higher: take the keys as they are.
-math.sqrt(keys.shape[-1]) -> (keys @ query).std()
-    you divide by the spread of these very scores. The same number for every query, √e, keeps a strong query strong.
 keys @ query -> (keys - query).norm(dim=-1)
     those are distances: a key that is alike gets a small one. A dot product gets large.
 """
 attention_scores.mistakes(SCALE.format(keys="keys") + VECTORS)
 attention_scores.mistakes("""
-= torch.softmax(keys @ query / math.sqrt(keys.shape[-1]), 0)
-    you apply softmax already: those are the weights. Return the scores, one step before.
 keys @ query -> torch.softmax(keys @ query, 0)
     a softmax comes before the division. Return the scores, before any softmax.
 keys @ query -> keys * query
     you multiply entry by entry, and stop there. Each key's e products have to be added up.
 keys @ query -> (keys * query).sum(0)
     you add up over the keys, so that e numbers remain. Each key gets a score: sum over e.
-keys @ query -> (keys * query).mean(-1)
-    you take the mean over e: that divides by e, and then by √e again.
 keys @ query -> keys.sum(-1) * query.sum()
     you add up first and multiply after. Multiply entry by entry first: (1 + 2) (3 + 4) is not 1 · 3 + 2 · 4.
-keys @ query -> (keys @ query).abs()
-    you drop the signs: a key that points the opposite way scores as high as one that is alike.
 keys @ query -> torch.stack([keys[i] @ query for i in range(len(query))])
     your loop has a round for each of the e entries of the query. It takes one for each key: range(len(keys)).
 """)
@@ -316,8 +290,6 @@ torch.tensor([(key @ query).item() / math.sqrt(query.shape[0]) for key in keys])
 query @ keys.T / keys.shape[1] ** 0.5
 
 torch.einsum("e,ke->k", query, keys) * query.shape[-1] ** -0.5
-
-(query / math.sqrt(len(query)) * keys).sum(-1)
 """)
 
 
@@ -364,8 +336,6 @@ torch.softmax(scores, dim=-1) -> scores
     the softmax is missing: you weight with the scores, which may be negative and sum to anything.
 torch.softmax(scores, dim=-1) -> scores.exp()
     the powers are not divided by their sum: the weights of a query have to sum to 1.
-torch.softmax(scores, dim=-1) -> scores.exp() / scores.shape[-1]
-    you divide the powers by their number. Divide by their sum: the weights of a query have to sum to 1.
 torch.softmax(scores, dim=-1) -> scores / scores.sum(-1, keepdim=True)
     you divide the scores by their sum. Without exp, weights may be negative, and the sum near zero.
 torch.softmax(scores, dim=-1) -> torch.log_softmax(scores, -1)
@@ -386,6 +356,9 @@ return weights @ -> return torch.softmax(weights, dim=-1) @
     there are two softmaxes: the second one makes the weights nearly equal.
 return weights @ -> return weights / math.sqrt({keys}.shape[-1]) @
     you divide by √e after the softmax: then the weights no longer sum to 1. The division belongs to the scores.
+torch.softmax(scores, dim=-1) -> scores
+return weights @ {values} -> return torch.softmax(weights @ {values}, dim=-1)
+    you take the softmax of the output. It is the scores that become weights, before they meet the values.
 @ {values} ->
     you return the weights. They say how much of each value to take: did you forget the values?
 torch.softmax(scores, dim=-1) -> scores
@@ -402,8 +375,6 @@ keys @ query -> values @ query
     you compare the query with the values. Keys are for finding, values for taking.
 @ values -> @ keys
     you add up the keys. Keys are for finding, values for taking: the weighted sum is one of values.
-@ values -> @ (values - values.mean(0))
-    you subtract the mean of the values. The weights average them as they are.
 @ values -> @ torch.softmax(values, 0)
     you take a softmax of the values. It is the scores that become weights; values are averaged as they are.
 weights @ values -> weights[:, None] * values
@@ -452,7 +423,7 @@ def draw_projections(generator):
     ],
     names={
         "the weights: did you forget the values?": lambda X, W_q, W_k, W_v: X @ X.mT,
-        "X: did you forget to project the values?": lambda X, W_q, W_k, W_v: X,
+        "X: are the values projected with W_v, and the outputs not once more?": lambda X, W_q, W_k, W_v: X,
         "the queries and keys: are the values projected with W_v?": lambda X, W_q, W_k, W_v: X @ W_q,
     },
     question={
@@ -461,7 +432,6 @@ def draw_projections(generator):
     },
     level=3,
     minutes=15,
-    trained=True,
 )
 def self_attention(X, W_q, W_k, W_v):
     """Self-attention of X (…, n, d) with W_q and W_k (d, e) and W_v (d, v): returns (…, n, v)."""
@@ -497,11 +467,6 @@ Q @ K.transpose(-2, -1) -> Q.mT @ K
     Q.T @ K sums over the tokens: e x e numbers. A score is the sum over e for two tokens: Q @ K.T.
 Q @ K.transpose(-2, -1) -> K @ Q.mT
     queries and keys have changed roles: K @ Q.T has a row for each key. Rows belong to queries.
-Q @ K.transpose(-2, -1) -> Q * K
-    Q * K multiplies entry by entry. Each query meets every key, and e products are added up: that takes @.
-Q @ -> torch.softmax(Q, dim=-1) @
-torch.softmax(scores, dim=-1) -> scores
-    you take the softmax of the queries, before they have met a key. It is the scores that become weights.
 dim=-1 -> dim=-2
     the softmax runs over the queries, so each column sums to 1. The weights of one query, a row, have to: dim=-1.
 dim=-1 -> dim=0
@@ -520,8 +485,6 @@ torch.softmax(scores -> torch.softmax(scores + torch.full_like(scores, -math.inf
     each token sees itself and those before it only. Here every token may attend to all.
 weights @ V -> weights.mT @ V
     you transpose the weights before they meet the values: each value is sent, where it should be asked.
-weights @ V -> weights * V
-    weights * V multiplies entry by entry. Each output adds up over the keys: that takes @.
 weights @ V -> X + weights @ V
     you add X to the output. That is a skip connection, a later part of the layer.
 X @ W_v -> X
@@ -548,6 +511,10 @@ X @ W_q, X @ W_k, X @ W_v -> W_q @ X, W_k @ X, W_v @ X
     you put all sentences behind each other, so that tokens attend across sentences. Each sentence is on its own: keep the axes in front.
 = torch.stack([attend(x @ W_q, X @ W_k, X @ W_v) for x in X])
     your loop is right for one sentence. In a batch its rounds are sentences, not tokens: whole tensors with @, without a loop, fit any number of axes.
+= torch.stack([attend(x @ W_q, x @ W_k, x @ W_v) for x in X])
+    you make query and keys of the same x. attend takes one query, (e,), and the keys of all tokens, (n, e); and in a batch, x is a sentence.
+= attend(X[0] @ W_q, X @ W_k, X @ W_v)
+    only the first token asks. Each token has a query of its own: Q = X @ W_q, (…, n, e).
 = torch.stack([torch.softmax((x @ W_q) @ (x @ W_k).mT / math.sqrt(W_k.shape[-1]), -1) @ (x @ W_v) for x in X])
     your loop goes through a batch. Of one sentence, X (n, d), each round gets a token alone: without a loop, @ fits any number of axes.
 """)
@@ -564,9 +531,6 @@ return scores.softmax(-1) @ X @ W_v
 if X.ndim > 2:
     return torch.stack([self_attention(x, W_q, W_k, W_v) for x in X])
 return torch.stack([attend(x @ W_q, X @ W_k, X @ W_v) for x in X])
-
-Q, K, V = F.linear(X, W_q.T), F.linear(X, W_k.T), F.linear(X, W_v.T)
-return torch.matmul(F.softmax(torch.matmul(Q / math.sqrt(Q.size(-1)), K.transpose(-1, -2)), dim=-1), V)
 """)
 
 
@@ -633,8 +597,6 @@ W_k -> W_q
     you use W_q twice: W_q @ W_q.T. The key has a matrix of its own.
 W_q -> W_k
     you use W_k twice: W_k @ W_k.T. The query has a matrix of its own.
-= torch.softmax(W_q @ W_k.T, -1)
-    you apply a softmax. The weights come later, from scores; W is the plain product.
 """)
 merge_query_key.right("""
 torch.einsum("de,fe->df", W_q, W_k)
