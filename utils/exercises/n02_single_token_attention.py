@@ -43,8 +43,6 @@ one_hot.mistakes("""
     the entries are True and False: a matrix product needs numbers. .float() converts.
 ] -> ].T
     the axes are the wrong way round: one row a token, one column a word of the vocabulary.
-] -> ].sum(0)
-    you add the tokens up: the counts of each word. Which token stood where is lost.
 ] -> ].amax(0)
     you mark the words of the sentence in a single row. Each token needs a row of its own.
 ] -> ].amax(0).expand(len(token_ids), -1)
@@ -57,8 +55,6 @@ one_hot.mistakes("""
     the last row is empty: does a loop end one too early? range(len(token_ids)) reaches every token.
 ] -> ] * token_ids[:, None]
     you write the id into its column. A 1 belongs there: id 6 is not six times a word.
-torch.eye -> 1 - torch.eye
-    ones and zeros are exchanged: the 1 stands in the column of the id, 0 everywhere else.
 [token_ids] ->
     you return one row for each word of the vocabulary. Pick the rows of the token ids out of them.
 token_ids -> torch.arange(len(token_ids))
@@ -166,6 +162,8 @@ amax(dim=-1 -> amax(dim=0
     you subtract the maximum over the first axis. In a row far below it every power becomes 0, and 0 / 0 is NaN: each row, the last axis, needs its own maximum, dim=-1.
 scores.amax(dim=-1, keepdim=True) -> scores.max()
     you subtract one maximum of the whole tensor. In a row far below it every power becomes 0, and 0 / 0 is NaN: each row needs its own maximum.
+scores.amax(dim=-1, keepdim=True) -> 100
+    you subtract the same number everywhere. That helps scores near it alone: each row needs its own maximum.
 amax -> mean
     you subtract the mean of each row. A row with 1000 and -1000 still overflows: subtract its maximum, then the largest power is exp(0) = 1.
 amax -> amin
@@ -174,6 +172,8 @@ scores - -> scores /
     you divide by the maximum, which changes the weights. Subtract it: that changes nothing but the size of the powers.
 torch.exp(shifted) -> torch.exp(scores.clamp(-80, 80))
     you clip the scores to avoid the overflow. Then all large scores become equal; subtract the maximum.
+powers.sum -> powers.norm
+    you divide by the length of the row as a vector: its squares sum to 1, not its weights.
 powers.sum( -> torch.exp(scores).sum(
     you shift the scores above the line only. The sum below it needs the same powers.
 return powers / -> return torch.exp(scores) /
@@ -224,10 +224,7 @@ def draw_query_and_keys(generator):
         "A matrix product gives all of them at once. Its inner axes must both have length e: what comes first, the query or the keys?",
         "e is the last axis of the keys: keys.shape[-1]. Divide the products by its root.",
     ],
-    names={
-        "the products entry by entry: did you forget to add them up over e?": lambda query, keys: keys * query,
-        "the query: the sum has to run over e, not over the keys": lambda query, keys: query,
-    },
+    names={"the query: the sum has to run over e, not over the keys": lambda query, keys: query},
     question="Which axis of keys has length e?",
 )
 def attention_scores(query, keys):
@@ -266,6 +263,8 @@ query -> (query / query.norm())
     you give the query the length 1. Its length matters: take it as it is.
 keys @ -> keys / keys.norm(dim=-1, keepdim=True) @
     you give each key the length 1. A long key may score higher: take the keys as they are.
+math.sqrt(keys.shape[-1]) -> (keys @ query).std()
+    you divide by the spread of these very scores. The same number for every query, √e, keeps a strong query strong.
 keys @ query -> (keys - query).norm(dim=-1)
     those are distances: a key that is alike gets a small one. A dot product gets large.
 """
@@ -336,6 +335,8 @@ torch.softmax(scores, dim=-1) -> scores
     the softmax is missing: you weight with the scores, which may be negative and sum to anything.
 torch.softmax(scores, dim=-1) -> scores.exp()
     the powers are not divided by their sum: the weights of a query have to sum to 1.
+torch.softmax(scores, dim=-1) -> scores.exp() / scores.shape[-1]
+    you divide the powers by their number. Divide by their sum: the weights of a query have to sum to 1.
 torch.softmax(scores, dim=-1) -> scores / scores.sum(-1, keepdim=True)
     you divide the scores by their sum. Without exp, weights may be negative, and the sum near zero.
 torch.softmax(scores, dim=-1) -> torch.log_softmax(scores, -1)
@@ -381,8 +382,6 @@ weights @ values -> weights[:, None] * values
     you multiply each value by its weight, and stop there. The k rows still have to be added up.
 weights @ values -> (weights[:, None] * values).sum(1)
     you weight the rows, and add up over the entries of each. Add up over the keys, the rows: .sum(0).
-weights @ values -> (weights[:, None] * values).mean(0)
-    you take the mean of the weighted values. The weights sum to 1 already: add up, do not divide by k.
 weights @ values -> values @ weights
     values @ weights gives the weights to the columns; it crashes where k and v differ. Turn it round.
 weights @ values -> (weights * values).sum(0)
@@ -455,18 +454,17 @@ K.shape[-1] -> K.shape[1]
     .T exchanges all the axes, in a batch that of the sentences, too. Exchange the last two only: K.transpose(-2, -1).
 (-2, -1) -> (0, 1)
     in a batch axis 0 holds the sentences, and you exchange it with the tokens. Count from the end: K.transpose(-2, -1).
-(-2, -1) -> (1, 2)
-    you exchange axes 1 and 2. One sentence has no axis 2: count from the end, K.transpose(-2, -1).
 .transpose(-2, -1) -> .permute(0, 2, 1)
     this fits three axes alone, a batch (b, n, d). One sentence has two, and there may be four: without a loop, @ and K.transpose(-2, -1) fit any.
 .transpose(-2, -1) ->
     K is not transposed: its tokens meet the entries of the queries, and it crashes unless n = e.
 .transpose(-2, -1) -> .reshape(*K.shape[:-2], K.shape[-1], K.shape[-2])
     reshape cuts the numbers of K into other rows; it exchanges no axes. K.transpose(-2, -1) does.
-Q @ K.transpose(-2, -1) -> Q.mT @ K
-    Q.T @ K sums over the tokens: e x e numbers. A score is the sum over e for two tokens: Q @ K.T.
 Q @ K.transpose(-2, -1) -> K @ Q.mT
     queries and keys have changed roles: K @ Q.T has a row for each key. Rows belong to queries.
+Q @ -> torch.softmax(Q, dim=-1) @
+torch.softmax(scores, dim=-1) -> scores
+    you take the softmax of the queries, before they have met a key. It is the scores that become weights.
 dim=-1 -> dim=-2
     the softmax runs over the queries, so each column sums to 1. The weights of one query, a row, have to: dim=-1.
 dim=-1 -> dim=0
@@ -567,10 +565,6 @@ W_q -> W_q.T
     that is the transpose of W: it gives K @ Q.T, where rows belong to keys. In Q @ K.T the query comes first.
 = W_q.T @ W_k
     W_q.T @ W_k is (e, e): right in books that write x as a column and W as (e, d). Here X @ W_q has the tokens in rows, so d stays outside and e vanishes.
-= W_k.T @ W_q
-    W_k.T @ W_q is (e, e). Here X @ W_q has the tokens in rows, so d stays outside and e vanishes; and the query comes first.
-= W_k @ W_q
-    W_k @ W_q works for e = d only. In Q @ K.T the query comes first; and what becomes of W_k in K.T?
 .T -> .reshape(W_k.shape[::-1])
     reshape cuts the numbers of W_k into other rows; it exchanges no axes. .T does.
 W_k.T -> torch.linalg.pinv(W_k)
@@ -589,8 +583,6 @@ W_q @ W_k.T -> W_q + W_k
     you put the matrices side by side. Q @ K.T multiplies them, so that e vanishes.
 .T -> .T / math.sqrt(W_q.shape[-1])
     you divide by √e. The scale is a step of its own: here Q @ K.T is to come out as it is.
-.T -> .T / math.sqrt(W_q.shape[0])
-    you divide by √d. Q @ K.T is to come out as it is, unscaled.
 = (W_q @ W_k.T + W_k @ W_q.T) / 2
     you make W symmetric. Then i would attend to j as j does to i; query and key have different roles.
 W_k -> W_q
