@@ -180,6 +180,8 @@ return powers / -> return torch.exp(scores) /
     you shift the scores below the line only. Above it exp overflows, and the weights no longer sum to 1.
 torch.exp(shifted) -> torch.exp(shifted / math.sqrt(scores.shape[-1]))
     you divide the scores by the root of their number first. Scaling is not part of the softmax.
+= torch.softmax(scores / scores.norm(dim=-1, keepdim=True), -1)
+    you give each row of scores the length 1 before the softmax. Take them as they are: larger scores are more decided.
 torch.exp(shifted) -> 2**shifted
     you take powers of 2, not of e: the weights come out flatter.
 torch.exp(shifted) -> torch.sigmoid(scores)
@@ -367,6 +369,8 @@ torch.softmax(scores, dim=-1) -> scores
     you return the scores. Softmax and values are still to come.
 @ {values} -> @ {values}, weights
     you return output and weights. Return the output only.
+return weights @ -> return weights, weights @
+    you return weights and output. Return the output only.
 """
 attend.mistakes(SCALE.format(keys="keys") + WEIGHTS.format(keys="keys", values="values") + VECTORS)
 attend.mistakes("""
@@ -376,12 +380,18 @@ keys @ query -> values @ query
     you compare the query with the values. Keys are for finding, values for taking.
 @ values -> @ keys
     you add up the keys. Keys are for finding, values for taking: the weighted sum is one of values.
+@ values -> @ (values - values.mean(0))
+    you subtract the mean of the values. The weights average them as they are.
 @ values -> @ torch.softmax(values, 0)
     you take a softmax of the values. It is the scores that become weights; values are averaged as they are.
 weights @ values -> weights[:, None] * values
     you multiply each value by its weight, and stop there. The k rows still have to be added up.
 weights @ values -> (weights[:, None] * values).sum(1)
     you weight the rows, and add up over the entries of each. Add up over the keys, the rows: .sum(0).
+weights @ values -> (weights[:, None] * values).mean(0)
+    you take the mean of the weighted values. The weights sum to 1 already: add up, do not divide by k.
+weights @ values -> weights[-1] * values[-1]
+    only the last weighted value comes out: does each round of a loop overwrite the one before? Add them up.
 weights @ values -> values @ weights
     values @ weights gives the weights to the columns; it crashes where k and v differ. Turn it round.
 weights @ values -> (weights * values).sum(0)
@@ -511,6 +521,8 @@ X @ W_q, X @ W_k, X @ W_v -> W_q @ X, W_k @ X, W_v @ X
     your loop is right for one sentence. In a batch its rounds are sentences, not tokens: whole tensors with @, without a loop, fit any number of axes.
 = torch.stack([attend(x @ W_q, x @ W_k, x @ W_v) for x in X])
     you make query and keys of the same x. attend takes one query, (e,), and the keys of all tokens, (n, e); and in a batch, x is a sentence.
+= torch.softmax((X[0] @ W_q) @ (X[0] @ W_k).mT / math.sqrt(W_k.shape[-1]), -1) @ (X[0] @ W_v)
+    you use X[0] alone: the first sentence of a batch, or of one sentence the first token. Every token of X asks, and is asked.
 = attend(X[0] @ W_q, X @ W_k, X @ W_v)
     only the first token asks. Each token has a query of its own: Q = X @ W_q, (…, n, e).
 = torch.stack([torch.softmax((x @ W_q) @ (x @ W_k).mT / math.sqrt(W_k.shape[-1]), -1) @ (x @ W_v) for x in X])
