@@ -49,10 +49,14 @@ one_hot.mistakes("""
     you mark all the words of the sentence in every row. Row i has a single 1, for token i.
 = torch.zeros(len(token_ids), vocabulary_size).index_put((torch.tensor(0), token_ids), torch.tensor(1.0))
     all the ones stand in row 0, and the other rows are empty. Token i has its 1 in row i.
+= torch.zeros(len(token_ids), vocabulary_size).index_put((token_ids, token_ids), torch.tensor(1.0))
+    the id chooses both row and column. It is the column alone; the row is the token's position in the sentence.
 = torch.zeros(len(token_ids), vocabulary_size).index_fill(0, token_ids, 1)
     you use the ids to choose rows, and fill these with ones. An id chooses the column; the row is the token's position.
 ] -> ] * (torch.arange(len(token_ids)) < len(token_ids) - 1)[:, None]
     the last row is empty: does a loop end one too early? range(len(token_ids)) reaches every token.
+] -> ] * (torch.arange(len(token_ids)) > 0)[:, None]
+    row 0 is empty: does a loop begin one too late? range(len(token_ids)) begins at 0.
 ] -> ] * token_ids[:, None]
     you write the id into its column. A 1 belongs there: id 6 is not six times a word.
 [token_ids] ->
@@ -178,6 +182,10 @@ powers.sum( -> torch.exp(scores).sum(
     you shift the scores above the line only. The sum below it needs the same powers.
 return powers / -> return torch.exp(scores) /
     you shift the scores below the line only. Above it exp overflows, and the weights no longer sum to 1.
+torch.exp(shifted) -> torch.exp(-shifted)
+    the difference is turned round, the maximum minus the score: the largest score gets the smallest weight.
+torch.exp(shifted) -> (torch.exp(scores) - scores.amax(dim=-1, keepdim=True))
+    you subtract the maximum after exp, when it has overflowed already. Subtract it from the scores.
 torch.exp(shifted) -> torch.exp(shifted / math.sqrt(scores.shape[-1]))
     you divide the scores by the root of their number first. Scaling is not part of the softmax.
 = torch.softmax(scores / scores.norm(dim=-1, keepdim=True), -1)
@@ -257,8 +265,6 @@ math.sqrt({keys}.shape[-1]) -> {keys}.shape[-2]
 VECTORS = """
 keys @ query -> query @ keys
     query @ keys pairs the query with a column of keys, one entry of every key; it crashes where k and e differ. Which order puts the axes of length e side by side?
-keys @ query -> (keys * query).sum()
-    you add everything up to a single number. Each key gets a score of its own: sum over e only.
 math.sqrt(keys.shape[-1]) -> (keys.norm(dim=-1) * query.norm())
     those are cosines: you divide by the magnitudes. A long key may score higher: divide by √e only.
 query -> (query / query.norm())
@@ -276,6 +282,8 @@ keys @ query -> torch.softmax(keys @ query, 0)
     a softmax comes before the division. Return the scores, before any softmax.
 keys @ query -> keys * query
     you multiply entry by entry, and stop there. Each key's e products have to be added up.
+keys @ query -> (keys * query).sum()
+    you add everything up to a single number. Each key gets a score of its own: sum over e only.
 keys @ query -> (keys * query).sum(0)
     you add up over the keys, so that e numbers remain. Each key gets a score: sum over e.
 keys @ query -> keys.sum(-1) * query.sum()
@@ -331,6 +339,8 @@ def attend(query, keys, values):
 
 
 WEIGHTS = """
+{keys}.shape[-1] -> 8
+    you divide by √8. 8 is e in one example; take e from the shape, as in math.sqrt(x.shape[-1]), to fit any.
 torch.softmax(scores, dim=-1) -> scores.exp() / scores.exp().sum(-1, keepdim=True)
     exp overflows: exp(1000) is infinite, and inf / inf is NaN. Subtract each row's maximum first, as your softmax does.
 torch.softmax(scores, dim=-1) -> scores
@@ -390,6 +400,8 @@ weights @ values -> (weights[:, None] * values).sum(1)
     you weight the rows, and add up over the entries of each. Add up over the keys, the rows: .sum(0).
 weights @ values -> (weights[:, None] * values).mean(0)
     you take the mean of the weighted values. The weights sum to 1 already: add up, do not divide by k.
+weights @ values -> weights[:-1] @ values[:-1]
+    the last value is left out: does a loop end one too early? range(len(values)) reaches them all.
 weights @ values -> weights[-1] * values[-1]
     only the last weighted value comes out: does each round of a loop overwrite the one before? Add them up.
 weights @ values -> values @ weights
@@ -487,10 +499,14 @@ torch.softmax(scores, dim=-1) -> torch.softmax(scores.flatten(-2), -1).view(scor
     all weights of a sentence together sum to 1. Each query has a sum of 1 of its own: dim=-1.
 torch.softmax(scores, dim=-1) -> torch.softmax(scores.flatten(), -1).view(scores.shape)
     all weights of all sentences together sum to 1. Each query has a sum of 1 of its own: dim=-1.
+torch.softmax(scores, dim=-1) -> (p := (scores - scores.amax(-1, keepdim=True)).exp()) / p.sum()
+    you divide by the sum of all the powers. Each query has a sum of its own: .sum(dim=-1, keepdim=True).
 torch.softmax(scores, dim=-1) -> scores.exp() / scores.exp().sum(-1)
     the sum of the powers loses its axis, so the division goes along the columns. keepdim=True keeps it; and subtract the maximum of each row before exp.
 torch.softmax(scores -> torch.softmax(scores + torch.full_like(scores, -math.inf).triu(1)
     each token sees itself and those before it only. Here every token may attend to all.
+torch.softmax(scores -> torch.softmax(scores + torch.diag_embed(torch.full_like(scores[..., 0], -math.inf))
+    no token attends to itself: the diagonal is left out. Here every token may attend to all, itself included.
 weights @ V -> weights.mT @ V
     you transpose the weights before they meet the values: each value is sent, where it should be asked.
 weights @ V -> X + weights @ V
