@@ -36,7 +36,7 @@ one_hot.mistakes("""
 = torch.zeros(len(token_ids), vocabulary_size)
     there are zeros only. In each row one entry has to become 1: the one in the column of the token's id.
 = torch.ones(len(token_ids), vocabulary_size)
-    you fill every row with ones. Choose the column, too: row i has a single 1, at the id of token i.
+    you fill row i with ones, in every column. Choose the column, too: the token's id.
 ] -> ].long()
     the ones and zeros are integers: a product with float embeddings crashes. .float() converts.
 ] -> ].bool()
@@ -186,6 +186,8 @@ torch.exp(shifted) -> torch.exp(-shifted)
     the difference is turned round, the maximum minus the score: the largest score gets the smallest weight.
 torch.exp(shifted) -> (torch.exp(scores) - scores.amax(dim=-1, keepdim=True))
     you subtract the maximum after exp, when it has overflowed already. Subtract it from the scores.
+torch.exp(shifted) -> torch.exp(2 * shifted)
+    you double the scores, or square their powers. That makes the weights more decided: take the scores as they are.
 torch.exp(shifted) -> torch.exp(shifted / math.sqrt(scores.shape[-1]))
     you divide the scores by the root of their number first. Scaling is not part of the softmax.
 = torch.softmax(scores / scores.norm(dim=-1, keepdim=True), -1)
@@ -245,10 +247,12 @@ def attention_scores(query, keys):
 SCALE = """
 / math.sqrt({keys}.shape[-1]) ->
     the scores are not divided by √e: they spread more the larger e is, and the softmax saturates.
+    https://github.com/delzac/cntkx/issues/10
 math.sqrt ->
     you divide by e, not by √e (√e twice is e, too). The scores shrink as e grows: all weights come out nearly equal.
 / -> *
     you multiply by √e instead of dividing: the spread of the scores, √e already, becomes e.
+    https://github.com/esceptico/perceiver-io/issues/9
 math.sqrt({keys}.shape[-1]) -> {keys}.shape[-1] ** 2
     you divide by e²: the root is a square here. √e is e ** 0.5.
 math.sqrt({keys}.shape[-1]) -> {keys}.shape[-1] ** 0.25
@@ -466,6 +470,7 @@ self_attention.mistakes(SCALE.format(keys="K") + WEIGHTS.format(keys="K", values
 self_attention.mistakes("""
 K.shape[-1] -> X.shape[-1]
     you divide by √d, d the length of an input. The scores are sums of e products: divide by the root of e = d_head.
+    https://github.com/karpathy/ng-video-lecture/pull/6
 K.shape[-1] -> V.shape[-1]
     you divide by the root of the length of a value. The scores are sums of e products: divide by √e.
 K.shape[-1] -> len(K)
@@ -475,9 +480,9 @@ K.shape[-1] -> K.shape[1]
 .transpose(-2, -1) -> .T
     .T exchanges all the axes, in a batch that of the sentences, too. Exchange the last two only: K.transpose(-2, -1).
 (-2, -1) -> (0, 1)
-    in a batch axis 0 holds the sentences, and you exchange it with the tokens. Count from the end: K.transpose(-2, -1).
+    in a batch axis 0 holds the sentences, and you exchange it with the tokens. Exchange the last two only: K.transpose(-2, -1).
 .transpose(-2, -1) -> .permute(0, 2, 1)
-    this fits three axes alone, a batch (b, n, d). One sentence has two, and there may be four: without a loop, @ and K.transpose(-2, -1) fit any.
+    the number of axes varies, and this fits a batch alone, (b, n, d). Count from the end, as in K.transpose(-2, -1), without a loop: @ takes any number of axes.
 .transpose(-2, -1) ->
     K is not transposed: its tokens meet the entries of the queries, and it crashes unless n = e.
 .transpose(-2, -1) -> .reshape(*K.shape[:-2], K.shape[-1], K.shape[-2])
