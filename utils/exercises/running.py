@@ -37,12 +37,12 @@ class Run:
 
     @cached_property
     def sample(self) -> tuple[int, float] | None:
-        """The place (in the flat tensor) and value of the largest entry: who differs there, differs."""
+        """The place (in the flat tensor) and value of the largest finite entry: who differs there, differs."""
         if not isinstance(self.result, Tensor) or not self.result.numel() or not self.result.is_floating_point():
             return None
         flat = self.result.detach().flatten().nan_to_num(0, 0, 0)
         place = int(flat.abs().argmax())
-        return place, flat[place].item()
+        return (place, flat[place].item()) if self.result.flatten()[place].isfinite() else None
 
     @cached_property
     def given_nan(self) -> bool:
