@@ -63,15 +63,7 @@ torch.stack([X @ matrix for matrix in W])
 def draw_queries_and_keys_of_heads(generator):
     """One sentence, a batch, two leading axes; q ≠ k, k = e, all equal; one head, one query; e = 1; float64 (√4 is
     exact in float32 as well)."""
-    shapes = (
-        (2, 3, 5, 4),
-        (3, 3, 3, 3),
-        (2, 4, 3, 6, 2),
-        (3, 2, 5, 4, 4),
-        (2, 3, 2, 4, 4, 3),
-        (2, 1, 1, 3, 6),
-        (4, 4, 2, 1),
-    )
+    shapes = (2, 3, 5, 4), (3, 3, 3, 3), (2, 4, 3, 6, 2), (2, 3, 2, 4, 4, 3), (2, 1, 1, 3, 6), (4, 4, 2, 1)
     for *front, q, k, e in shapes:
         yield torch.randn(*front, q, e, generator=generator), torch.randn(*front, k, e, generator=generator)
     yield tuple(torch.randn(2, 4, n, 4, generator=generator, dtype=torch.float64) for n in (2, 4))
@@ -150,10 +142,7 @@ def draw_tokens_to_split(generator):
         "Cutting the last axis into h pieces of e keeps each token's numbers together. Which shape is that?",
         "Cut it by unflatten, or reshape(*X.shape[:-1], …): (…, n, h, e). Then exchange two axes, counted from the end.",
     ],
-    names={
-        "(…, h, n, d): does each head get all of the d numbers?": lambda X, num_heads: torch.stack([X] * num_heads, -3),
-        "one head: collect all h of them, then torch.stack, dim=-3": lambda X, num_heads: X.chunk(num_heads, -1)[0],
-    },
+    names={"(…, h, n, d): does each head get all d numbers?": lambda X, num_heads: torch.stack([X] * num_heads, -3)},
     question="The last axis, d = h · e, becomes two, h and e, and all others stay: do the sizes in this line say so?",
 )
 def split_heads(X, num_heads):
@@ -198,6 +187,12 @@ num_heads, -1) -> 4, -1)
     the heads stand in front of everything: in a batch that makes (h, b, n, e). They belong before n: dim=-3.
 = X.mT.reshape(*X.shape[:-2], num_heads, X.shape[-2], -1)
     you exchange axes before the cut: the reshape to (h, n, e) then reads down the columns. Cut d first, (…, n, h, e).
+= X.unflatten(-2, (num_heads, -1))
+    you share out the tokens. Every head sees all of them: what is cut is the last axis, the d numbers of a token.
+= X[..., : X.shape[-1] // num_heads]
+    you return the first head only. The result holds all h of them: (…, h, n, e).
+= X[..., -(X.shape[-1] // num_heads) :]
+    you return the last head only: in a loop, collect the heads, then torch.stack them, dim=-3.
 = torch.stack([X[..., : X.shape[-1] // num_heads]] * num_heads, dim=-3)
     every head gets the same e numbers, the first. Head i begins at i · e.
 """)
@@ -208,8 +203,7 @@ X.unflatten(-1, (num_heads, X.shape[-1] // num_heads)).transpose(-2, -3)
 
 X.mT.unflatten(-2, (num_heads, -1)).mT
 
-e = X.shape[-1] // num_heads
-return torch.stack([X[..., i : i + e] for i in range(0, e * num_heads, e)], dim=-3)
+torch.einsum("...nhe->...hne", X.unflatten(-1, (num_heads, -1)))
 """)
 
 
@@ -230,7 +224,7 @@ def draw_heads(generator):
     ],
     names={
         "(…, h·n, e): a token's heads belong in one row, (…, n, h·e)": lambda heads: heads.flatten(-3, -2),
-        "a single head: are they added, averaged or left out? They belong side by side": lambda heads: heads.sum(-3),
+        "a single head: are they added, averaged or left out?": lambda heads: heads.sum(-3),
         "(…, h, n·e): tokens are joined, not heads. Exchange h and n first": lambda heads: heads.flatten(-2),
     },
     question="A result has the shape (…, n, h·e): do the sizes in this line say so, whatever number of axes there is?",
@@ -266,6 +260,12 @@ return heads.mT.reshape(*leading, n, h * e)
     flatten(1) joins everything from axis 1 on: in a batch, the tokens as well. Count from the end: the last two axes only.
 .flatten(-2) -> .flatten(2)
     flatten(2) joins from axis 2 on: that fits a batch, and leaves a single sentence as it is. Count from the end: the last two axes.
+= heads.sum(-3)
+    you add the heads up: what each has found is lost. Put them side by side: (…, n, h·e).
+= heads.mean(-3)
+    you average the heads: what each has found is lost. Put them side by side: (…, n, h·e).
+= heads[..., -1, :, :]
+    you keep the last head only: in a loop, collect the heads, then put them side by side with torch.cat, dim=-1.
 = torch.cat([*heads], dim=-1)
     going through `heads`, you take axis 0: in a batch the sentences, which you put side by side. The heads are axis -3: heads.unbind(-3).
 = torch.cat([*heads], dim=0)
@@ -280,10 +280,7 @@ torch.cat(heads.unbind(dim=-3), dim=-1)
 
 torch.einsum("...hne->...nhe", heads).reshape(*heads.shape[:-3], heads.shape[-2], -1)
 
-merged = torch.empty(*heads.shape[:-3], heads.shape[-2], heads.shape[-3] * heads.shape[-1], dtype=heads.dtype)
-for i, head in enumerate(heads.unbind(-3)):
-    merged[..., i * heads.shape[-1] : (i + 1) * heads.shape[-1]] = head
-return merged
+torch.cat([heads[..., i, :, :] for i in range(heads.shape[-3])], dim=-1)
 """)
 
 
@@ -385,9 +382,7 @@ def draw_layers(generator):
     names={
         "the heads before they are merged": lambda X, *rest: split_heads(X, rest[-1]),
         "one head: are the heads added, averaged or left out?": lambda X, *rest: X.chunk(rest[-1], -1)[0],
-        "(…, n, h·d): added up, what each head gives through W_o is (…, n, d)": lambda X, *rest: torch.cat(
-            [X] * rest[-1], -1
-        ),
+        "(…, n, h·d): add up what heads give through W_o": lambda X, *rest: torch.cat([X] * rest[-1], -1),
     },
     question={
         r"\.T\b": "`.T` exchanges all the axes, the heads among them. Exchange the last two only: transpose(-2, -1).",
