@@ -187,6 +187,14 @@ num_heads, -1) -> 4, -1)
     the heads stand in front of everything: in a batch that makes (h, b, n, e). They belong before n: dim=-3.
 = X.mT.reshape(*X.shape[:-2], num_heads, X.shape[-2], -1)
     you exchange axes before the cut: the reshape to (h, n, e) then reads down the columns. Cut d first, (…, n, h, e).
+= X.reshape(num_heads, *X.shape[:-1], -1)
+    a reshape that puts h in front deals out tokens, or sentences, not the numbers of a token. Cut the last axis, (…, n, h, e), then exchange n and h.
+= torch.cat(X.chunk(num_heads, dim=-1), dim=-2)
+    the heads stand below each other, (…, h·n, e). torch.stack gives them an axis of their own, dim=-3; torch.cat none.
+= torch.stack([X[..., i : i + X.shape[-1] // num_heads] for i in range(num_heads)], dim=-3)
+    your slices overlap: head i begins at i. Each head takes e numbers, so head i begins at i · e.
+= X.reshape(*X.shape[:-1], num_heads, -1).transpose(-3, -2).flip(-3)
+    the heads are in reverse order: head 0 takes the first e numbers.
 = X.unflatten(-2, (num_heads, -1))
     you share out the tokens. Every head sees all of them: what is cut is the last axis, the d numbers of a token.
 = X[..., : X.shape[-1] // num_heads]
@@ -225,7 +233,6 @@ def draw_heads(generator):
     names={
         "(…, h·n, e): a token's heads belong in one row, (…, n, h·e)": lambda heads: heads.flatten(-3, -2),
         "a single head: are they added, averaged or left out?": lambda heads: heads.sum(-3),
-        "(…, h, n·e): tokens are joined, not heads. Exchange h and n first": lambda heads: heads.flatten(-2),
     },
     question="A result has the shape (…, n, h·e): do the sizes in this line say so, whatever number of axes there is?",
 )
@@ -247,6 +254,10 @@ merge_heads.mistakes("""
     those are the heads as they came in, (…, h, n, e). Put them side by side: (…, n, h·e).
 .flatten(-2) ->
     the last two axes are still to be joined: (…, n, h, e) to (…, n, h·e).
+.transpose(-3, -2) ->
+    you join n and e, (…, h, n·e): each head's tokens in one row. Exchange h and n first, so that h stands beside e.
+.flatten(-2) -> .reshape(heads.shape[-2], -1)
+    a reshape to two axes fits one sentence: with a batch, its axes in front have to stay. flatten(-2) leaves them.
 *leading, h, n, e = heads.shape
 return heads.mT.reshape(*leading, n, h * e)
     you exchange n and e before you join, and the reshape then mixes tokens. The axes to exchange are h and n, -3 and -2.
@@ -266,6 +277,8 @@ return heads.mT.reshape(*leading, n, h * e)
     you average the heads: what each has found is lost. Put them side by side: (…, n, h·e).
 = heads[..., -1, :, :]
     you keep the last head only: in a loop, collect the heads, then put them side by side with torch.cat, dim=-1.
+= heads.flip(-3).transpose(-3, -2).flatten(-2)
+    the heads are in reverse order: head 0 comes first in a row.
 = torch.cat([*heads], dim=-1)
     going through `heads`, you take axis 0: in a batch the sentences, which you put side by side. The heads are axis -3: heads.unbind(-3).
 = torch.cat([*heads], dim=0)
@@ -423,6 +436,10 @@ reshape(per_head).transpose(-3, -2) -> reshape(per_head).movedim(-1, -3)
     the split deals the numbers out in turn: head 0 gets every h-th column. Give it e neighbouring ones: d is cut into (h, e), not (e, h).
 heads.transpose(-3, -2) -> heads.movedim(-3, -1)
     the merge takes the first number of every head, then the second of every head. Keep each head's e numbers together: (…, n, h, e) before you join.
+heads.transpose(-3, -2) -> heads[..., :1, :, :].expand_as(heads).transpose(-3, -2)
+    every head is head 0 again: in a loop, take the columns of that round, from i · e to (i + 1) · e.
+heads.transpose(-3, -2) -> heads.flip(-3).transpose(-3, -2)
+    the heads are merged in reverse order: head 0 comes first in a row.
 / math.sqrt(Q.shape[-1]) ->
     the scores are not divided by √e: they spread more the larger e is, and the softmax saturates.
 math.sqrt(Q.shape[-1]) -> Q.shape[-1]
@@ -438,12 +455,28 @@ Q.shape[-1] -> K.shape[-2]
     you divide by the root of the number of tokens. A head's score is a sum of e = d / h products: divide by √e.
 math.sqrt(Q.shape[-1]) -> 2
     you divide the scores by 2, whatever e is: that is √e for e = 4 only. Read e off the shape, the last axis after the split.
+math.sqrt(Q.shape[-1]) -> 4
+    you divide the scores by 4, whatever e is: that is √e for e = 16 only. Read e off the shape, the last axis after the split.
 / math.sqrt(Q.shape[-1]) ->
 (scores, dim=-1) -> (scores, dim=-1) / math.sqrt(Q.shape[-1])
     you divide by √e after the softmax: then the weights of a row do not sum to 1. The scores are scaled, before it.
     https://github.com/FrancescoSaverioZuppichini/ViT/issues/2
 torch.softmax(scores, dim=-1) -> scores
     there is no softmax: the scores themselves weight the values. Softmax them, dim=-1.
+torch.softmax(scores, dim=-1) -> (scores / scores.sum(-1, keepdim=True))
+    you divide the scores by their sum, without exp: some weights are negative. Softmax them, dim=-1.
+torch.softmax(scores, dim=-1) -> scores.exp()
+    exp alone is half a softmax: the weights of a row have to be divided by their sum.
+torch.softmax(scores, dim=-1) -> torch.sigmoid(scores)
+    sigmoid looks at each score alone, so the weights of a row do not sum to 1. Softmax them, dim=-1.
+torch.softmax(scores, dim=-1) -> torch.softmax(torch.softmax(scores, dim=-1), dim=-1)
+    the softmax is taken twice: the second one makes the weights nearly equal.
+torch.softmax(scores, dim=-1) -> torch.softmax(scores + torch.full_like(scores, -torch.inf).triu(1), dim=-1)
+    no token looks at those after it: a causal mask, which is not asked for here.
+torch.softmax(scores, dim=-1) -> torch.softmax(scores.mean(-3, keepdim=True), dim=-1)
+    the scores are averaged over the heads, so that all look alike. Each head has its own scores.
+torch.softmax(scores, dim=-1) -> torch.softmax(scores.sum(-3, keepdim=True), dim=-1)
+    all heads look alike: the scores are added up over them, or taken before the split. Each head has its own scores.
 dim=-1 -> dim=-2
     the softmax runs over the queries. The weights of one query, a row, sum to 1: dim=-1.
 dim=-1 -> dim=-3
@@ -460,6 +493,14 @@ torch.softmax(scores, dim=-1) -> torch.softmax(scores, dim=-1).mean(-3, keepdim=
     the weights are averaged over the heads, so that all look alike. Each head weights its values itself.
 torch.softmax(scores, dim=-1) @ V -> V.mean(-2, keepdim=True).expand_as(V)
     you average the values, all with equal weight: queries and keys have no say. Their scores make the weights.
+scores = Q @ -> scores = K @
+    you compare the keys with themselves, K with K. The scores compare the queries with them.
+@ K.transpose -> @ Q.transpose
+    you compare the queries with themselves, Q with Q. The scores compare them with the keys.
+@ V -> @ K
+    you average the keys. The weights say how much of each value a token takes: V, not K.
+@ V -> @ Q
+    you average the queries. The weights say how much of each value a token takes: V, not Q.
 (X @ W) -> (X @ W.T)
     W_q, W_k and W_v are used transposed, as nn.Linear does with what it stores. Here they are used as they are, X on the left.
 @ V -> @ X.reshape(per_head).transpose(-3, -2)
