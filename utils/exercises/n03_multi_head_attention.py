@@ -99,6 +99,8 @@ Q.shape[-1] -> Q.shape[-3] * Q.shape[-1]
     https://github.com/jadore801120/attention-is-all-you-need-pytorch/issues/42
 Q.shape[-1] -> K.shape[-2]
     you divide by the root of the number of keys. A score is a sum of e products: divide by √e.
+Q.shape[-1] -> Q.shape[-2]
+    you divide by the root of the number of queries. A score is a sum of e products: divide by √e.
 math.sqrt(Q.shape[-1]) -> 2
     you divide by 2, whatever e is: that is √e for e = 4 only. Read e off the shape, the last axis.
 math.sqrt(Q.shape[-1]) -> 4
@@ -179,6 +181,8 @@ num_heads, -1) -> 4, -1)
     you make 4 heads, whatever num_heads says, or crash where d is not a multiple of 4.
 = X.reshape(X.shape[0], num_heads, -1).transpose(0, 1)
     that fits one sentence: in a batch X.shape[0] is the number of sentences, and -1 takes in tokens. Keep all axes but the last, *X.shape[:-1], and exchange -3 and -2.
+= X.reshape(X.shape[0], num_heads, X.shape[1] // num_heads).transpose(0, 1)
+    that fits one sentence of two axes, n and d: with a batch it crashes. Keep all axes but the last, *X.shape[:-1], and exchange -3 and -2.
 = X.reshape(-1, num_heads, X.shape[-1] // num_heads).transpose(0, 1)
     that fits one sentence: with a batch, -1 in front joins sentences and tokens. Keep all axes but the last, *X.shape[:-1], and exchange -3 and -2.
 = X.reshape(-1, X.shape[-2], num_heads, X.shape[-1] // num_heads).transpose(1, 2)
