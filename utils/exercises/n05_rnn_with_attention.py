@@ -72,12 +72,6 @@ torch.tanh -> torch.tan
     you take the tangent, tan. The hyperbolic one, tanh, stays between -1 and 1.
 torch.tanh -> F.hardtanh
     you cut off what lies outside -1 and 1. tanh bends smoothly towards both: all numbers between change, too.
-torch.tanh -> torch.atan
-    you take the arc tangent, which goes up to π/2. The hyperbolic tangent, tanh, stays between -1 and 1.
-torch.tanh -> torch.atanh
-    you take the inverse of tanh, which is NaN outside -1 and 1. The state goes through tanh itself.
-torch.tanh -> torch.sin
-    you take the sine. The state of an Elman RNN goes through tanh.
 torch.tanh -> F.softmax
     you take a softmax: the numbers of a state are no weights, and need not sum to 1. Each goes through tanh by itself.
 x @ W + h @ U -> x @ U + h @ W
@@ -106,26 +100,16 @@ x @ W + h -> h
     the bias stands outside the tanh: the state may leave the range from -1 to 1. Add it before.
 + b) -> + b.sum())
     the numbers of the bias are added up. Each belongs to its own number of the state: b is added as it is.
-+ b) -> + b.mean())
-    the bias is averaged. Each of its numbers belongs to its own number of the state: b is added as it is.
-+ b) -> * (1 + b))
-    the bias multiplies. A bias is added.
 h @ U + b -> (h + b) @ U
     the bias goes through U together with the state. It is added behind the products: a bracket is in the wrong place.
-x @ W -> x @ (W + b)
-    the bias is added to W, and so multiplied by x. It is added behind the products.
 x @ W + h @ U -> (x @ W) * (h @ U)
     the two products are multiplied with each other. They are added up.
 x @ W + h @ U -> (x @ W + h) @ U
     the input goes through U, too: the bracket is in the wrong place. U belongs to the old state alone.
-x @ W + h @ U -> (x @ W + h @ U) / 2
-    you average the two products. They are added up.
 torch.tanh(x @ W + h @ U + b) -> torch.tanh((x @ W + h @ U + b) / math.sqrt(h.shape[-1]))
     you divide by √d_hidden before the tanh. An RNN scales nothing: that belongs to the scores of attention.
 x @ W + h -> torch.tanh(x @ W) + h
     the input's part goes through a tanh of its own before the sum. There is one tanh, around all of it.
-h @ U -> torch.tanh(h) @ U
-    the old state goes through tanh before U. It comes out of a tanh already: h @ U takes it as it is.
 h @ U + b -> torch.tanh(h @ U) + b
     the state's part goes through a tanh of its own before the sum. There is one tanh, around all of it.
 = torch.tanh(x @ W) + torch.tanh(h @ U) + b
@@ -162,8 +146,6 @@ for one in x:
     h = torch.tanh(one @ W + h @ U + b)
 return h
     you go through x row by row, as if its rows were the words of one sentence. They are a batch here: one step, for all of them at once.
-= elman_step(x, elman_step(x, h, W, U, b), W, U, b)
-    you take two steps with the same input. One is asked for.
 = elman_step(x, h, W, U, b).round(decimals=2)
     you round. The text shows few digits, but the next step goes on with all of them.
 = elman_step(x, h, W, U, b), elman_step(x, h, W, U, b)
@@ -278,10 +260,6 @@ losses[mask].mean() -> losses[mask].sum() / mask.shape[-1]
     you divide by n, the length with padding. Divide by the number of words.
 losses[mask].mean() -> losses[mask].sum() / len(mask)
     you divide by the length of the first axis: positions in one sentence, sentences in a batch. Divide by the number of words.
-losses[mask].mean() -> losses[mask].sum() / logits.shape[-1]
-    you divide by v, the size of the vocabulary. Divide by the number of words that mask marks.
-losses[mask].mean() -> losses[mask].sum() / (mask.sum() - 1)
-    you divide by the number of words less 1. Each word counts: divide by their number.
 losses[mask].mean() -> losses.sum() / mask.sum()
     you divide by the number of words, but add up padding, too. Its losses have to be 0, or left out.
 losses[mask].mean() -> (losses * mask).sum(-1).mean()
@@ -291,10 +269,6 @@ losses[mask].mean() -> ((losses * mask).sum(-1) / mask.sum(-1)).mean()
     https://github.com/huggingface/transformers/pull/34387
 .mean() -> .median()
     you take the median of the losses. Their mean is asked for.
-.mean() -> .max()
-    you take the largest loss. The mean over all words is asked for.
-.mean() -> [0]
-    that is the loss of the first word alone. The mean runs over all words.
 .mean() -> [-1]
     that is the loss of the last word alone: does a loop overwrite the sum instead of adding to it?
 losses[mask].mean() -> losses.flatten()[:-1][mask.flatten()[:-1]].mean()
@@ -333,35 +307,21 @@ torch.log_softmax( -> torch.softmax(
     softmax and logarithm one after the other, with log10: another base, and infinite where a probability underflows to 0. torch.log_softmax does both at once, with the natural logarithm.
 torch.log_softmax(logits, dim=-1) -> (logits.exp() / logits.exp().sum(-1, keepdim=True)).log()
     where logits are large, exp(1000) is infinite, and so is the sum of a row's powers: the loss is NaN or ∞. torch.log_softmax subtracts the maximum first; so does torch.logsumexp.
-logits, dim=-1) -> logits, dim=-1) * 0 + (logits - logits.max()) - (logits - logits.max()).exp().sum(-1, keepdim=True).log()
-    you subtract the largest number of all: in rows far below it all powers are 0, and the logarithm of 0 is -∞. Each row has a maximum of its own: dim=-1, keepdim=True.
 torch.log_softmax(logits, dim=-1) -> (logits / logits.sum(-1, keepdim=True)).log()
     you divide the logits by their sum. That makes no probabilities of them, for some are negative: exp comes first, as in a softmax.
-torch.log_softmax(logits, dim=-1) -> F.logsigmoid(logits)
-    you take the sigmoid of each logit by itself. The probabilities of a row share one softmax and sum to 1.
-torch.log_softmax( -> (torch.softmax(
-)  # (…, n, v) -> ) + 1e-6).log()
-    log(p + 1e-6) avoids -∞ and makes the loss wrong: no word costs more than 13.8. torch.log_softmax needs no such help.
-torch.log_softmax( -> (torch.softmax(
-)  # (…, n, v) -> ) + 1e-8).log()
+torch.log_softmax(logits, dim=-1) -> (torch.softmax(logits, -1) + 1e-8).log()
     log(p + 1e-8) avoids -∞ and makes the loss wrong: no word costs more than 18.4. torch.log_softmax needs no such help.
-torch.log_softmax( -> (torch.softmax(
-)  # (…, n, v) -> ) + 1e-9).log()
+torch.log_softmax(logits, dim=-1) -> (torch.softmax(logits, -1) + 1e-9).log()
     log(p + 1e-9) avoids -∞ and makes the loss wrong: no word costs more than 20.7. torch.log_softmax needs no such help.
-torch.log_softmax( -> (torch.softmax(
-)  # (…, n, v) -> ) + 1e-10).log()
+torch.log_softmax(logits, dim=-1) -> (torch.softmax(logits, -1) + 1e-10).log()
     log(p + 1e-10) avoids -∞ and makes the loss wrong: no word costs more than 23.0. torch.log_softmax needs no such help.
-torch.log_softmax( -> (torch.softmax(
-)  # (…, n, v) -> ) + 1e-12).log()
+torch.log_softmax(logits, dim=-1) -> (torch.softmax(logits, -1) + 1e-12).log()
     log(p + 1e-12) avoids -∞ and makes the loss wrong: no word costs more than 27.6. torch.log_softmax needs no such help.
-torch.log_softmax( -> torch.softmax(
-)  # (…, n, v) -> ).clamp(min=1e-8).log()
+torch.log_softmax(logits, dim=-1) -> torch.softmax(logits, -1).clamp(min=1e-8).log()
     a clamp at 1e-8 avoids -∞ and makes the loss wrong: no word costs more than 18.4. torch.log_softmax needs no such help.
-torch.log_softmax( -> torch.softmax(
-)  # (…, n, v) -> ).clamp(min=1e-9).log()
+torch.log_softmax(logits, dim=-1) -> torch.softmax(logits, -1).clamp(min=1e-9).log()
     a clamp at 1e-9 avoids -∞ and makes the loss wrong: no word costs more than 20.7. torch.log_softmax needs no such help.
-torch.log_softmax( -> torch.softmax(
-)  # (…, n, v) -> ).clamp(min=1e-10).log()
+torch.log_softmax(logits, dim=-1) -> torch.softmax(logits, -1).clamp(min=1e-10).log()
     a clamp at 1e-10 avoids -∞ and makes the loss wrong: no word costs more than 23.0. torch.log_softmax needs no such help.
 dim=-1 -> dim=0
     the softmax runs over the first axis, positions or sentences. Each row, over the v words, sums to 1: dim=-1.
@@ -369,18 +329,21 @@ dim=-1 -> dim=1
     dim=1 is the vocabulary in one sentence only, not in a batch. Count from the end: dim=-1.
 dim=-1 -> dim=-2
     the softmax runs over the positions. Each row, over the v words, sums to 1: dim=-1.
-torch.log_softmax(logits, dim=-1) -> torch.log_softmax(logits.flatten(), 0).view_as(logits)
-    the softmax runs over all positions at once: each row has a sum of powers of its own, over dim=-1.
+torch.log_softmax(logits, dim=-1) -> (logits.exp() / logits.exp().sum()).log()
+    you divide by the sum over all positions: each row's powers have a sum of their own, over dim=-1. And exp(1000) is infinite: torch.log_softmax.
 log_probabilities.gather(-1, targets[..., None])[..., 0] -> log_probabilities.amax(-1)
     you take the likeliest word of each position. What counts is the probability of the target, likely or not.
 log_probabilities.gather(-1, targets[..., None])[..., 0] -> log_probabilities
     that is the mean of -log p over all words of the vocabulary. Only the target's counts: pick it from each row.
-log_probabilities.gather(-1, targets[..., None])[..., 0] -> log_probabilities.sum(-1)
-    you add up -log p of all words of the vocabulary. Only the target's counts: pick it from each row.
 log_probabilities.gather(-1, targets[..., None])[..., 0] -> (log_probabilities.exp() * log_probabilities).sum(-1)
     that is the entropy of the guess, in which the target has no say. Only the target's -log p counts: pick it from each row.
 log_probabilities.gather(-1, targets[..., None])[..., 0] -> log_probabilities[..., targets]
     indexed like this, torch picks whole columns: each word is held against every target. One number of each row is wanted: gather.
+log_probabilities.gather(-1, targets[..., None])[..., 0] -> log_probabilities[..., targets]
+[mask] ->
+    each position is held against every target: indexed like this, torch picks whole columns. One number of each row is wanted: gather.
+-log_probabilities.gather(-1, targets[..., None])[..., 0] -> log_probabilities[..., targets]
+    indexed like this, each word is held against every target: one number of each row is wanted, gather. And the minus is missing.
 [..., 0] -> .squeeze()
     squeeze() without a number takes away every axis of length 1: that of one sentence, or of sentences of one word, too. Take the last one only: [..., 0] or squeeze(-1).
 [..., 0] -> .squeeze()
@@ -397,10 +360,6 @@ targets[..., None] -> targets[..., 1:, None]
 [mask] -> [mask[..., 1:]]
     you shift the targets by one. They are shifted already: the logits at a position belong to the target at the same one.
     https://github.com/huggingface/transformers/pull/44642
-log_probabilities.gather( -> log_probabilities[..., 1:, :].gather(
-targets[..., None] -> targets[..., :-1, None]
-[mask] -> [mask[..., :-1]]
-    you hold each target against the logits of the position after it. Both stand at the same position.
 = F.cross_entropy(logits, targets, reduction="none")[mask].mean()
     in a batch, F.cross_entropy takes axis 1 for the classes, which are the last axis here. Make it (words, v) and (words,), by the mask as an index or by flatten.
 = (logits.argmax(-1) == targets)[mask].to(logits.dtype).mean()
@@ -548,7 +507,15 @@ np.exp(-np.mean(np.log(probabilities.numpy())))
 
 def draw_weights_and_states(generator):
     """q ≠ k ≠ d, q = k, k = d, q = d, b = q = k = d; one sentence of one step; padding of weight 0; float64."""
-    for b, q, k, d in ((2, 3, 4, 5), (2, 4, 4, 3), (3, 2, 4, 4), (2, 3, 5, 3), (3, 3, 3, 3), (1, 1, 4, 2), (2, 3, 3, 4)):
+    for b, q, k, d in (
+        (2, 3, 4, 5),
+        (2, 4, 4, 3),
+        (3, 2, 4, 4),
+        (2, 3, 5, 3),
+        (3, 3, 3, 3),
+        (1, 1, 4, 2),
+        (2, 3, 3, 4),
+    ):
         dtype = torch.float64 if (q, d) == (3, 4) else torch.float32
         scores = 2 * torch.randn(b, q, k, generator=generator, dtype=dtype)
         scores[0, :, k - 1] = -math.inf
@@ -573,9 +540,13 @@ def draw_weights_and_states(generator):
         "(q·b, d): torch.cat puts the steps below one another, torch.stack gives them an axis": (
             lambda w, s: (w @ s).transpose(0, 1).flatten(0, 1)
         ),
-        "(b, q·d): torch.cat puts the steps side by side, torch.stack gives them an axis": lambda w, s: (w @ s).flatten(1),
+        "(b, q·d): torch.cat puts the steps side by side, torch.stack gives them an axis": lambda w, s: (w @ s).flatten(
+            1
+        ),
         "(q, d): does each sentence keep its own?": lambda w, s: w[0] @ s[0],
-        "(d, q): einsum without an arrow adds up every letter that comes twice, the batch, too": lambda w, s: (w[0] @ s[0]).T,
+        "(d, q): einsum without an arrow adds up every letter that comes twice, the batch, too": lambda w, s: (
+            (w[0] @ s[0]).T
+        ),
     },
     question={
         "einsum": "weights is bqk, states bkd: does each string name as many axes, and a letter mean one length in both?",
@@ -620,14 +591,10 @@ weights -> torch.softmax(weights, -1)
     only the last encoder state is left: does a loop overwrite the sum instead of adding to it? Use +, from 0 on.
 = weights[..., :-1] @ states[:, :-1]
     the last encoder state is left out: does a loop or a slice end one too early?
-= weights[..., 1:] @ states[:, 1:]
-    the first encoder state is left out: a loop begins at 0.
 = (weights[:, -1:] @ states)[:, 0]
     you return the last decoder step's context only. In a loop, collect the steps: torch.stack, dim=1.
 weights -> weights[:, :1].expand_as(weights)
     all decoder steps take the weights of the first. Each has weights of its own.
-weights -> weights[:, -1:].expand_as(weights)
-    all decoder steps take the weights of the last. Each has weights of its own.
 = (weights @ states).sum(1)
     the contexts of all decoder steps are added up. Each step keeps its own: q stays.
 = (weights @ states).transpose(0, 1)
@@ -706,7 +673,9 @@ def draw_states_and_masks(generator):
         "a sum of the keys: the weights themselves are asked for": lambda query, keys, W_s, mask: keys[:, 0],
         "the keys: are the products summed over d_k, to one score for each key?": lambda query, keys, W_s, mask: keys,
         "one number a sentence: is there one for each key?": lambda query, keys, W_s, mask: mask[:, 0],
-        "the words of all sentences in a row: an index by mask loses the axes": lambda query, keys, W_s, mask: mask[mask],
+        "the words of all sentences in a row: an index by mask loses the axes": lambda query, keys, W_s, mask: mask[
+            mask
+        ],
         "(k, b): the batch is the first axis": lambda query, keys, W_s, mask: mask.T,
         "(k,): does each sentence keep its own weights?": lambda query, keys, W_s, mask: mask[0],
     },
@@ -759,8 +728,6 @@ scores.masked_fill(~mask, -math.inf) -> scores + (~mask) * -math.inf
     you give padding the score +∞: it takes all the weight, and inf / inf is NaN. A score of -∞ gets none.
 -math.inf -> scores.min()
     padding gets the smallest score of all: its weight is small, not 0. Only -∞ hides for certain.
--math.inf -> -1.0
-    the score of padding is -1: it gets a weight like any word. Only -∞ hides for certain.
 -math.inf -> -10.0
     the score of padding is -10: its weight is small, not 0. Only -∞ hides for certain.
 -math.inf -> -100.0
@@ -785,8 +752,6 @@ query @ W_s -> query
     you divide by √d_k. The bilinear score is not scaled: W_s learns the scale.
 , keys) -> , keys) / math.sqrt(query.shape[-1])
     you divide by √d_q. The bilinear score is not scaled: W_s learns the scale.
-, keys) -> , keys) / keys.shape[-1]
-    you average the products where the score is their sum.
 , keys) -> , keys).tanh()
     the scores go through tanh. That belongs to the additive score, between its layers; the bilinear one goes into the softmax as it is.
 query @ W_s, keys -> F.normalize(query @ W_s, dim=-1), F.normalize(keys, dim=-1)
@@ -946,8 +911,6 @@ len(a) + len(s) -> len(s)
     below the line |A| is missing: superfluous links cost nothing. It is |A| + |S|.
 len(a) + len(s) -> 2 * len(a)
     below the line |A| stands twice, and |S| is missing. It is |A| + |S|.
-len(a) + len(s) -> 2 * len(s)
-    below the line |S| stands twice, and |A| is missing. It is |A| + |S|.
 len(a) + len(s) -> len(a | s)
     below the line stands the union A∪S, where common links count once. |A| + |S| counts them twice.
 sum(len(a) + len(s) for a, s in zip(links, sure)) -> number(links) + number(sure) + number(possible)
@@ -960,10 +923,9 @@ len(a) + len(s) -> len(a)
 len(a & s) + len(a & p) -> len(a & s)
 len(a) + len(s) -> len(s)
     that is 1 - recall: which of the sure links were found. Superfluous links have no say.
-precision, recall = number(links, possible) / number(links), number(links, sure) / number(sure)
-return 1 - 2 * precision * recall / (precision + recall)
+= 1 - 2 / (number(links) / number(links, possible) + number(sure) / number(links, sure)) if any(links + sure) else 0.0
     that is 1 - F1. Precision and recall count different sets here, S and P: the rate has its own formula.
-= 1 - (number(links, possible) / number(links) + number(links, sure) / number(sure)) / 2
+= 1 - (number(links, possible) / number(links) + number(links, sure) / number(sure)) / 2 if any(links + sure) else 0.0
     you average precision and recall. Add the numbers above the line and those below, then divide once.
 = 1 - (number(links, sure) + number(links, possible) / (number(links) + number(sure))) if any(links + sure) else 0.0
     `/` binds tighter than `+`: both numbers above the line need brackets around them.
