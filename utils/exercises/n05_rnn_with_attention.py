@@ -536,7 +536,9 @@ def draw_weights_and_states(generator):
         "(b, d), one vector a sentence: each decoder step has one of its own": lambda w, s: s[:, 0],
         "(b, d, q): the last two axes are exchanged": lambda w, s: (w @ s).mT,
         "(b, b, q, d): every sentence's weights meet every sentence's states": lambda w, s: w @ s[:, None],
-        "(b, q, b, d): every sentence's weights meet every sentence's states": lambda w, s: torch.tensordot(w, s, 1),
+        "(b, q, b, d): every sentence's weights meet every sentence's states": lambda w, s: torch.tensordot(
+            w, s, ([2], [1])
+        ),
         "(q·b, d): torch.cat puts the steps below one another, torch.stack gives them an axis": (
             lambda w, s: (w @ s).transpose(0, 1).flatten(0, 1)
         ),
