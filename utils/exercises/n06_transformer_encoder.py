@@ -60,15 +60,6 @@ sinusoidal_positions.mistakes("""
 .flatten(-2)[:, :d_model] -> .reshape(n, d_model)
     an odd d_model has one column of cosines less than of sines, and yours crashes there: take as many angles as fit.
     https://github.com/codertimo/BERT-pytorch/issues/78
-waves, angles = torch.zeros(n, d_model), torch.arange(n)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
-for i in range(0, d_model, 2):
-    waves[:, i], waves[:, i + 1] = angles[:, i // 2].sin(), angles[:, i // 2].cos()
-return waves
-    an odd d_model has no column for the last cosine: ask whether i + 1 < d_model.
-[:, :d_model] ->
-    an odd d_model comes out one column too wide: its last sine has no cosine beside it.
-[:, :d_model] -> [:, : d_model // 2 * 2]
-    an odd d_model comes out one column short: its last column is a sine without a cosine.
 [:, :d_model] -> [:, :d_model] * (torch.arange(d_model) < d_model // 2 * 2)
     the last column of an odd d_model is still 0: it is a sine, without a cosine beside it.
 dim=-1 -> dim=1
@@ -84,8 +75,6 @@ angles.cos() -> 0 * angles
     odd columns are still 0. They hold the cosine of the same angle as the sine before them.
 torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2) -> torch.where(torch.arange(n)[:, None] % 2 == 0, angles.sin(), angles.cos()).repeat_interleave(2, -1)
     sines and cosines take turns row by row: [0::2] chooses every other row. Columns are the second index: [:, 0::2].
-torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d_model] -> angles
-    those are the angles. Each gives two columns: its sine and, beside it, its cosine.
 torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d_model] -> angles.sin() + angles.cos()
     sines and cosines are added up. They stand in columns of their own, in turn.
 angles.cos() -> (angles / 10000 ** (1 / d_model)).cos()
@@ -114,8 +103,6 @@ torch.arange(0, d_model, 2) / d_model -> torch.linspace(0, 1, (d_model + 1) // 2
     you divide the exponent by d_model - 1. It is 2k/d_model.
 / d_model -> / 512
     d_model is 512 in yours, as in the paper, whatever is asked for. Use the argument.
-/ d_model -> / n
-    the exponent is divided by n, the number of positions. It is 2k/d_model.
 / d_model -> // d_model
     the exponent is a whole number: // cuts 2k/d_model down to 0, and all columns have one frequency. Divide with /.
 / d_model -> * 1.0
@@ -139,8 +126,6 @@ torch.arange(n) -> torch.linspace(0, 1, n)
     you multiply the angles by 2π. p / 10000^(2k/d) is the angle, in radians.
 / wavelengths -> / wavelengths * math.pi / 180
     you turn the angles from degrees to radians. They are radians already.
-/ wavelengths -> / wavelengths * 180 / math.pi
-    you turn the angles from radians to degrees. sin and cos want radians.
 / wavelengths -> * wavelengths
     you multiply by 10000^(2k/d) and the waves get faster. Divide: from column to column slower.
 / wavelengths -> * wavelengths.double()
@@ -275,8 +260,6 @@ variance + eps) -> variance) + eps
     eps is added after the root was taken of all, or to the quotient. Add it to the variance.
 + eps) -> + eps**2)
     eps is squared, as a deviation would be. It is added to the variance as it is.
-+ eps) -> - eps)
-    eps is subtracted. It is added to the variance, so that the root never divides by 0.
 variance + eps -> variance.clamp(min=eps)
     eps is a lower bound of the variance in yours. It is added, whatever the variance.
 torch.sqrt(variance + eps) -> (variance + eps)
@@ -294,8 +277,6 @@ distance / -> x /
     the mean is not subtracted before you divide: the rows' deviation is 1, their mean is not 0.
 x - x.mean(dim=-1, keepdim=True) -> x
     that is RMS norm: no mean is subtracted, and the mean square divides. Subtract the mean first.
-x - x.mean(dim=-1, keepdim=True) -> x + x.mean(dim=-1, keepdim=True)
-    the mean is added to each row. Subtract it: then the mean becomes 0.
 x.mean(dim=-1, keepdim=True) -> x.sum(dim=-1, keepdim=True)
     what you subtract is the sum of the row. Divided by d, it is the mean.
 (distance**2) -> (x**2)
@@ -387,8 +368,6 @@ gamma * -> 1 / gamma *
     gamma divides. It multiplies: where it is large, the entry counts more.
 gamma * -> gamma +
     gamma is added. It multiplies the normalised row, entry by entry.
-normalised + beta -> normalised * beta
-    beta multiplies. It is added, last of all.
 """)
 
 
@@ -487,9 +466,9 @@ def residual_step(x, sublayer, norm, pre):
 
 
 residual_step.mistakes("""
-if pre: -> if True:
+= residual_step(x, sublayer, norm, True)
     pre=False is treated like pre=True. With pre=False the norm comes after the addition.
-if pre: -> if False:
+= residual_step(x, sublayer, norm, False)
     pre=True is treated like pre=False. With pre=True the norm comes before the sublayer.
 if pre: -> if not pre:
     pre and post are exchanged: pre=True normalises before the sublayer, pre=False after the addition.
@@ -516,8 +495,6 @@ x + sublayer(norm(x)) -> norm(x + sublayer(norm(x)))
     with pre=True you normalise twice, before the sublayer and after the addition. Before it is enough.
 norm(x + sublayer(x)) -> norm(x + sublayer(norm(x)))
     with pre=False you normalise twice, before the sublayer and after the addition. Only the sum is normalised.
-norm(x + sublayer(x)) -> norm(x + norm(sublayer(x)))
-    with pre=False you normalise twice, the sublayer's output and the sum. Only the sum is normalised.
 norm(x + sublayer(x)) -> norm(x) + norm(sublayer(x))
     with pre=False you normalise both parts and add them. Then the sum itself is not normalised: add, then norm.
 norm(x + sublayer(x)) -> norm(x) + sublayer(x)
@@ -547,9 +524,6 @@ norm(x + sublayer(x)) -> norm(x + sublayer(sublayer(x)))
 x + sublayer(norm(x)) -> sublayer(x + norm(x))
 norm(x + sublayer(x)) -> norm(sublayer(x + x))
     x is added to what the sublayer reads. It goes past the sublayer: add it to what comes out.
-x + sublayer(norm(x)) -> x + norm(x) + sublayer(norm(x))
-norm(x + sublayer(x)) -> norm(x + norm(x) + sublayer(x))
-    norm(x) is added as well as x. What the sublayer gives and x, nothing else, make the sum.
 x + sublayer(norm(x)) -> x * sublayer(norm(x))
 norm(x + sublayer(x)) -> norm(x * sublayer(x))
     x is multiplied by what the sublayer gives. A residual connection adds it.
@@ -814,9 +788,9 @@ def encoder_block(x, attention, feed_forward, norm_1, norm_2, mask, pre):
 
 
 encoder_block.mistakes("""
-if pre: -> if True:
+= encoder_block(x, attention, feed_forward, norm_1, norm_2, mask, True)
     pre=False is treated like pre=True. With pre=False each norm comes after its addition.
-if pre: -> if False:
+= encoder_block(x, attention, feed_forward, norm_1, norm_2, mask, False)
     pre=True is treated like pre=False. With pre=True each norm comes before attention or feed_forward.
 if pre: -> if not pre:
     pre and post are exchanged: pre=True normalises before attention and feed_forward, pre=False after each addition.
