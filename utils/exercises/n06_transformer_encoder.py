@@ -60,6 +60,8 @@ sinusoidal_positions.mistakes("""
 .flatten(-2)[:, :d_model] -> .reshape(n, d_model)
     an odd d_model has one column of cosines less than of sines, and yours crashes there: take as many angles as fit.
     https://github.com/codertimo/BERT-pytorch/issues/78
+[:, :d_model] -> [:, : d_model // 2 * 2]
+    an odd d_model comes out one column short: its last column is a sine without a cosine.
 [:, :d_model] -> [:, :d_model] * (torch.arange(d_model) < d_model // 2 * 2)
     the last column of an odd d_model is still 0: it is a sine, without a cosine beside it.
 dim=-1 -> dim=1
@@ -99,6 +101,8 @@ torch.arange(0, d_model, 2) / d_model -> torch.linspace(0, 1, (d_model + 1) // 2
     you divide k by d_model // 2, which is less than half of an odd d_model. The exponent is 2k/d_model.
 / d_model -> / ((d_model + 1) // 2 * 2)
     you divide k by ⌈d_model / 2⌉, which is more than half of an odd d_model. The exponent is 2k/d_model.
+/ d_model -> / max(d_model // 2, 1)
+    you divide 2k by d_model // 2, so that the exponent is twice too large. It is 2k/d_model.
 / d_model -> / (d_model - 1)
     you divide the exponent by d_model - 1. It is 2k/d_model.
 / d_model -> / 512
@@ -128,7 +132,8 @@ torch.arange(n) -> torch.linspace(0, 1, n)
     you turn the angles from degrees to radians. They are radians already.
 / wavelengths -> * wavelengths
     you multiply by 10000^(2k/d) and the waves get faster. Divide: from column to column slower.
-/ wavelengths -> * wavelengths.double()
+10000**exponents -> 10000 ** exponents.double()
+/ wavelengths -> * wavelengths
     the power stands on the wrong side: p times 10000^(2k/d) makes faster waves. It divides p.
 10000**exponents -> torch.exp(exponents * math.log(10000))
 / wavelengths -> * wavelengths
@@ -694,6 +699,8 @@ W_1 -> W_2
     W_2 stands where W_1 belongs, which fits only where d = d_ff. W_1 comes first.
 W_2 -> W_1
     W_1 stands where W_2 belongs, which fits only where d = d_ff. W_2 comes second.
+= feed_forward(x, W_2, b_2, W_1, b_1)
+    the layers are exchanged, which fits only where d = d_ff. W_1 and b_1 lead from d to d_ff, W_2 and b_2 back.
 x @ W_1 -> W_1 @ x
     W_1 @ x mixes the tokens, which are the rows of x. The matrix stands on the right.
 hidden @ W_2 -> W_2 @ hidden
@@ -736,17 +743,20 @@ return layers(x)
 
 def an_attention(x, mask=None):
     """Self-attention without matrices: each token compares itself with those that mask lets it see."""
+    if x is None or x.dtype == torch.bool:
+        raise ValueError("attention takes x first, then the mask: attention(x, mask)")
     return 1.5 * scaled_dot_product_attention(x, x, x.roll(1, -1), mask)[0]
 
 
 def draw_blocks(generator):
     """Both orders: a causal sentence, one token each without a mask, padding in a batch, float64."""
-    padding, more = torch.tensor([[[1, 1, 0, 0]], [[1, 1, 1, 1]]]), torch.tensor([[[1, 0, 0]], [[1, 1, 1]], [[1, 1, 0]]])
+    padding = torch.tensor([[[1, 1, 0, 0]], [[1, 1, 1, 1]]]).bool()  # (b, 1, k)
+    more = torch.tensor([[[1, 0, 0]], [[1, 1, 1]], [[1, 1, 0]]]).bool()
     for shape, mask, dtype in (
         ((4, 6), torch.ones(4, 4).tril().bool(), None),
         ((2, 1, 4), None, None),
-        ((2, 4, 5), padding.bool(), None),
-        ((3, 3, 3), more.bool(), torch.float64),
+        ((2, 4, 5), padding, None),
+        ((3, 3, 3), more, torch.float64),
     ):
         for pre in (True, False):
             x = 1 + 1.5 * torch.randn(shape, generator=generator, dtype=dtype)
@@ -887,7 +897,7 @@ norm_1(x + attention(x, mask)) -> x + norm_1(x + attention(x, mask))
     x is added to the whole first step, which adds it already.
 attention(norm_1(x), mask) -> attention(norm_1(x), mask)[0]
 attention(x, mask) -> attention(x, mask)[0]
-    your [0] takes the first row of what attention returns: here it returns the output alone, without the weights.
+    you take the first part of what attention returns, which is a row: it returns the output alone, without the weights.
 """)
 
 
