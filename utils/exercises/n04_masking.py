@@ -10,12 +10,19 @@ from .engine import exercise
 
 
 def draw_padded_tokens(generator):
-    """Padding behind, in front, none; pad ids 0, 1 and 9, with 0 as a word; b = k; one sentence."""
-    yield torch.tensor([[5, 2, 7, 0, 0], [3, 1, 4, 6, 2]]), 0
-    yield torch.tensor([[0, 4, 2, 1], [3, 0, 1, 1], [2, 5, 6, 0]]), 1
-    yield torch.tensor([[9, 9, 2], [3, 0, 4], [1, 9, 9]]), 9
-    yield torch.tensor([[4, 3, 0]]), 0
-    yield torch.tensor([[2, 8, 1, 1, 1, 1]]), 1
+    """Padding behind, in front, inside, none; pad ids 0, 1, 5 and 9, with 0 as a word; b = k; one sentence, one token."""
+
+    def tokens(rows, pad_id):
+        real = torch.tensor(rows).bool()
+        words = torch.randint(0, 9, real.shape, generator=generator)
+        return torch.where(real, words + (words >= pad_id), pad_id), pad_id
+
+    yield tokens([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], 0)
+    yield tokens([[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 1, 1]], 1)
+    yield tokens([[0, 0, 1], [1, 1, 1], [0, 1, 1]], 9)
+    yield tokens([[1, 0, 1, 1, 0, 0], [0, 1, 1, 0, 1, 1]], 5)
+    yield tokens([[1, 1, 0]], 0)
+    yield tokens([[1], [0]], 1)
 
 
 @exercise(
@@ -27,20 +34,20 @@ def draw_padded_tokens(generator):
         "Every head and every query gets the same row, so the axes h and q have length 1: None as an index makes one.",
     ],
     names={
-        "one truth for each token, (b, k): are the axes for heads and queries still to come?": lambda tokens, pad_id: (
-            tokens
-        ),
-        "(b, k, 1, 1), where k stands on the axis of the heads": lambda tokens, pad_id: tokens[:, :, None, None],
-        "(b, 1, k, 1), which masks queries. Keys are the last axis": lambda tokens, pad_id: tokens[:, None, :, None],
-        "(b, 1, k): are there axes for heads and for queries?": lambda tokens, pad_id: tokens[:, None],
+        "one truth for each token, (b, k): are the axes for heads and queries still to come?": lambda t, pad_id: t,
+        "(b, k, 1, 1), where k stands on the axis of the heads": lambda t, pad_id: t[:, :, None, None],
+        "(b, 1, k, 1), which masks queries. Keys are the last axis": lambda t, pad_id: t[:, None, :, None],
+        "(b, 1, k): are there axes for heads and for queries?": lambda t, pad_id: t[:, None],
         "(1, 1, b, k), where the batch stands in the wrong place, on the axis of the queries. It is the first axis": (
-            lambda tokens, pad_id: tokens[None, None]
+            lambda t, pad_id: t[None, None]
         ),
         "(1, b, 1, k), where the batch stands in the wrong place, on the axis of the heads. It is the first axis": (
-            lambda tokens, pad_id: tokens[None, :, None]
+            lambda t, pad_id: t[None, :, None]
         ),
     },
     question="tokens is (b, k), the mask (b, 1, 1, k): which axis is which in this line?",
+    level=1,
+    minutes=5,
 )
 def padding_mask(tokens, pad_id):
     """False where a token id of (b, k) is pad_id, padding, and True elsewhere: returns boolean (b, 1, 1, k)."""
@@ -48,33 +55,57 @@ def padding_mask(tokens, pad_id):
 
 
 padding_mask.mistakes("""
-= (tokens == pad_id)[:, None, None, :]
+!= -> ==
     the sense is inverted: True marks padding. Here True = may attend, so True marks the words.
-= tokens != pad_id
-    the sense is right, the shape is (b, k). Scores are (b, h, q, k): axes of length 1 for h and q, in the middle,
-    let the mask broadcast.
-= tokens == pad_id
-    the sense is inverted, and the axes for heads and queries are missing: True marks the words.
-= (tokens != pad_id)[:, None, :]
+[:, None, None, :] ->
+    the shape is (b, k). Scores are (b, h, q, k): axes of length 1 for h and q, in the middle, let the mask broadcast.
+[:, None, None, :] -> [:, None, :]
     one axis is missing: (b, 1, k). Beside scores (b, h, q, k) the batch would be taken for the heads: (b, 1, 1, k).
-= (tokens != pad_id)[:, None, :, None]
-    (b, 1, k, 1) masks the rows of padded queries. Nobody may attend TO padding; what is attended to are keys, the
-    last axis.
-= (tokens != pad_id)[:, :, None, None]
+[:, None, None, :] -> [:, None, :, None]
+    (b, 1, k, 1) masks the rows of padded queries. Nobody may attend TO padding; what is attended to are keys, the last axis.
+[:, None, None, :] -> [:, :, None, None]
     the two axes of length 1 stand behind, (b, k, 1, 1). Keys are the last axis: (b, 1, 1, k).
+[:, None, None, :] -> [None, None]
+    the two axes of length 1 stand in front, (1, 1, b, k), so the batch stands in the wrong place: on the axis of the queries. It comes first.
+[:, None, None, :] -> [None, :, None]
+    (1, b, 1, k): the batch stands in the wrong place, on the axis of the heads. It comes first.
+[:, None, None, :] -> .reshape(1, 1, 1, -1)
+    all sentences end up in one long row, (1, 1, 1, b · k). The batch keeps its own axis, the first.
+pad_id -> 0
+    you compare with 0. That is one pad id of many, and a word where pad_id is another number.
+!= -> >
+    you take all ids above pad_id for words. An id below it is a word, too: what differs is one.
+!= -> <
+    you take all ids below pad_id for words. An id above it is a word, too: what differs is one.
+pad_id) -> pad_id).float()
+    ones and zeros come as floats. A mask is boolean, as the comparison alone gives it.
+pad_id) -> pad_id).long()
+    ones and zeros come as integers, for which ~ and & mean something else. A mask is boolean, as the comparison gives it.
+pad_id) -> pad_id).log()
+    0 and -∞ are what is added to the scores. The mask itself is boolean: True = may attend.
+pad_id) -> pad_id).any(-1, keepdim=True)
+    any(…) over the tokens leaves one truth for a whole sentence. Each token has its own.
+pad_id) -> pad_id).all(-1, keepdim=True)
+    all(…) over the tokens leaves one truth for a whole sentence. Each token has its own.
 real = tokens != pad_id
 return (real[:, :, None] & real[:, None, :])[:, None]
     you mask padded queries, too. Their rows would attend to nothing; what they yield is ignored later. Keys only.
-= (tokens != 0)[:, None, None, :]
-    you compare with 0. That is one pad id of many, and a word where pad_id is another number.
-= (tokens > pad_id)[:, None, None, :]
-    you take all ids above pad_id for words. An id below it is a word, too: what differs is one.
-= (tokens != pad_id)[:, None, None, :].float()
-    ones and zeros stand in the right places, but as floats. A mask is boolean: the comparison alone.
-= (tokens != pad_id)[:, None, None, :].long()
-    ones and zeros stand in the right places, but as integers: ~ and & mean something else there.
-= torch.zeros(tokens.shape).masked_fill(tokens == pad_id, -math.inf)[:, None, None, :]
-    that is what is added to the scores, 0 or -∞. The mask itself is boolean: True = may attend.
+    https://github.com/harvardnlp/annotated-transformer/issues/37
+= (tokens != pad_id)[:, None, None, :].expand(-1, 1, tokens.shape[1], -1)
+    the row of each sentence is repeated k times, (b, 1, k, k). An axis of length 1 says the same, for any number of queries.
+= (torch.arange(tokens.shape[1]) < (tokens != pad_id).sum(1, keepdim=True))[:, None, None, :]
+    you count the words and take so many places from the front. Padding may stand in front or in between: compare each token.
+= (torch.arange(tokens.shape[1]) >= (tokens == pad_id).sum(1, keepdim=True))[:, None, None, :]
+    you count the pads and hide so many places in front. Padding may stand behind or in between: compare each token.
+= (tokens != pad_id).cumprod(1).bool()[:, None, None, :]
+    everything behind the first pad is hidden. Padding may stand in front or in between: compare each token.
+pads = tokens == pad_id
+return ~(pads.cumprod(1) | pads.flip(1).cumprod(1).flip(1)).bool()[:, None, None, :]
+    you hide pads at both ends only. A pad between words is padding, too: compare each token.
+= (tokens != pad_id).nonzero()
+    nonzero gives the places of the words, one row each. The mask has a truth for every token, words and padding.
+= tokens.masked_fill(tokens == pad_id, 0)[:, None, None, :]
+    you return the tokens, with padding taken out. The mask says where there are words: a truth for each.
 """)
 
 
@@ -93,18 +124,22 @@ torch.tensor([[[[token != pad_id for token in row]]] for row in tokens.tolist()]
 
 
 def draw_scores_and_masks(generator):
-    """Causal, also over heads; padding; rows that may attend to nothing or to all; loud masked scores; float64."""
-    yield 2 * torch.randn(4, 4, generator=generator), causal_mask(4)
-    yield 2 * torch.randn(2, 3, 4, 5, generator=generator), torch.arange(5) < torch.tensor([3, 5])[:, None, None, None]
-    mask = torch.tensor([[True, False, True, True, False], [False] * 5, [True] * 5])
-    yield 2 * torch.randn(3, 5, generator=generator), mask
+    """Causal, also over heads; padding; rows that may attend to nothing or to all; loud masked scores; 1-D; float64."""
+
+    def scores(*shape, dtype=None):
+        return 2 * torch.randn(shape, generator=generator, dtype=dtype)
+
+    yield scores(4, 4), causal_mask(4)
+    yield scores(2, 3, 4, 5), torch.arange(5) < torch.tensor([3, 5])[:, None, None, None]
+    yield scores(3, 5), torch.tensor([[1, 0, 1, 1, 0], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]]).bool()
     mask = torch.rand(2, 1, 3, 4, generator=generator) < 0.5
     mask[0, 0, 1], mask[1, 0, 2] = False, torch.tensor([True, False, False, True])
-    yield 2 * torch.randn(2, 2, 3, 4, generator=generator, dtype=torch.float64), mask
-    scores = torch.tensor([[1000.0, 2000, 1001, 999], [-1000, -1001, -900, -999.5]])
-    yield scores, torch.tensor([[True, False, True, True], [True, True, False, True]])
-    yield 2 * torch.randn(3, 3, 3, generator=generator), torch.tensor([[1, 1, 0], [1, 0, 0], [0, 1, 1]]).bool()[:, None]
-    yield 2 * torch.randn(2, 2, 4, 4, generator=generator), causal_mask(4)
+    yield scores(2, 2, 3, 4, dtype=torch.float64), mask
+    loud = torch.tensor([[1000.0, 2000, 1001, 999], [-2000, -2001, -1900, -1999.5], [1001, 999, 1000, 1000], [0, 2, 1, 1]])
+    yield loud + scores(4, 1), torch.tensor([[1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 1], [1, 1, 1, 0]]).bool()
+    yield scores(3, 3, 3), torch.tensor([[1, 1, 0], [1, 0, 0], [0, 1, 1]]).bool()[:, None]
+    yield scores(2, 2, 4, 4), causal_mask(4)
+    yield scores(5), torch.tensor([True, True, True, False, False])
 
 
 @exercise(
@@ -113,95 +148,134 @@ def draw_scores_and_masks(generator):
         "Which score has exactly the weight 0 after the softmax? What becomes of a row in which all are such?",
         "masked_fill puts -∞ where the mask is False, ~mask, before the softmax. A row of nothing but -∞ is 0/0, NaN: "
         "which rows are these? mask.any(dim=-1, keepdim=True) is False for them.",
-        "Give such rows a harmless score, 0, before the softmax; afterwards set every masked weight to 0.",
+        "In such rows hide nothing before the softmax; afterwards set every masked weight to 0.",
     ],
     names={"one number a row: did you forget to divide something by it?": lambda scores, mask: scores.sum(-1)},
-    question="The mask broadcasts to the scores, (…, q, k): does an axis get lost on the way? keepdim=True keeps it.",
+    question={
+        r"\w\[[^]]*mask|\w\[(?!.*None)": "mask.expand_as(scores) has all the axes of the scores.",
+        "": "The mask broadcasts to the scores, (…, q, k): does an axis get lost on the way? keepdim=True keeps it.",
+    },
+    level=2,
+    minutes=10,
 )
 def masked_softmax(scores, mask):
     """Softmax of scores (…, q, k) over the keys where mask, which broadcasts to them, is True: returns (…, q, k).
 
     The weight is 0 where mask is False; a row that may attend to nothing is all 0.
     """
-    attends = mask.any(dim=-1, keepdim=True)  # (…, q, 1)
-    scores = scores.masked_fill(~mask, -math.inf).masked_fill(~attends, 0.0)
-    return torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
+    hidden = ~mask
+    some = mask.any(dim=-1, keepdim=True)  # (…, q, 1): is there anything to attend to?
+    weights = torch.softmax(scores.masked_fill(hidden & some, -math.inf), dim=-1)
+    return weights.masked_fill(hidden, 0.0)
 
 
 masked_softmax.mistakes("""
-= torch.softmax(scores.masked_fill(~mask, -math.inf), -1)
-    right, except for rows that may attend to nothing: there every score is -∞, and the softmax is 0/0 = NaN. Make
-    these rows 0.
-= torch.softmax(scores.masked_fill(~mask, -1e9), -1)
-    right, except for rows that may attend to nothing: with equal scores, all of them hugely negative, their weights
-    come out uniform. They attend to padding; make these rows 0.
-= torch.softmax(scores + (~mask) * -1e9, -1)
-    right, except for rows that may attend to nothing: the huge negative number is added to all scores alike, and
-    the softmax ignores what all have in common. Make these rows 0.
-= torch.softmax(scores, -1)
+scores.masked_fill(hidden & some, -math.inf) -> scores
+.masked_fill(hidden, 0.0) ->
     the mask is not used: padding and future get weights as if they were there.
-= torch.softmax(scores.masked_fill(mask, -math.inf), -1)
-    the sense is inverted: you hide what may be attended to. True = may attend, so -∞ goes where mask is False:
-    ~mask.
-= torch.softmax(scores.masked_fill(mask, -1e9), -1)
-    the sense is inverted, as for torch's masks where True hides. Here True = may attend: the large negative number
-    goes where mask is False, ~mask.
-= masked_softmax(scores, ~mask)
-    the sense is inverted: you hide what may be attended to, and a row with nothing left is 0. True = may attend:
-    what is hidden is ~mask.
-= torch.softmax(scores, -1) * mask
-    you mask after the softmax: masked weights are 0, but the rest of the row no longer sums to 1, for the masked
-    scores had their share. Mask before.
-weights = torch.softmax(scores, -1) * mask
-return weights / weights.sum(-1, keepdim=True)
-    you mask after the softmax and divide by the sum of the rest. Where a masked score is far above all others, or a
-    row has no others, that is 0/0 = NaN. Mask before.
-powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
-return (powers / powers.sum(-1, keepdim=True)).nan_to_num(0.0)
-    right, unless a masked score is far above the others. All powers are taken relative to it and vanish, so the row
-    comes out 0. The maximum has to be one of the scores that may be attended to: mask first.
-powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
-return powers / powers.sum(-1, keepdim=True).clamp(min=1e-9)
-    right, unless a masked score is far above the others: relative to it all powers vanish, and clamping their sum
-    leaves the row 0. The maximum has to be one of the scores that may be attended to: mask first.
-weights = torch.softmax(scores, -1) * mask
-return weights / (weights.sum(-1, keepdim=True) + 1e-9)
-    the small number below the line saves rows that may attend to nothing, but makes weights a little wrong, and all
-    of them 0 where a masked score is far above the others. Mask the scores, before the softmax.
-powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
-return powers / (powers.sum(-1, keepdim=True) + 1e-9)
-    the small number below the line saves rows that may attend to nothing, but powers of a masked score far above
-    the others leave the row 0: mask first, then subtract the maximum.
-= torch.stack([masked_softmax(one, its_mask) for one, its_mask in zip(scores, mask)])
-    right, unless mask has fewer axes than the scores, as a causal (q, k) for all sentences has: a loop over both
-    pairs sentences with rows of the mask. Let torch broadcast, which pairs axes from the end.
-powers = scores.exp() * mask
-return powers / powers.sum(-1, keepdim=True)
-    you mask the powers and divide by their sum. A row that may attend to nothing has the sum 0, 0/0 = NaN; and
-    exp(1000) is infinite: subtract each row's maximum first, or take torch.softmax.
-= torch.softmax(scores * mask, -1)
+~mask -> mask
+    the sense is inverted: you hide what may be attended to. True = may attend, so what is hidden is ~mask.
+, dim=-1) -> , dim=-2)
+    the softmax runs over the queries. Each row, over the keys, sums to 1: dim=-1.
+scores.masked_fill(hidden & some, -math.inf) -> scores
+    you mask after the softmax: the weights that are left no longer sum to 1, for the masked scores had their share. Mask before.
+    https://github.com/lucidrains/memory-compressed-attention/issues/2
+hidden & some -> hidden
+.masked_fill(hidden, 0.0) ->
+    a row that may attend to nothing is NaN: every score there is -∞, and the softmax is 0/0. Make such rows 0.
+    https://github.com/tracel-ai/burn/issues/4694
+hidden & some, -math.inf -> hidden, -1e9
+.masked_fill(hidden, 0.0) ->
+    a row that may attend to nothing comes out uniform: its scores are equal, all of them hugely negative. So it attends to padding; make such rows 0.
+scores.masked_fill(hidden & some, -math.inf) -> scores + hidden * -1e9
+.masked_fill(hidden, 0.0) ->
+    in a row that may attend to nothing the huge negative number is added to all scores alike, and the softmax ignores what all have in common. Make such rows 0.
+.masked_fill(hidden, 0.0) ->
+    a row that may attend to nothing comes out as if there were no mask. Make such rows 0.
+hidden & some, -math.inf -> hidden, 0.0
+.masked_fill(hidden, 0.0) ->
     you set masked scores to 0. exp(0) is 1: they get a weight all the same. -∞ gets none.
-= torch.softmax(scores * mask, -1) * mask
-    you set masked scores to 0, and their weights, too. In between, exp(0) = 1 took a share: the rest of the row no
-    longer sums to 1. A score of -∞ takes none.
-= torch.softmax(scores.masked_fill(~mask, -10.0), -1)
-    you put masked scores at -10: exp(-10) is small, not 0, and a row whose scores are lower still prefers the mask.
-    Only -∞ hides for certain.
-= torch.softmax(scores + (~mask) * -math.inf, -1)
-    0 · ∞ is NaN: multiplied by -∞, the mask ruins the scores that it does not hide. masked_fill(~mask, …) sets only
-    what is hidden.
+-math.inf -> 0.0
+    you set masked scores to 0, and their weights, too. In between, exp(0) = 1 took a share: the rest of the row no longer sums to 1. A score of -∞ takes none.
+hidden & some, -math.inf -> hidden, -10.0
+.masked_fill(hidden, 0.0) ->
+    you put masked scores at -10: exp(-10) is small, not 0, and a row whose scores are lower still prefers the mask. Only -∞ hides for certain.
+-math.inf -> -10.0
+    you put masked scores at -10 and their weights at 0. In between, exp(-10) took a share, and nearly all where the other scores are lower. A score of -∞ takes none.
+hidden & some, -math.inf -> hidden, -100.0
+.masked_fill(hidden, 0.0) ->
+    your number for masked scores is not low enough: where the other scores are lower still, the masked ones get the weight. -∞ is below all.
+-math.inf -> -100.0
+    your number for masked scores is not low enough: where the other scores are lower still, the masked ones take all the weight in the softmax, and the row ends as 0. -∞ is below all.
+-math.inf -> math.inf
+    the sign is missing: +∞ takes all the weight, and inf - inf is NaN. What hides is -∞.
+hidden & some, -math.inf -> hidden, 1e9
+.masked_fill(hidden, 0.0) ->
+    the sign is missing: a huge positive score takes all the weight. What hides is hugely negative, -∞.
+scores.masked_fill(hidden & some, -math.inf) -> scores + mask
+.masked_fill(hidden, 0.0) ->
+    you add the mask as 1 and 0: that prefers what may be attended to a little, and hides nothing. What hides is -∞, in place of the score.
+scores.masked_fill(hidden & some, -math.inf) -> scores / mask
+.masked_fill(hidden, 0.0) ->
+    you divide by the mask: a score divided by 0 is +∞ or -∞, by its sign. masked_fill puts -∞ where the mask is False.
+scores.masked_fill(hidden & some, -math.inf) -> scores + hidden * -math.inf
+.masked_fill(hidden, 0.0) ->
+    0 · ∞ is NaN: multiplied by -∞, the mask ruins the scores that it does not hide. masked_fill(~mask, …) sets only what is hidden.
+torch.softmax -> torch.log_softmax
+    log_softmax gives the logarithms of the weights. It is torch.softmax that gives weights.
+torch.softmax(scores -> torch.exp(scores
+, dim=-1) -> )
+    you return the powers of the scores. Each row still has to be divided by its sum, as softmax does.
 = scores.masked_fill(~mask, -math.inf)
     you return the masked scores. The softmax over the keys is still to come.
 = torch.softmax(scores.masked_fill(~mask, -math.inf), -2)
-    the softmax runs over the queries. Each row, over the keys, sums to 1: dim=-1.
+    the softmax runs over the queries, where a key hidden from all of them is 0/0 = NaN. Each row, over the keys, sums to 1: dim=-1.
 = torch.softmax(scores.masked_fill(~mask, -math.inf), -2).nan_to_num(0.0)
-    masked weights are 0, but the softmax runs over the queries: columns sum to 1. Each row, over the keys, has to:
-    dim=-1.
+    masked weights are 0, but the softmax runs over the queries: columns sum to 1. Each row, over the keys, has to: dim=-1.
 = torch.softmax(scores.masked_fill(~mask, -1e9), -2)
-    the softmax runs over the queries, and a column that is hidden from all of them comes out uniform. Rows, over
-    the keys, sum to 1: dim=-1.
-= torch.softmax(scores, -2)
-    the mask is not used, and the softmax runs over the queries. Rows, over the keys: dim=-1.
+    the softmax runs over the queries, and a column that is hidden from all of them comes out uniform. Rows, over the keys, sum to 1: dim=-1.
+= torch.softmax(scores.masked_fill(~mask, -math.inf), 0).nan_to_num(0.0)
+    the softmax runs over the first axis, so sentences or queries share a sum. Each row, over the keys, sums to 1: dim=-1.
+= torch.softmax(scores.masked_fill(~mask, -math.inf).flatten(), 0).view_as(scores)
+    all the scores together share the weight 1. Each row, one query's, has to sum to 1 on its own: dim=-1.
+= F.one_hot(scores.masked_fill(~mask, -math.inf).argmax(-1), scores.shape[-1]).to(scores.dtype) * mask
+    each query takes its best key alone, as argmax does. The softmax shares the weight out among all keys that are not hidden.
+= torch.sigmoid(scores) * mask
+    a sigmoid looks at each score alone, so a row does not sum to 1. The softmax compares the scores of a row.
+weights = torch.softmax(scores, -1) * mask
+return weights / weights.sum(-1, keepdim=True)
+    you mask after the softmax and divide by the sum of the rest. Where a masked score is far above all others, or a row has no others, that is 0/0 = NaN. Mask before.
+powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+return (powers / powers.sum(-1, keepdim=True)).nan_to_num(0.0)
+    a row comes out 0 where a masked score is far above the others: all powers are taken relative to it and vanish. The maximum has to be one of the scores that may be attended to: mask first.
+powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+return powers / powers.sum(-1, keepdim=True).clamp(min=1e-9)
+    where a masked score is far above the others, all powers relative to it vanish, and clamping their sum leaves the row 0. The maximum has to be one of the scores that may be attended to: mask first.
+weights = torch.softmax(scores, -1) * mask
+return weights / (weights.sum(-1, keepdim=True) + 1e-9)
+    the small number below the line saves rows that may attend to nothing, but makes weights a little wrong, and all of them 0 where a masked score is far above the others. Mask the scores, before the softmax.
+powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+return powers / (powers.sum(-1, keepdim=True) + 1e-9)
+    the small number below the line saves rows that may attend to nothing, but powers of a masked score far above the others leave the row 0: mask first, then subtract the maximum.
+powers = scores.exp() * mask
+return powers / powers.sum(-1, keepdim=True)
+    you mask the powers and divide by their sum. A row that may attend to nothing has the sum 0, 0/0 = NaN; and exp(1000) is infinite: subtract each row's maximum first, or take torch.softmax.
+powers = torch.where(mask, scores.exp(), 0.0)
+return powers / powers.sum(-1, keepdim=True).clamp(min=1e-30)
+    exp(1000) is infinite, and so is the sum it is divided by: inf / inf = NaN. Subtract each row's maximum first, or take torch.softmax.
+powers = torch.where(mask, (scores - scores.max()).exp(), 0.0)
+return powers / powers.sum(-1, keepdim=True).clamp(min=1e-30)
+    you subtract the maximum of all scores from every row: of a row far below it all powers vanish. Each row has a maximum of its own: amax(-1, keepdim=True).
+powers = torch.where(mask, scores.exp(), 0.0)
+return (powers / powers.sum(-1, keepdim=True)).nan_to_num(0.0)
+    exp(1000) is infinite, exp(-1000) is 0: rows of such scores are inf/inf or 0/0, and you turn both into 0. Subtract each row's maximum first, or take torch.softmax.
+weights = torch.softmax(scores.masked_fill(~mask, -math.inf), -1)
+return weights.nan_to_num(0.0) * (not weights.isnan().any())
+    one row that may attend to nothing makes all the others 0, too. Set that row alone to 0: mask.any(dim=-1, keepdim=True) tells which.
+= torch.softmax(scores.masked_fill(~mask, -math.inf), -1).nan_to_num(0.0) * mask.all(-1, keepdim=True)
+    a row is 0 as soon as one key is hidden. It is 0 where all are: any, not all, tells whether there is something to attend to.
+= torch.stack([masked_softmax(one, its_mask) for one, its_mask in zip(scores, mask)])
+    a loop over both pairs sentences with rows of the mask, which may have fewer axes than the scores, as a causal (q, k) for all. Let torch broadcast, which pairs axes from the end.
 """)
 
 
@@ -217,8 +291,7 @@ scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
 powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
 return powers / powers.sum(-1, keepdim=True).clamp(min=1e-9)
 
-identity = torch.eye(scores.shape[-1], dtype=scores.dtype)
-return attention.scaled_dot_product_attention(scores * scores.shape[-1] ** 0.5, identity, identity, mask)[0]
+torch.where(mask, torch.exp(scores - scores.masked_fill(~mask, -math.inf).logsumexp(-1, keepdim=True)), 0.0)
 """)
 
 
@@ -226,7 +299,7 @@ return attention.scaled_dot_product_attention(scores * scores.shape[-1] ** 0.5, 
 
 
 def draw_masked_attention(generator):
-    """Causal with n = e = v, padding over heads, q ≠ k, rows that may attend to nothing; a loud masked key; float64."""
+    """Causal with n = e = v, padding over heads, q ≠ k, queries without a key, a loud masked key, q = k = 1; float64."""
 
     def randn(*shape, dtype=None):
         return torch.randn(*shape, generator=generator, dtype=dtype)
@@ -239,10 +312,12 @@ def draw_masked_attention(generator):
     yield randn(3, 6), randn(5, 6), randn(5, 4), mask
     mask = torch.rand(2, 3, 3, generator=generator) < 0.6
     mask[0, 1], mask[1] = False, torch.tensor([True, True, False])
-    yield (*(randn(2, 3, width, dtype=torch.float64) for width in (5, 5, 2)), mask)
-    query, key = randn(3, 4), randn(5, 4)
-    query[:, 0], key[:, 0], key[1] = 2.0, 0.0, torch.tensor([120.0, 0, 0, 0])  # 2 · 120 / √4
+    yield (*(randn(2, 3, width, dtype=torch.float64) for width in (4, 4, 2)), mask)
+    query, key = randn(3, 4), randn(5, 4)  # the loud key's score is 2 · 120 / √4; all keys of the last query are low
+    query[:, 0], key[:, 0], key[1] = 2.0, 0.0, torch.tensor([120.0, 0, 0, 0])
+    query[2], key[2, 0], key[4, 0] = torch.tensor([40.0, 0, 0, 0]), -99.0, -99.1
     yield query, key, randn(5, 2), torch.tensor([[1, 0, 1, 1, 0], [1, 0, 0, 0, 0], [0, 0, 1, 0, 1]]).bool()
+    yield randn(2, 1, 5), randn(2, 1, 5), randn(2, 1, 3), torch.tensor([True, False])[:, None, None]
 
 
 @exercise(
@@ -257,6 +332,8 @@ def draw_masked_attention(generator):
         "the query: are the values weighted, or the keys?": lambda query, key, value, mask: query,
     },
     question="Queries are (…, q, e), keys (…, k, e), values (…, k, v), weights (…, q, k): which axes meet here?",
+    level=2,
+    minutes=8,
 )
 def masked_attention(query, key, value, mask):
     """Attention of query (…, q, e) to key (…, k, e) and value (…, k, v) where mask is True: returns (…, q, v).
@@ -264,10 +341,9 @@ def masked_attention(query, key, value, mask):
     mask broadcasts to (…, q, k); a query that may attend to nothing gets 0.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (…, q, k)
-    attends = mask.any(dim=-1, keepdim=True)  # (…, q, 1)
-    scores = scores.masked_fill(~mask, -math.inf).masked_fill(~attends, 0.0)
-    weights = torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
-    return weights @ value
+    hidden, some = ~mask, mask.any(dim=-1, keepdim=True)  # some: is there anything to attend to?
+    weights = torch.softmax(scores.masked_fill(hidden & some, -math.inf), dim=-1)
+    return weights.masked_fill(hidden, 0.0) @ value
 
 
 def scaled_scores(query, key):
@@ -275,66 +351,116 @@ def scaled_scores(query, key):
 
 
 masked_attention.mistakes("""
-= torch.softmax(scaled_scores(query, key).masked_fill(~mask, -math.inf), -1) @ value
-    right, except for a query that may attend to nothing: a softmax of nothing but -∞ is NaN. Its output is 0.
-= torch.softmax(scaled_scores(query, key).masked_fill(~mask, -1e9), -1) @ value
-    right, except for a query that may attend to nothing: with equal scores it gets the mean of all values, the very
-    ones that are hidden. Its output is 0.
-= torch.softmax(scaled_scores(query, key), -1) @ value
-    the mask is not used: each query attends to padding and future, too.
-= torch.softmax(scaled_scores(query, key).masked_fill(mask, -math.inf), -1) @ value
+/ math.sqrt(query.shape[-1]) ->
+    the scores are not divided by √e: they spread more the larger e is.
+math.sqrt(query.shape[-1]) -> query.shape[-1]
+    you divide by e. Scores are divided by its root, √e.
+    https://github.com/delzac/cntkx/issues/10
+query.shape[-1] -> value.shape[-1]
+    you divide by the root of v, a value's length. The scores are sums of e products: √e.
+query.shape[-1] -> key.shape[-2]
+    you divide by the root of k, the number of keys. The scores are sums of e products: √e.
+query.shape[-1] -> query.shape[-2]
+    you divide by the root of q, the number of queries. The scores are sums of e products: √e.
+query.shape[-1] -> query.shape[0]
+    you divide by the root of the first axis's length. The scores are sums of e products: √e, and e is the last axis.
+query.shape[-1] -> 4
+    you divide by √4, which is right for e = 4 alone. e is the length of a query, its last axis.
+/ math -> * math
+    you multiply by √e. The scores spread with √e already; dividing takes that away.
+~mask, mask.any -> mask, mask.any
     the sense is inverted: you hide what may be attended to. True = may attend, so what is hidden is ~mask.
-= masked_softmax(scaled_scores(query, key), ~mask) @ value
-    the sense is inverted: you hide what may be attended to, and a row with nothing left is 0. True = may attend.
-= (torch.softmax(scaled_scores(query, key), -1) * mask) @ value
+    https://github.com/rasbt/LLMs-from-scratch/issues/1061
+scores.masked_fill(hidden & some, -math.inf) -> scores
+.masked_fill(hidden, 0.0) ->
+    the mask is not used: each query attends to padding and future, too.
+scores.masked_fill(hidden & some, -math.inf) -> scores
     you mask after the softmax: the weights that are left no longer sum to 1. Mask the scores, before it.
+hidden & some -> hidden
+.masked_fill(hidden, 0.0) ->
+    a query that may attend to nothing gets NaN, a softmax of nothing but -∞. Its output is 0.
+    https://github.com/pytorch/pytorch/issues/103963
+hidden & some, -math.inf -> hidden, -1e9
+.masked_fill(hidden, 0.0) ->
+    a query that may attend to nothing has equal scores, all hugely negative: it gets the mean of all values, the very ones that are hidden. Its output is 0.
+scores.masked_fill(hidden & some, -math.inf) -> scores + hidden * -1e9
+.masked_fill(hidden, 0.0) ->
+    where a query may attend to nothing, the huge negative number is added to all scores alike, and the softmax ignores what all have in common. Its output is 0.
+.masked_fill(hidden, 0.0) ->
+    a query that may attend to nothing gets what it would get without a mask. Its output is 0.
+, dim=-1) -> , dim=-2)
+    the softmax runs over the queries. Each query shares its weights out among the keys, the last axis: dim=-1.
+hidden & some, -math.inf -> hidden, 0.0
+.masked_fill(hidden, 0.0) ->
+    you set masked scores to 0. exp(0) is 1: they get a weight all the same. -∞ gets none.
+-math.inf -> 0.0
+    you set masked scores to 0, and their weights, too. In between, exp(0) = 1 took a share, and the rest no longer sums to 1. A score of -∞ takes none.
+hidden & some, -math.inf -> hidden, -10.0
+.masked_fill(hidden, 0.0) ->
+    you put masked scores at -10: exp(-10) is small, not 0, and a query whose scores are lower still prefers what is hidden. Only -∞ hides for certain.
+-math.inf -> -10.0
+    you put masked scores at -10 and their weights at 0. In between, exp(-10) took a share, and nearly all where the other scores are lower. A score of -∞ takes none.
+hidden & some, -math.inf -> hidden, -100.0
+.masked_fill(hidden, 0.0) ->
+    your number for masked scores is not low enough: where the other scores are lower still, the hidden keys get the weight. -∞ is below all.
+-math.inf -> -100.0
+    your number for masked scores is not low enough: where the other scores are lower still, hidden keys take all the weight in the softmax, and 0 is left. -∞ is below all.
+scores.masked_fill(hidden & some, -math.inf) -> scores + mask
+.masked_fill(hidden, 0.0) ->
+    you add the mask as 1 and 0: that prefers what may be attended to a little, and hides nothing. What hides is -∞, in place of the score.
+scores.masked_fill(hidden & some, -math.inf) -> scores + hidden * -math.inf
+.masked_fill(hidden, 0.0) ->
+    0 · ∞ is NaN: multiplied by -∞, the mask ruins the scores that it does not hide. masked_fill(~mask, …) sets only what is hidden.
+@ value ->
+    you return the weights. They say how much of each value to take: did you forget the values?
+@ value -> @ key
+    you weight the keys. Keys are for finding, values for taking.
+/ math.sqrt(query.shape[-1]) ->
+@ value -> @ value / math.sqrt(query.shape[-1])
+    you divide by √e after the softmax: that makes the output smaller, not the scores less spread. It belongs before the softmax.
 weights = torch.softmax(scaled_scores(query, key), -1) * mask
 return (weights / weights.sum(-1, keepdim=True)) @ value
-    you mask after the softmax and divide by the sum of the rest. Where a masked score is far above all others, or a
-    query has no others, that is 0/0 = NaN. Mask before.
+    you mask after the softmax and divide by the sum of the rest. Where a masked score is far above all others, or a query has no others, that is 0/0 = NaN. Mask before.
 weights = torch.softmax(scaled_scores(query, key), -1) * mask
 return (weights / weights.sum(-1, keepdim=True)).nan_to_num(0.0) @ value
-    right, unless a masked score is far above the others: it takes all the weight in the softmax, masking leaves a
-    row of zeros, and its sum cannot mend that. Mask the scores, before it.
+    a masked score far above the others takes all the weight in the softmax; masking leaves a row of zeros, and dividing by its sum cannot mend that. Mask the scores, before it.
 weights = torch.softmax(scaled_scores(query, key), -1) * mask
 return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9) @ value
-    right, unless a masked score is far above the others: it takes all the weight in the softmax. Clamping the sum
-    of what is left avoids 0/0, but the row stays 0. Mask the scores, before it.
-= torch.softmax(scaled_scores(query, key) * mask, -1) @ value
-    you set masked scores to 0. exp(0) is 1: they get a weight all the same. -∞ gets none.
-= masked_softmax(scaled_scores(query, key), mask.mT) @ value
-    you mask the rows, the queries, or turn the mask round: it crashes unless q = k. The mask fits as it is.
-= masked_softmax(query @ key.mT, mask) @ value
-    the mask is right, but the scores are not divided by √e: they spread more the larger e is.
-= masked_softmax(query @ key.mT / math.sqrt(value.shape[-1]), mask) @ value
-    the mask is right, but you divide by the root of v, a value's length. The scores are sums of e products: √e.
-= torch.softmax((query @ key.mT).masked_fill(~mask, -math.inf), -1) @ value
-    the scores are not divided by √e, and a query that may attend to nothing gets NaN. Its output is 0.
-= masked_softmax(query @ key.mT / query.shape[-1], mask) @ value
-    the mask is right, but you divide by e. Scores are divided by its root, √e.
-= masked_softmax(query @ key.mT / math.sqrt(key.shape[-2]), mask) @ value
-    the mask is right, but you divide by the root of k, the number of keys. The scores are sums of e products: √e.
+    a masked score far above the others takes all the weight in the softmax. Clamping the sum of what is left avoids 0/0, but the row stays 0. Mask the scores, before it.
 = torch.softmax(scaled_scores(query, key).masked_fill(~mask, -math.inf), -2) @ value
-    the softmax runs over the queries. Each query shares its weights out among the keys, the last axis: dim=-1.
+    the softmax runs over the queries, where a key hidden from all of them gives NaN. Each query shares its weights out among the keys: dim=-1.
 = torch.softmax(scaled_scores(query, key).masked_fill(~mask, -math.inf), -2).nan_to_num(0.0) @ value
     masked weights are 0, but the softmax runs over the queries. Each query's own row has to sum to 1: dim=-1.
 = torch.softmax(scaled_scores(query, key).masked_fill(~mask, -1e9), -2) @ value
-    the softmax runs over the queries, and a key that is hidden from all of them comes out uniform. Each query's own
-    row has to sum to 1: dim=-1.
-= torch.softmax((query @ key.mT / query.shape[-1]).masked_fill(~mask, -math.inf), -1) @ value
-    you divide by e, not by its root √e, and a query that may attend to nothing gets NaN. Its output is 0.
-= torch.softmax((query @ key.mT / math.sqrt(key.shape[-2])).masked_fill(~mask, -math.inf), -1) @ value
-    you divide by the root of k, not of e, and a query that may attend to nothing gets NaN. Its output is 0.
+    the softmax runs over the queries, and a key that is hidden from all of them comes out uniform. Each query's own row has to sum to 1: dim=-1.
 = scaled_scores(query, key).masked_fill(~mask, -math.inf) @ value
     the softmax is missing: masked scores, -∞ among them, weight the values. First make weights of them.
 = scaled_scores(query, key).masked_fill(~mask, 0.0) @ value
     the softmax is missing: scores, 0 where masked, weight the values. Weights are positive and sum to 1.
-= masked_softmax(scaled_scores(query, key), mask)
-    you return the weights. They say how much of each value to take: did you forget the values?
+= scaled_scores(query, key).masked_fill(~mask, -math.inf)
+    you return the masked scores. A softmax makes weights of them, and the weights are for adding up the values.
+= F.one_hot(scaled_scores(query, key).masked_fill(~mask, -math.inf).argmax(-1), key.shape[-2]).to(value.dtype) * mask @ value
+    each query takes the value of its best key alone, as argmax does. The softmax shares the weight out among all keys that are not hidden.
+= masked_softmax(scaled_scores(query, key), mask.mT) @ value
+    you mask the rows, the queries, or turn the mask round: it crashes unless q = k. The mask fits as it is.
+= masked_softmax(scaled_scores(query, key), mask & mask.mT) @ value
+    you mask rows, the queries, as well. Only keys are hidden, and mask says which: it fits the scores as it is.
+= masked_attention(query, key, value, torch.ones(query.shape[-2], key.shape[-2]).tril().bool())
+    you hide the future, with a causal mask of your own. What is hidden here is what the argument mask says.
+= masked_attention(query, key, value, mask & torch.ones(query.shape[-2], key.shape[-2]).tril().bool())
+    besides what mask says you hide the future, with a causal mask of your own. The argument alone says what is hidden.
+= torch.softmax(scaled_scores(query, key), -1).masked_fill(~mask.any(-1, keepdim=True), 0.0) @ value
+    only queries that may attend to nothing are treated; the others attend to what is hidden. mask says for each key whether it counts: -∞ for its score where not.
+= torch.softmax(scaled_scores(query, key), -1) @ (value * mask[..., 0, :, None])
+    you mask the values: hidden keys still take their share of the weight. Mask the scores; and mask has a row for each query, not only the first.
+= torch.softmax(scaled_scores(query, key * mask[..., 0, :, None]), -1) @ value
+    you mask the keys: a key of zeros has the score 0, and exp(0) is 1. Mask the scores; and mask has a row for each query, not only the first.
+= torch.softmax(scaled_scores(query, key), -1) @ (value * mask.mT)
+    you mask the values: hidden keys still take their share of the weight, and mask is (…, q, k), as the scores are. Put -∞ in the scores.
+= torch.softmax(scaled_scores(query, key * mask.mT), -1) @ value
+    you mask the keys: a key of zeros has the score 0, and exp(0) is 1. mask is (…, q, k), as the scores are: put -∞ there.
 = masked_attention(query, key, value, mask), masked_softmax(scaled_scores(query, key), mask)
     you return output and weights. Here return the output only.
-= masked_attention(query, key, key, mask)
-    you weight the keys. Keys are for finding, values for taking.
 """)
 
 
@@ -343,8 +469,7 @@ attention.scaled_dot_product_attention(query, key, value, mask)[0]
 
 F.scaled_dot_product_attention(query, key, value, attn_mask=mask).nan_to_num(0.0)
 
-exercises = catalogue()
-return exercises["masked_softmax"](exercises["head_scores"](query, key), mask) @ value
+masked_softmax(query @ key.mT / torch.sqrt(torch.tensor(query.shape[-1])), mask) @ value
 
 scores = torch.einsum("...qe,...ke->...qk", query, key) / query.shape[-1] ** 0.5
 weights = torch.softmax(torch.where(mask, scores, -1e9), dim=-1)
