@@ -481,20 +481,21 @@ return torch.einsum("...qk,...kv->...qv", weights, value) * mask.any(-1, keepdim
 
 
 def draw_outputs_and_masks(generator):
-    """Padding behind and in front, full of large numbers or NaN; none; words with zeros; one sentence; b = d; float64.
+    """Padding behind, in front, inside, full of large numbers or NaN; none; words with zeros; one sentence or word; float64.
 
     In float64 the numbers of words have an exact inverse, so that weights of float32 are no mistake.
     """
-    for (b, n, d), rows, dtype in (
-        ((2, 5, 3), [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], None),
-        ((3, 4, 3), [[1, 0, 0, 0], [0, 1, 1, 0], [1, 1, 1, 1]], None),
-        ((2, 4, 4), [[0, 0, 1, 1], [0, 1, 1, 1]], None),
-        ((1, 3, 6), [[1, 1, 0]], None),
-        ((3, 3, 3), [[1, 1, 0], [1, 0, 0], [1, 1, 1]], None),
-        ((2, 4, 5), [[1, 1, 0, 0], [1, 1, 1, 1]], torch.float64),
+    for d, rows, dtype in (
+        (3, [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], None),
+        (3, [[1, 0, 0, 0], [0, 1, 1, 0], [1, 1, 1, 1]], None),
+        (4, [[0, 0, 1, 1], [1, 0, 1, 1]], None),
+        (6, [[1, 1, 0]], None),
+        (3, [[1, 1, 0], [1, 0, 0], [1, 1, 1]], None),
+        (5, [[1, 1, 0, 0], [1, 1, 1, 1]], torch.float64),
+        (2, [[1], [1]], None),
     ):
         mask = torch.tensor(rows).bool()
-        outputs = torch.randn(b, n, d, generator=generator, dtype=dtype)
+        outputs = torch.randn(*mask.shape, d, generator=generator, dtype=dtype)
         yield outputs * torch.where(mask, 1, 5)[:, :, None], mask
     mask = torch.tensor([[1, 1, 1, 0], [1, 1, 1, 1]]).bool()
     outputs = torch.randn(2, 4, 3, generator=generator)
@@ -516,10 +517,20 @@ def draw_outputs_and_masks(generator):
         "a single mean for the whole batch: each sentence has one of its own": lambda outputs, mask: outputs[0, 0],
         "one number a token: is the sum over the tokens, dim=1?": lambda outputs, mask: mask,
         "one row a position: is the sum over the tokens, dim=1?": lambda outputs, mask: outputs[0],
+        "mask @ outputs, (b, b, d), every mask with every sentence: mask[:, None] gives each its own": (
+            lambda outputs, mask: outputs.new_zeros(len(mask), len(mask), outputs.shape[-1])
+        ),
         "outputs: are the tokens still to be added up?": lambda outputs, mask: outputs,
     },
-    question="outputs is (b, n, d), mask (b, n): an axis of length 1 at the end, mask[:, :, None], lets them meet; and "
-    "what divides (b, d) is (b, 1).",
+    question={
+        r"\[mask\]|\.view|\.reshape": "outputs[mask] is one list of the words of all sentences, which are not equally many: "
+        "keep (b, n, d), with 0 in padded rows.",
+        "@|bmm|matmul|einsum": "mask[:, None], (b, 1, n), times (b, n, d) adds up over the tokens, each sentence its own.",
+        "": "outputs is (b, n, d), mask (b, n): an axis of length 1 at the end, mask[:, :, None], lets them meet; and "
+        "what divides (b, d) is (b, 1).",
+    },
+    level=2,
+    minutes=8,
 )
 def masked_mean(outputs, mask):
     """Mean of outputs (b, n, d) over the words of each sentence, where mask (b, n) is True: returns (b, d)."""
@@ -528,45 +539,87 @@ def masked_mean(outputs, mask):
     return total / words
 
 
-def words_only(outputs, mask):
-    return outputs.masked_fill(~mask[:, :, None], 0.0)
-
-
 masked_mean.mistakes("""
-= outputs.mean(1)
+.masked_fill(~mask[:, :, None], 0.0) ->
+mask.sum(dim=1, keepdim=True) -> outputs.shape[1]
     the mask is not used: padding is averaged as if it were words.
-= words_only(outputs, mask).mean(1)
-    padding is set to 0, but you divide by n, padding included: short sentences come out too small. Divide by the
-    number of words.
-= outputs.sum(1) / mask.sum(1, keepdim=True)
-    you divide by the number of words, but add up the padding, too. Make its rows 0 first.
-= words_only(outputs, mask).sum(1)
-    that is the sum over the words. Divide by their number, each sentence by its own.
-= words_only(outputs, mask).sum(1) / mask.sum()
+    https://github.com/jsboige/CoursIA/pull/15074
+.masked_fill(~mask[:, :, None], 0.0) ->
+    you add up the padding, too. Make its rows 0 first.
+outputs.masked_fill(~mask[:, :, None], 0.0) -> (outputs * mask[:, :, None])
+    where padding holds NaN or infinity, a product does not hide it: 0 · NaN is NaN. masked_fill or torch.where puts a 0 in its place.
+~mask[:, :, None] -> mask[:, :, None]
+    you set the words to 0 and add up the padding. True = a word, so what becomes 0 is ~mask.
+~mask[:, :, None] -> mask[:, :, None]
+words = mask -> words = (~mask)
+    the sense is inverted: that is the mean of the padding. True = a word.
+words = mask -> words = (~mask)
+    you divide by the number of pads. What counts is the words, where mask is True.
+mask.sum(dim=1, keepdim=True) -> outputs.shape[1]
+    you divide by n, padding included: short sentences come out too small. Divide by the number of words.
+return total / words -> return total
+    that is a sum. Divide it by the number of words, each sentence's by its own.
+mask.sum(dim=1, keepdim=True) -> mask.sum()
     you divide by the number of words in the whole batch. Each sentence has its own: mask.sum(dim=1).
+mask.sum(dim=1, keepdim=True) -> mask.sum(dim=1).max()
+    you divide all by the number of words of the longest sentence. Each has its own.
+mask.sum(dim=1, keepdim=True) -> mask.sum(dim=1)[0]
+    you divide all by the number of words of the first sentence. Each has its own.
+mask.sum(dim=1, keepdim=True) -> 3
+    you divide every sentence by 3, but not all have three words: their number is the sum of a row of the mask.
+mask.sum(dim=1, keepdim=True) -> outputs.shape[0]
+    you divide by b, the number of sentences. Divide by the number of words.
+mask.sum(dim=1, keepdim=True) -> outputs.shape[-1]
+    you divide by d, the length of an output. Divide by the number of words.
+mask.sum(dim=1, keepdim=True) -> (mask.sum(dim=1, keepdim=True) - 1)
+    you divide by one word too few: a mean divides by all of them.
+mask.sum(dim=1, keepdim=True) -> (mask.sum(dim=1, keepdim=True) + 1)
+    you divide by one word too many: a mean divides by their number as it is.
+mask.sum(dim=1, keepdim=True) -> mask.sum(dim=1, keepdim=True).clamp(min=2)
+    a sentence of one word is divided by 2. clamp(min=1) would guard against 0 without touching any other number.
+, keepdim=True ->
+    the number of words is (b,) and divides along d, or crashes. It has to be (b, 1): keepdim=True, or [:, None].
+total / words -> total * words
+    you multiply by the number of words. A mean divides by it.
+total / words -> total / words.sqrt()
+    you divide by the root of the number of words. A mean divides by the number itself.
+.sum(dim=1) -> .mean(dim=1)
+    you average, over n, what is still to be divided by the number of words: sum, then divide once.
+.sum(dim=1) -> .sum(dim=0)
+mask.sum(dim=1, keepdim=True) -> mask.sum(dim=0)[:, None]
+    you average over the sentences, position by position. Average over the tokens, dim=1: (b, d).
+.sum(dim=1) -> .sum(dim=-1)
+    you sum over d, the numbers of a token. Sum over the tokens, dim=1: (b, d).
 = outputs[mask].mean(0)
     you average all the words of the batch: one vector. Each sentence has a mean of its own: (b, d).
-= words_only(outputs, mask).sum(0) / mask.sum(0)[:, None]
-    you average over the sentences, position by position. Average over the tokens, dim=1: (b, d).
-= words_only(outputs, mask).sum(-1) / mask.sum(1, keepdim=True)
-    you sum over d, the numbers of a token. Sum over the tokens, dim=1: (b, d).
-= words_only(outputs, mask).sum(1) / mask.sum(1)
-    the number of words is (b,) and divides along d, or crashes. It has to be (b, 1): keepdim=True, or [:, None].
-= words_only(outputs, ~mask).sum(1) / (~mask).sum(1, keepdim=True)
-    the sense is inverted: that is the mean of the padding. True = a word.
 = outputs[:, 0]
     you take the first token. The mean is over all the words of a sentence.
+= outputs[:, -1]
+    you take the last token, which may be padding. The mean is over all the words of a sentence.
 = outputs.masked_fill(~mask[:, :, None], -math.inf).amax(1)
     you take the largest number of the words. The mean adds them up and divides by their number.
-= (outputs * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
-    right, unless padding holds NaN or infinity: 0 · NaN is NaN, so a product does not hide it. masked_fill or
-    torch.where puts a 0 in its place.
-kept = words_only(outputs, mask)
+= outputs.masked_fill(~mask[:, :, None], math.nan).nanmedian(1).values
+    you take the median of the words. The mean adds them up and divides by their number.
+kept = outputs.masked_fill(~mask[:, :, None], 0.0)
 return kept.sum(1) / (kept != 0).sum(1)
     you count the numbers that are not 0, but a word may hold a 0, too. How many words there are is what mask says.
-kept = words_only(outputs, mask)
+kept = outputs.masked_fill(~mask[:, :, None], 0.0)
 return kept.sum(1) / (kept != 0).any(-1).sum(1, keepdim=True)
     you count the rows that are not all 0, but a word's output may be 0. How many words there are is what mask says.
+= outputs.masked_fill(~mask[:, :, None], 0.0).mean(1) * mask.to(outputs.dtype).mean(1, keepdim=True)
+    you average over n and multiply by the share of words. n is too much to divide by: dividing by that share makes up for it.
+= (outputs.masked_fill(~mask[:, :, None], 0.0) * torch.softmax(mask.to(outputs.dtype), -1)[:, :, None]).sum(1)
+    a softmax of 1 and 0 gives padding a share, too, as exp(0) is 1. Each word's share is 1 divided by the number of words, padding has none.
+= torch.stack([rows[: real.sum()].mean(0) for rows, real in zip(outputs, mask)])
+    you take as many rows from the front as there are words. Padding may stand in front or in between: mask says which rows count.
+= outputs[:, mask.any(0)].mean(1)
+    you keep the positions where any sentence has a word, for all sentences. Each sentence has its own words: a row of mask.
+= outputs[mask].view(len(outputs), -1, outputs.shape[-1]).mean(1)
+    outputs[mask] is one list of the words of all sentences, and you cut it into equal parts. Sentences differ in their number of words: keep (b, n, d), with 0 in padded rows.
+= outputs[:, mask[0]].mean(1)
+    you take the words of the first sentence's mask for every sentence. Each has a row of its own.
+= outputs.masked_fill(~mask[:, :, None], 0.0) / mask.sum(1)[:, None, None]
+    the tokens are still to be added up: sum over dim=1.
 """)
 
 
@@ -587,7 +640,8 @@ outputs.masked_fill(~mask[..., None], torch.nan).nanmean(dim=1)
 
 
 def draw_lengths(generator):
-    yield from ((4,), (1,), (2,), (7,))
+    """Few tokens, one, and more than anybody writes down."""
+    yield from ((4,), (1,), (2,), (7,), (int(torch.randint(20, 60, (), generator=generator)),))
 
 
 @exercise(
@@ -599,6 +653,8 @@ def draw_lengths(generator):
         "compare torch.arange(n), once as a column and once as a row.",
     ],
     question="The mask is (n, n): queries as rows, keys as columns. Which of the two is which in this line?",
+    level=1,
+    minutes=4,
 )
 def causal_mask(n):
     """True where the query of a row may attend to the key of a column, itself or earlier: returns boolean (n, n)."""
@@ -606,27 +662,37 @@ def causal_mask(n):
 
 
 causal_mask.mistakes("""
-= torch.ones(n, n, dtype=torch.bool).triu(1)
+.tril() -> .triu(1)
     the sense is inverted: True marks what is hidden, the future. Here True = may attend.
-= torch.ones(n, n, dtype=torch.bool).triu()
-    that is the upper triangle: each token sees itself and the future. Rows are queries: row i is True up to column
-    i.
-= torch.ones(n, n, dtype=torch.bool).tril(-1)
+.tril() -> .triu()
+    that is the upper triangle: each token sees itself and the future. Rows are queries: row i is True up to column i.
+    https://github.com/marin-community/levanter/pull/102
+.tril() -> .tril(-1)
     the diagonal is missing: a token may attend to itself, too. Without that, the first sees nothing.
-= torch.ones(n, n, dtype=torch.bool).tril(1)
+.tril() -> .tril(1)
     each token sees one token too far, the very one it is to predict. The diagonal is the last True.
-= torch.ones(n, n, dtype=torch.bool)
-    everything is True: no token is hidden from an earlier one.
-= torch.eye(n, dtype=torch.bool)
-    only the diagonal is True: each token sees itself alone. The earlier ones belong to it.
-= torch.ones(n, n).tril()
-    ones and zeros stand in the right places, but as floats. A mask is boolean: dtype=torch.bool.
-= torch.ones(n, n, dtype=torch.long).tril()
-    ones and zeros stand in the right places, but as integers. A mask is boolean: dtype=torch.bool.
+.tril() -> .tril(-2)
+    two are missing: the token itself and the one before it. Row i is True up to column i, the diagonal.
+.tril() -> .tril(2)
+    each token sees two tokens too far, of the future. The diagonal is the last True.
+.tril() -> .triu(-1)
+    each token sees the future, itself and one token before. Rows are queries: row i is True up to column i.
+.tril() ->
+    nothing is hidden: each token sees the whole sentence, the future included.
+torch.ones(n, n -> torch.eye(n
+    eye has its diagonal alone: each token sees itself. All the earlier ones belong to it: ones.
+torch.ones -> torch.zeros
+    zeros has nothing to keep: the mask is False everywhere. Begin with ones.
+, dtype=torch.bool ->
+    ones and zeros come as floats. A mask is boolean: dtype=torch.bool.
+bool -> long
+    ones and zeros come as integers. A mask is boolean: dtype=torch.bool.
 = torch.full((n, n), -math.inf).triu(1)
     that is what is added to the scores, 0 or -∞. The mask itself is boolean: True = may attend.
-= torch.ones(n, n).triu(1)
-    ones and zeros as floats, and the sense is inverted: True = may attend, and a mask is boolean, dtype=torch.bool.
+= torch.full((n, n), -math.inf).tril()
+    -∞ and 0 are for adding to the scores, and here they hide the past and the token itself. The mask itself is boolean: True = may attend.
+= (torch.arange(n)[:, None] - torch.arange(n)).bool()
+    the difference of the positions is 0 on the diagonal alone, so all else is True, the future, too. Compare: is the key behind the query?
 """)
 
 
@@ -650,8 +716,9 @@ torch.nn.Transformer.generate_square_subsequent_mask(n) == 0
 
 
 def draw_windows(generator):
-    """Widths of 1, 2, 3 and 4, the width of the sentence, and wider than it; a single token."""
+    """Widths of 1 to 4, the width of the sentence, and wider than it; a single token; a long sentence."""
     yield from ((5, 2), (6, 3), (4, 1), (9, 4), (4, 4), (3, 5), (1, 1))
+    yield tuple(torch.randint(5, 12, (2,), generator=generator).mul(torch.tensor([3, 1])).tolist())
 
 
 @exercise(
@@ -664,6 +731,8 @@ def draw_windows(generator):
     ],
     question="Both positions run from 0 to n - 1, queries as rows, keys as columns: which of them does this line use, "
     "and is the mask (n, n)?",
+    level=2,
+    minutes=8,
 )
 def sliding_window_mask(n, width):
     """Causal mask that reaches back `width` tokens at most, the query itself counted: returns boolean (n, n)."""
@@ -671,36 +740,67 @@ def sliding_window_mask(n, width):
     return (distance >= 0) & (distance < width)
 
 
-def distances(n):
-    return torch.arange(n)[:, None] - torch.arange(n)
-
-
 sliding_window_mask.mistakes("""
-= (distances(n) >= 0) & (distances(n) <= width)
-    the window is one too wide. `width` counts the token itself: distances 0 to width - 1.
-= (distances(n) >= 0) & (distances(n) < width - 1)
-    the window is one too narrow. width = 1 is the token itself: distances 0 to width - 1.
-= (distances(n) > 0) & (distances(n) <= width)
-    the token itself is missing: the window begins one behind it. Begin at distance 0.
-= (distances(n) > 0) & (distances(n) < width)
-    the token itself is missing: distance 0 belongs to the window, and width counts it.
-= distances(n).abs() < width
-    the window reaches into the future as well: a window on both sides. Look back only.
-= distances(n) < width
-    the past is limited, the future is not: nothing hides it. Two conditions are needed, joined by &.
-= distances(n) >= 0
-    that is causal, but nothing is too far back: width has no say.
-= (distances(n) <= 0) & (distances(n) > -width)
+[:, None] - torch.arange(n) -> - torch.arange(n)[:, None]
     the window looks ahead. Queries are rows: row i is True at column i and before it.
-= ~((distances(n) >= 0) & (distances(n) < width))
-    the sense is inverted: True marks what is hidden. Here True = may attend.
-= (distances(n) >= 0) | (distances(n) < width)
+< width -> <= width
+    the window is one too wide. `width` counts the token itself: distances 0 to width - 1.
+    https://github.com/ml-explore/mlx-lm/pull/390
+< width -> < width - 1
+    the window is one too narrow. width = 1 is the token itself: distances 0 to width - 1.
+< width -> == width
+    only what lies precisely `width` back is left. All that lies nearer belongs to the window: distances 0 to width - 1.
+< width -> == width - 1
+    only the far end of the window is left. All that lies nearer belongs to it: distances 0 to width - 1.
+< width -> <= width // 2
+    half of width on one side is a window that looks both ways. Here all of it lies behind: distances 0 to width - 1.
+< width -> >= width
+    what lies too far back is seen, and what is near is hidden. The window is the near part: distances 0 to width - 1.
+>= 0 -> > 0
+    the token itself is missing: distance 0 belongs to the window, and width counts it.
+>= 0 -> > 0
+< width -> <= width
+    the token itself is missing: the window begins one behind it. Begin at distance 0.
+>= 0 -> >= -1
+    the next token is seen, too, which is the future. Begin at distance 0.
+>= 0 -> == 0
+    only the token itself is seen. Those before it belong to the window: distances 0 to width - 1.
+(distance >= 0) & ->
+    the past is limited, the future is not: nothing hides it. Two conditions are needed, joined by &.
+& (distance < width) ->
+    nothing is too far back: width has no say.
+[:, None] - torch.arange(n)  # -> .sub(torch.arange(n)[:, None]).abs()  #
+    distances to both sides count alike, so the window reaches into the future as well. Look back only.
+) & ( -> ) | (
     you join the conditions with `or`, |: one of them always holds. Both have to: &.
+) & ( -> ).float() * (
+    ones and zeros come as floats. A mask is boolean: .bool().
+) & ( -> ).long() * (
+    ones and zeros come as integers. A mask is boolean: .bool().
+= ~((torch.arange(n)[:, None] >= torch.arange(n)) & (torch.arange(n)[:, None] - torch.arange(n) < width))
+    the sense is inverted: True marks what is hidden. Here True = may attend.
+= torch.zeros(n, n).masked_fill(~torch.ones(n, n).tril().triu(1 - width).bool(), -math.inf)
+    0 and -∞ are what is added to the scores. The mask itself is boolean, True = may attend: .bool() would turn -∞ into True.
+= (torch.arange(n)[:, None] - torch.arange(n)).abs() <= width // 2
+    a window to both sides, half of width each, sees the future. Here all of it lies behind: distances 0 to width - 1.
 block = torch.arange(n) // width
-return (block[:, None] == block) & (distances(n) >= 0)
-    that is causal in blocks of `width` tokens: the first of each block sees itself alone. The window slides along.
-= torch.ones(n, n).tril().triu(1 - width)
-    ones and zeros stand in the right places, but as floats. A mask is boolean: .bool().
+return (block[:, None] == block) & (torch.arange(n)[:, None] >= torch.arange(n))
+    those are causal blocks of `width` tokens: the first of each sees itself alone. The window slides along.
+block = torch.arange(n) // width
+return block[:, None] == block
+    those are blocks of `width` tokens, inside which all see all, the future, too. The window slides along and looks back only.
+= torch.ones(n, n).tril().bool() & (torch.arange(n) < width)
+    a key is seen if it is among the first `width` of the sentence. What counts is how far it lies behind the query.
+= torch.ones(n, n).tril().bool() & (torch.arange(n)[:, None] < width)
+    the first `width` queries see their past, later ones nothing. What counts is how far a key lies behind the query.
+= torch.ones(n, n).tril().bool() & (torch.arange(n) >= n - width)
+    a key is seen if it is among the last `width` of the sentence. What counts is how far it lies behind the query.
+= torch.ones(n, n).tril().triu(width - 1).bool()
+    triu(width - 1) begins above the diagonal, where tril has left nothing. Behind the diagonal numbers are negative: 1 - width.
+= torch.ones(n, n).tril().triu(width).bool()
+    triu(width) begins above the diagonal, where tril has left nothing. Behind the diagonal numbers are negative, and width counts the token itself.
+= torch.ones(8, 8).tril().triu(1 - width).bool()
+    your mask is (8, 8) whatever n is. It has n rows and n columns.
 """)
 
 
@@ -713,4 +813,6 @@ for i in range(n):
 return mask
 
 torch.ones(n, n).tril().bool() & ~torch.ones(n, n).tril(-width).bool()
+
+torch.tensor([[0 <= i - j < width for j in range(n)] for i in range(n)])
 """)
