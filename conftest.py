@@ -1,7 +1,7 @@
 """What holds for all tests, those in tests/ and the notebooks' own cells, which nbval runs and compares.
 
-No network, one thread, one hash seed, no progress bars; unrun cells are refused; the time and memory of each notebook
-are reported.
+No network, one thread, one hash seed, no progress bars, no record of what is checked; unrun cells are refused; the time
+and memory of each notebook are reported.
 """
 
 import os
@@ -17,8 +17,9 @@ OFFLINE = ROOT / "tests" / "offline"
 
 runpy.run_path(str(OFFLINE / "sitecustomize.py"))
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH")]))
-os.environ.update(OMP_NUM_THREADS="1", PYTHONHASHSEED="0", TQDM_DISABLE="1")
-os.environ.pop("MPLBACKEND", None)
+os.environ.update(OMP_NUM_THREADS="1", PYTHONHASHSEED="0", TQDM_DISABLE="1", ATTENTION_PROGRESS="off")
+for name in ("MPLBACKEND", "ATTENTION_MARKED"):
+    os.environ.pop(name, None)
 
 notebook_runs = []  # (name, seconds, peak memory in MB or None), in the order in which they ran
 browser_lines = []  # what tests measured on widgets

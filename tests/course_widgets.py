@@ -19,7 +19,7 @@ from utils.torch_weights import load
 from utils.transformer import EncoderBlock, Tagger
 from utils.vectors import WordVectors
 from utils.vocabulary import Vocabulary
-from utils.widgets import attention, start
+from utils.widgets import attention
 
 SHIP = "ship laden goods several international ports sailed gently ocean".split()
 ANIMAL = "the animal did not cross the street because it was too tired".split()
@@ -79,14 +79,14 @@ RIGHT_SHAPES = (
 
 
 def shape_quiz(widgets):
-    right = {question: str(tuple(x.shape)) for question, x in zip(start.SHAPE_QUIZ, RIGHT_SHAPES, strict=True)}
+    right = {question: str(tuple(x.shape)) for question, x in zip(attention.SHAPE_QUIZ, RIGHT_SHAPES, strict=True)}
 
     def expected(state):
         question, answer = state["question"], state["answer"]
         if answer == "choose …":
             return f"○ {question}  →  ? Choose an answer.", None
         sign = "✔" if answer == right[question] else "✘"
-        return f"{sign} {question}  →  {answer} {start.SHAPE_QUIZ[question][answer][1]}", None
+        return f"{sign} {question}  →  {answer} {attention.SHAPE_QUIZ[question][answer][1]}", None
 
     return widgets.shape_quiz(), expected
 

@@ -1,4 +1,4 @@
-"""utils/glove.py: fetching the beginning of an archive, from a server on this machine with all its faults."""
+"""tools/fetch_glove.py: fetching the beginning of an archive, from a server on this machine with all its faults."""
 
 import functools
 import io
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from utils import glove
+import fetch_glove as glove
 from utils.vectors import WordVectors
 
 pytest.importorskip("remotezip")
@@ -241,14 +241,14 @@ def test_lines_that_are_wrong(serve, tmp_path, old, new, message):
 
 def test_a_disk_that_is_full(serve, good_archive, tmp_path):
     """In a process of its own that may not write more than 100 kB into a file, as on a disk with so much room."""
-    code = "import signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); from utils import glove\n"
+    code = "import signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); import fetch_glove as glove\n"
     code += "try: glove.fetch(sys.argv[1], 2000, sys.argv[2])\nexcept glove.FetchError as error: print(error)"
     result = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path), serve(good_archive).url],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
         capture_output=True,
         text=True,
-        cwd=ROOT,
+        cwd=ROOT / "tools",
         timeout=120,
     )
     assert "cannot be written" in result.stdout, result.stderr

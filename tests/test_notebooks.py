@@ -466,8 +466,9 @@ def test_notebook_01_runs_with_vectors_in_stanfords_format(tmp_path):
     path.write_text("".join(f"{word} {' '.join(f'{x:.5f}' for x in row)}\n" for word, row in rows), encoding="utf-8")
     notebook = copy.deepcopy(NOTEBOOKS["01_dot_product_similarity"])
     switch = next(cell for cell in notebook.cells if cell.source.startswith("USE_STANFORD = False"))
-    assert "WordVectors.load(glove.fetch())" in switch.source
-    switch.source = switch.source.replace("= False", "= True").replace("glove.fetch()", repr(str(path)))
+    file = 'home / "data" / "glove.6B.100d.first40000.txt"'  # what `make glove` leaves there
+    assert f"WordVectors.load({file})" in switch.source
+    switch.source = switch.source.replace("= False", "= True").replace(file, repr(str(path)))
     executed = run(notebook)
     says = next(cell for cell in executed.cells if cell.id == switch.id).outputs[0].text
     assert says.startswith("In use: Stanford's GloVe 6B (15,000 words, 100 dimensions)")

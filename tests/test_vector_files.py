@@ -496,8 +496,10 @@ def test_vectors_of_another_type_are_damage(tmp_path, dtype):
         WordVectors.load(tmp_path / "bad.npz")
 
 
-@pytest.mark.parametrize("length", [63, 65, 1000])
-def test_a_member_longer_or_shorter_than_its_header_says_is_damaged(tmp_path, length):
+@pytest.mark.parametrize(
+    ("length", "message"), [(63, "expected 64 bytes got 63"), (65, "longer than its header"), (1000, "longer than its")]
+)
+def test_a_member_longer_or_shorter_than_its_header_says_is_damaged(tmp_path, length, message):
     path = tmp_path / "bad.npz"
     write_npz(path, ["a"] * 2, np.ones((2, 8), np.float32))
     with np.load(path) as archive:
@@ -506,7 +508,7 @@ def test_a_member_longer_or_shorter_than_its_header_says_is_damaged(tmp_path, le
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(f"{name}.npy", content)
-    with pytest.raises(ValueError, match="bad.npz is damaged .*header"):
+    with pytest.raises(ValueError, match=f"bad.npz is damaged .*{message}"):
         WordVectors.load(path)
 
 
@@ -527,11 +529,11 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "vectors.npz"
     write_npz(path, ["a"], np.ones((1, 2), np.float32))
 
-    def half(member, header):
-        member.write(b"half of it")
+    def half(file, **arrays):
+        file.write(b"half of it")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(np.lib.format, "write_array_header_1_0", half)
+    monkeypatch.setattr(np, "savez", half)
     with pytest.raises(KeyboardInterrupt):
         write_npz(path, ["b"], np.ones((1, 2), np.float32))
     assert WordVectors.load(path).words == ["a"]

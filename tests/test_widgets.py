@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from utils import plots, widgets
 from utils.transformer import Tagger
 from utils.vocabulary import Vocabulary
-from utils.widgets import attention, controls, start
+from utils.widgets import attention, controls
 
 WORDS = "king queen man woman ship boat ocean sea paris france rome italy".split()
 NAMED = [f"w{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10 % 10]}{'abcdefghij'[i // 100]}" for i in range(600)]
@@ -194,7 +194,7 @@ def test_sixty_runs_of_a_cell_leave_one_widget(kernel):
     for _ in range(60):
         last = kernel.run("a", widgets.shape_quiz)
     assert len(models()) == before
-    last.controls["question"].value = list(start.SHAPE_QUIZ)[1]
+    last.controls["question"].value = list(attention.SHAPE_QUIZ)[1]
     other.controls["angle"].value = 90
     assert "cosine +0.00" in other.screen.value and last.box.comm and other.box.comm
 

@@ -67,10 +67,10 @@ def write(notebook, path):
 
 
 def kernel_environment():
-    """The environment of a kernel whose outputs can be compared: one thread, one hash seed, no progress bars."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TQDM_DISABLE": "1"}
-    environment.pop("MPLBACKEND", None)
-    return environment
+    """The environment of a kernel whose outputs can be compared: one thread, one hash seed, no bars, no records."""
+    comparable = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TQDM_DISABLE": "1", "ATTENTION_PROGRESS": "off"}
+    inherited = {key: value for key, value in os.environ.items() if key not in ("MPLBACKEND", "ATTENTION_MARKED")}
+    return inherited | comparable
 
 
 def execute(notebook, folder, fresh=False):

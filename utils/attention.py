@@ -1,8 +1,7 @@
 """Scaled dot-product attention, one head of self-attention, and several heads.
 
 Axis letters: q query position, k key position, n position (queries and keys the same), d model dimension,
-e head dimension, h head, v value dimension; "…" stands for any leading axes, such as a batch.
-"""
+e head dimension, h head, v value dimension; "…" stands for any leading axes, such as a batch."""
 
 import math
 
@@ -18,11 +17,9 @@ def scaled_dot_product_attention(
 ) -> tuple[Tensor, Tensor]:
     """softmax(Q Kᵀ / √e) V, from Vaswani et al. 2017, equation 1.
 
-    query (…, q, e), key (…, k, e), value (…, k, v); mask boolean, broadcasts to (…, q, k),
-    True = may attend; two axes are always (q, k). Returns the output (…, q, v) and the weights
-    (…, q, k); both are 0 for a query that may attend to nothing. Inputs that do not fit, and
-    padding (b, k) without its axis for the queries: ValueError that names them.
-    """
+    query (…, q, e), key (…, k, e), value (…, k, v); mask boolean, broadcasts to (…, q, k), True = may attend; two axes
+    are always (q, k). Returns the output (…, q, v) and the weights (…, q, k); both are 0 for a query that may attend to
+    nothing. Inputs that do not fit, and padding (b, k) without its axis for the queries: ValueError that names them."""
     require_fitting_shapes(query, key, value, mask)
     weights = attention_weights(query, key, mask)  # (…, q, k)
     return mix(weights, value, mask), weights
@@ -38,8 +35,7 @@ def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) ->
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """softmax over the last axis of scores (…, q, k), with weight 0 where the mask is False.
 
-    Each row sums to 1, or is 0 where a query may attend to nothing (a softmax of nothing but -inf would be NaN).
-    """
+    Each row sums to 1, or is 0 where a query may attend to nothing (a softmax of nothing but -inf would be NaN)."""
     if mask is None:
         return torch.softmax(scores, dim=-1)
     scores = scores.masked_fill(~mask, -math.inf)
@@ -59,10 +55,8 @@ def mix(weights: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
 class SelfAttention(nn.Module):
     """One head of self-attention without biases (Vaswani et al. 2017, section 3.2).
 
-    Called with X (…, n, d_model) and perhaps a mask (…, n, n), it returns output (…, n, d_head)
-    and weights (…, n, n). d_head is d_model if not given. Sizes below 1, or an X of another
-    width: ValueError.
-    """
+    Called with X (…, n, d_model) and perhaps a mask (…, n, n), it returns output (…, n, d_head) and weights (…, n, n).
+    d_head is d_model if not given. Sizes below 1, or an X of another width: ValueError."""
 
     def __init__(self, d_model: int, d_head: int | None = None):
         super().__init__()
@@ -84,8 +78,7 @@ class MultiHeadAttention(nn.Module):
     weights set to 0 in training, the others growing so that their expectation stays.
     Called with query (…, q, d), and perhaps key and value (…, k, d) and a mask that broadcasts to (…, h, q, k), it
     returns the output (…, q, d) and the weights (…, h, q, k) before dropout. key is query where it is left out, value
-    is key. Sizes, shapes and dtypes that do not fit: ValueError that names them.
-    """
+    is key. Sizes, shapes and dtypes that do not fit: ValueError that names them."""
 
     def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0, bias: bool = True):
         super().__init__()

@@ -1,8 +1,7 @@
 """Guards: sizes, kinds, shapes and ids are looked at before they are used, and what does not fit is a clear ValueError.
 
 A layer calls its guard once, in the first line of `forward`; below it stands mathematics. Axis letters as in
-`attention.py`.
-"""
+`attention.py`."""
 
 import math
 import numbers
@@ -11,6 +10,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+
+MAKE_ONE = "padding_mask(tokens) makes it, boolean (b, 1, 1, k)"
 
 
 def require_whole(least: int = 1, **given: Any) -> None:
@@ -85,9 +86,6 @@ def require_tokens(tokens: Tensor, embedding: nn.Embedding, mask: Tensor | None 
             raise ValueError(f"the mask {tuple(mask.shape)} is not that of tokens {tuple(tokens.shape)}: {MAKE_ONE}")
 
 
-MAKE_ONE = "padding_mask(tokens) makes it, boolean (b, 1, 1, k)"
-
-
 def require_padding(mask: Tensor) -> None:
     """ValueError unless the mask is one of padding, (b, 1, 1, k): words at the beginning of each sentence, no holes."""
     require_tensors(mask=mask)
@@ -121,10 +119,9 @@ def require_fitting_memory(tokens: Tensor, memory: NamedTuple, embedding: nn.Emb
     fits = memory.context.shape == (b, d_states) and memory.mask.shape == (b, 1, 1, k)
     if not fits or memory.mask.dtype != torch.bool or d_states != d or len(tokens) != b:
         shapes = ", ".join(f"{name} {tuple(part.shape)}" for name, part in memory._asdict().items())
-        raise ValueError(
-            f"{shapes} of {memory.mask.dtype} must be (b, k, d), (b, d) and boolean (b, 1, 1, k), "
-            f"with b = {len(tokens)} as in the target tokens and d = {d} as in the decoder"
-        )
+        sizes = f"with b = {len(tokens)} as in the target tokens and d = {d} as in the decoder"
+        wanted = f"(b, k, d), (b, d) and boolean (b, 1, 1, k), {sizes}"
+        raise ValueError(f"{shapes} of {memory.mask.dtype} must be {wanted}")
 
 
 def require_multi_head(layer: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
@@ -139,10 +136,9 @@ def require_fitting_shapes(
 ) -> None:
     """ValueError, with the shapes, unless query (…, q, e), key (…, k, e), value (…, k, v) and mask go together.
 
-    heads: the axis that each of them is still going to be split into, before its last two; e may differ till then.
-    """
+    heads: the axis that each of them is still going to be split into, before its last two; e may differ till then."""
     require_tensors(query=query, key=key, value=value)
-    if trouble := misfit(query, key, value, heads) or misfit_of_mask(mask, query, key, value, heads):
+    if trouble := misfit(query, key, value, heads) or mask_misfit(mask, query, key, value, heads):
         shapes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
         raise ValueError(f"{shapes}: {trouble}")
 
@@ -173,16 +169,13 @@ def leading_axes(*given: Tensor) -> tuple[int, ...] | None:
         return None
 
 
-def misfit_of_mask(
-    mask: Tensor | None, query: Tensor, key: Tensor, value: Tensor, heads: tuple[int, ...]
-) -> str | None:
+def mask_misfit(mask: Tensor | None, query: Tensor, key: Tensor, value: Tensor, heads: tuple[int, ...]) -> str | None:
     """Why the mask does not go with the scores (…, q, k); None where it does.
 
     Two axes are (q, k), as in PyTorch. Padding (b, k) has the same shape where there are as many sentences as queries;
     then the content decides. Padding is a beginning of words in every row, of lengths in any order. A mask of queries
     with such rows (causal; a prefix, then causal) lets no query see less than the one before it: where one would, and
-    none sees nothing, it is padding. Lengths that never fall are taken for (q, k).
-    """
+    none sees nothing, it is padding. Lengths that never fall are taken for (q, k)."""
     if mask is None:
         return None
     require_tensors(mask=mask)

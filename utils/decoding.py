@@ -1,7 +1,6 @@
 """Writing word by word: a loop that needs no more of a model than one step of it.
 
-Axis letters: b batch, v vocabulary.
-"""
+Axis letters: b batch, v vocabulary."""
 
 from collections.abc import Callable
 
@@ -30,10 +29,8 @@ def write(
 
     step(tokens (b, 1), state) returns logits (b, 1, v) for the next token, the new state, and whatever else is to be
     kept of the step. The state may be that of a recurrent network, or the tokens so far. choose(logits (b, v)) returns
-    tokens (b,).
-    Returns the token ids of each sentence without `</s>`, and what was kept of each step (those of a sentence end with
-    its `</s>`, while longer ones go on). Sizes below 1, logits that are NaN or ∞: ValueError.
-    """
+    tokens (b,). Returns the token ids of each sentence without `</s>`, and what was kept of each step (those of a
+    sentence end with its `</s>`, while longer ones go on). Sizes below 1, logits that are NaN or ∞: ValueError."""
     require_whole(sentences=sentences, limit=limit)
     token, done = torch.full((sentences, 1), START_ID), torch.zeros(sentences, dtype=torch.bool)
     tokens, kept = [], []

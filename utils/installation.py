@@ -20,15 +20,11 @@ def check_installation() -> None:
         except metadata.PackageNotFoundError:
             installed = None
         lines.append(package_line(package, installed, pinned.get(package)))
-    lines += [
-        vectors_line(),
-        *([] if (HOME / "notebooks").is_dir() else ["○ the folder notebooks/ is not beside utils/"]),
-    ]
-    print("\n".join(lines))
-    if any(line.startswith("✘") for line in lines):
-        print(f"\nSomething is missing. {REMEDY[0].upper()}{REMEDY[1:]}.")
-    else:
-        print("\nAll set: go on.")
+    lines.append(vectors_line())
+    if not (HOME / "notebooks").is_dir():
+        lines.append("○ the folder notebooks/ is not beside utils/")
+    wrong = any(line.startswith("✘") for line in lines)
+    print("\n".join([*lines, "", f"Something is missing: {REMEDY}." if wrong else "All set: go on."]))
 
 
 def python_line(version: tuple[int, ...]) -> str:
@@ -47,10 +43,8 @@ def package_line(package: str, installed: str | None, pinned: str | None) -> str
 
 def pinned_versions(requirements: Path) -> dict[str, str]:
     """{package: version} from lines such as `numpy==2.4.6`; empty if there is no such file."""
-    try:
-        return dict(re.findall(r"^([\w-]+)==([\w.]+)", requirements.read_text(encoding="utf-8"), re.MULTILINE))
-    except OSError:
-        return {}
+    text = requirements.read_text(encoding="utf-8") if requirements.is_file() else ""
+    return dict(re.findall(r"^([\w-]+)==([\w.]+)", text, re.MULTILINE))
 
 
 def vectors_line() -> str:

@@ -1,7 +1,6 @@
 """Masks: who may attend to whom. Boolean, True = may attend; combined with &.
 
-A mask broadcasts to the scores (…, q, k), with heads (b, h, q, k). Padding has one shape everywhere, (b, 1, 1, k).
-"""
+A mask broadcasts to the scores (…, q, k), with heads (b, h, q, k). Padding has one shape everywhere, (b, 1, 1, k)."""
 
 import math
 from collections.abc import Callable
@@ -45,8 +44,7 @@ def padding_mask_from_lengths(lengths: Tensor, longest: int | None = None) -> Te
 def lengths(mask: Tensor) -> Tensor:
     """(b,) for a padding mask (b, 1, 1, k): how many words each sentence has, at least one, with padding behind them.
 
-    Any other mask: ValueError.
-    """
+    Any other mask: ValueError."""
     require_padding(mask)
     return mask.sum(-1)[:, 0, 0]
 
@@ -55,8 +53,7 @@ def to_torch(mask: Tensor, num_heads: int) -> Tensor:
     """A mask as `nn.MultiheadAttention` wants its `attn_mask`: True = may NOT attend, (q, k) or (b · h, q, k).
 
     (`F.scaled_dot_product_attention` needs no translation: there, too, True = may attend.)
-    A mask with a batch must come with its q axis spelled out: mask.expand(b, 1, q, k).
-    """
+    A mask with a batch must come with its q axis spelled out: mask.expand(b, 1, q, k)."""
     require_tensors(mask=mask)
     if mask.dtype != torch.bool:
         raise ValueError(f"the mask has dtype {mask.dtype}; it must be boolean, True = may attend")

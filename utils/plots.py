@@ -1,8 +1,7 @@
 """Static figures: data in, figure out, and with it a description in words computed from the same data.
 
 Every function returns a `Figure` whose `description` says what there is to see. Jupyter shows the picture, a screen
-reader speaks the description, and the tests compare it, so a picture that changes does not go unnoticed.
-"""
+reader speaks the description, and the tests compare it, so a picture that changes does not go unnoticed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,32 +12,24 @@ from numpy.typing import ArrayLike
 
 from .style import BLUE, COLOURS, GREY, RED, SIGNED, WAVES, WEIGHTS, Figure, in_style, ink_on, new_figure
 
+Named = Mapping[str, ArrayLike]  # numbers of several things, each with its name
 NOISE = 1e-9  # a smaller number may be what rounding leaves, so it differs from processor to processor
 
 
 @in_style
 def heat_map(
-    values: ArrayLike,
-    rows: Sequence,
-    columns: Sequence,
-    title: str = "",
-    kind: str = "attention weights",
-    signed: bool = False,
-    decimals: int = 2,
-    axis: str = "",
-    colour_bar: bool = True,
+    values: ArrayLike, rows: Sequence, columns: Sequence, title: str = "", kind: str = "attention weights",
+    signed: bool = False, decimals: int = 2, axis: str = "", colour_bar: bool = True,
     marks: Iterable[tuple[int, int]] = (),
-) -> Figure:
+) -> Figure:  # fmt: skip
     """Numbers (r, c) as colours, with the words of the rows and columns on the axes and the number in each cell.
 
     `kind` says what the numbers are, `axis` what the columns are. `signed`: colours for both signs. `marks`: cells
-    (row, column) to be framed.
-    """
+    (row, column) to be framed."""
     values, rows, columns = as_numbers(values, 2), [str(row) for row in rows], [str(column) for column in columns]
     if values.shape != (len(rows), len(columns)):
         raise ValueError(
-            f"values {values.shape} need {values.shape[0]} row and {values.shape[1]} column labels, "
-            f"got {len(rows)} and {len(columns)}"
+            f"values {values.shape} need as many labels, not {len(rows)} of rows, {len(columns)} of columns"
         )
     figure, axes = new_figure(2.8 + 0.66 * len(columns), 1.8 + 0.46 * len(rows))
     limit = np.abs(values).max() or 1.0
@@ -79,17 +70,11 @@ def describe_heat_map(values: np.ndarray, rows: list[str], columns: list[str], k
 
 @in_style
 def lines(
-    x: Sequence,
-    series: Mapping[str, ArrayLike],
-    title: str = "",
-    x_label: str = "",
-    y_label: str = "",
-    log: bool | str = False,
+    x: Sequence, series: Named, title: str = "", x_label: str = "", y_label: str = "", log: bool | str = False
 ) -> Figure:
     """Curves over x (n,), numbers or names; `series` maps the name of a curve to its numbers (n,).
 
-    log: True for both axes in powers of two, "y" for the vertical one in powers of ten.
-    """
+    log: True for both axes in powers of two, "y" for the vertical one in powers of ten."""
     figure, axes = new_figure(6.8, 3.8)
     said = draw_curves(axes, x, series, log)
     axes.set(title=title, xlabel=x_label, ylabel=y_label)
@@ -98,7 +83,7 @@ def lines(
     return figure
 
 
-def draw_curves(axes: Axes, x: Sequence, series: Mapping[str, ArrayLike], log: bool | str) -> str:
+def draw_curves(axes: Axes, x: Sequence, series: Named, log: bool | str) -> str:
     """Draw the curves of `lines` on axes with a grid, and say in words where each begins and ends."""
     names = [value if isinstance(value, str) else f"{value:g}" for value in x]
     x = range(len(x)) if isinstance(x[0], str) else x
@@ -119,13 +104,7 @@ def draw_curves(axes: Axes, x: Sequence, series: Mapping[str, ArrayLike], log: b
 
 
 @in_style
-def word_map(
-    points: ArrayLike,
-    words: Sequence[str],
-    title: str = "",
-    axes_labels: tuple[str, str] = ("first component", "second component"),
-    arrows: bool = False,
-) -> Figure:
+def word_map(points: ArrayLike, words: Sequence[str], title: str = "", arrows: bool = False) -> Figure:
     """Words as points (n, 2) of the plane; `arrows` draws each as an arrow from the origin."""
     points = as_numbers(points, 2)
     figure, axes = new_figure(7, 5)
@@ -135,10 +114,10 @@ def word_map(
     if arrows:
         for end in points:
             axes.annotate("", end, (0, 0), arrowprops={"arrowstyle": "->", "color": BLUE, "linewidth": 1.8})
-    axes.set(title=title, xlabel=axes_labels[0], ylabel=axes_labels[1])
+    axes.set(title=title, xlabel="first component", ylabel="second component")
     axes.margins(0.18)
     axes.set_aspect("equal", adjustable="datalim")
-    write_labels(figure, axes, points, words)
+    write_labels(axes, points, words)
     placed = ", ".join(f"{word} ({x:.2f}, {y:.2f})" for word, (x, y) in zip(words, points))
     figure.description = f"Map of {len(words)} words. {nearest_pairs(points, words)} Coordinates: {placed}."
     return figure
@@ -160,24 +139,19 @@ def hull_of_values(values: ArrayLike, outputs: ArrayLike, names: Sequence[str], 
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     labels = [f"v {name}" for name in names] + [f"z {name}" for name in names]
     colours = [BLUE] * len(values) + [RED] * len(outputs)
-    write_labels(figure, axes, np.concatenate([values, outputs]), labels, colours)
+    write_labels(axes, np.concatenate([values, outputs]), labels, colours)
     inside = int((outputs @ hull.equations[:, :2].T + hull.equations[:, 2] <= 1e-6).all(-1).sum())
     corners = ", ".join(names[k] for k in sorted(hull.vertices))
-    figure.description = (
-        f"Convex hull of {len(values)} values in the plane, corners {corners}; "
-        f"{inside} of {len(outputs)} outputs lie inside it."
-    )
+    said = f"Convex hull of {len(values)} values in the plane, corners {corners}"
+    figure.description = f"{said}; {inside} of {len(outputs)} outputs lie inside it."
     return figure
 
 
 @in_style
-def mask_pictures(
-    masks: Mapping[str, ArrayLike], rows: Sequence, columns: Sequence | None = None, meaning: str = "may attend"
-) -> Figure:
+def mask_pictures(masks: Named, rows: Sequence, columns: Sequence | None = None, meaning: str = "may attend") -> Figure:
     """Masks side by side, `masks` maps a title to a boolean (q, k); `meaning` says what a filled square is.
 
-    rows: a word or number for each query; columns: for each key, the same as `rows` if not given.
-    """
+    rows: a word or number for each query; columns: for each key, the same as `rows` if not given."""
     columns = rows if columns is None else columns
     grids = {title: as_numbers(mask, 2) for title, mask in masks.items()}
     for title, grid in grids.items():
@@ -209,8 +183,7 @@ def mask_pictures(
 def in_words(number: float, digits: int = 3) -> str:
     """A number in at most `digits` digits, as descriptions say it: what rounding leaves of 0 is "below 1e-9".
 
-    A sum that is 0 in mathematics comes out as 1e-17 on one processor and as 3e-17 on another.
-    """
+    A sum that is 0 in mathematics comes out as 1e-17 on one processor and as 3e-17 on another."""
     number = float(number)
     return f"{number:.{digits}g}" if abs(number) >= NOISE or number == 0 else f"below {NOISE:g}"
 
@@ -234,34 +207,21 @@ def nearest_pairs(points: np.ndarray, words: Sequence[str]) -> str:
     return f"Nearest: {', '.join(closest)}."
 
 
-def write_labels(
-    figure: Figure,
-    axes: Axes,
-    points: ArrayLike,
-    labels: Sequence[str],
-    colours: Sequence[str] | None = None,
-    size: float = 12,
-) -> None:
+GROUND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0}  # of a label
+BESIDE = {"textcoords": "offset pixels", "ha": "center", "va": "center", "bbox": GROUND}  # where a label stands
+
+
+def write_labels(axes: Axes, points: ArrayLike, labels: Sequence[str], colours: Sequence[str] | None = None) -> None:
     """Write a label next to each point (n, 2) of the axes, where it covers neither a point nor another label.
 
-    A label that found no place next to its point is tied to it by a line.
-    """
-    figure.draw_without_rendering()  # settles the layout, and with it where a point lies on the page
+    A label that found no place next to its point is tied to it by a line."""
+    size = 12
+    axes.figure.draw_without_rendering()  # settles the layout, and with it where a point lies on the page
     places = label_places(axes.transData.transform(points), labels, size)
     for point, label, (dx, dy), colour in zip(points, labels, places, colours or ["black"] * len(labels)):
         away = abs(dx) > 0.31 * size * len(label) + 12 or abs(dy) > 0.6 * size + 12
-        axes.annotate(
-            label,
-            point,
-            (dx, dy),
-            textcoords="offset pixels",
-            ha="center",
-            va="center",
-            size=size,
-            color=colour,
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0},
-            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.8, "shrinkB": 4} if away else None,
-        )
+        tie = {"arrowstyle": "-", "color": GREY, "linewidth": 0.8, "shrinkB": 4} if away else None
+        axes.annotate(label, point, (dx, dy), size=size, color=colour, arrowprops=tie, **BESIDE)
 
 
 RINGS = np.array([[9, 7], [18, 14]])  # pixels between a point and its label: two rings of places around a point
@@ -297,16 +257,9 @@ def as_numbers(values: ArrayLike, axes: int) -> np.ndarray:
     return array
 
 
-# 06 the transformer encoder
-
-
 @in_style
 def images(
-    pictures: Mapping[str, ArrayLike],
-    x_label: str = "",
-    y_label: str = "",
-    kind: str = "attention weights",
-    signed: bool = False,
+    pictures: Named, x_label: str = "", y_label: str = "", kind: str = "attention weights", signed: bool = False
 ) -> Figure:
     """Tables (r, c) as pictures side by side, without numbers; `pictures` maps a title to a table, `kind` says what
     its numbers are. `signed`: colours for both signs. One scale of colours for all."""
@@ -328,7 +281,7 @@ def images(
 
 
 @in_style
-def line_panels(x: Sequence, panels: Mapping[str, Mapping], x_label: str = "", log: bool | str = False) -> Figure:
+def line_panels(x: Sequence, panels: Mapping[str, Named], x_label: str = "", log: bool | str = False) -> Figure:
     """Curves over x (n,) in panels side by side, one legend; `panels` maps a label of the vertical axis to the series
     {name: numbers (n,)} drawn there. log: as in `lines`."""
     figure, all_axes = new_figure(1.0 + 4.9 * len(panels), 4.2, len(panels))

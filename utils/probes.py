@@ -19,8 +19,7 @@ def causality_probe(module: nn.Module, x: Tensor, seed: int = 0) -> dict[str, Te
     tuple that begins with it. x: (…, n, d) of floats, or token ids (…, n); each position is changed twice, see
     `two_changes`. Dropout is seeded, so that it drops the same entries each time; the module's mode is restored.
 
-    ValueError: another x or output, or an output that holds NaN, which nothing can be seen to move.
-    """
+    ValueError: another x or output, or an output that holds NaN, which nothing can be seen to move."""
     require_tensors(x=x)
     positions = -2 if x.is_floating_point() else -1
     if x.ndim < -positions or not x.numel():
@@ -59,8 +58,7 @@ def two_changes(x: Tensor, seed: int) -> tuple[Tensor, Tensor]:
 
     Vectors point one way in the first and the opposite way in the second, so that one of them moves even what is
     constant for one sign, such as a ReLU. Each token id becomes two other ids, where there are three, out of those from
-    0 to the largest in x, which every embedding that takes x has a row for (and 1, where all are 0).
-    """
+    0 to the largest in x, which every embedding that takes x has a row for (and 1, where all are 0)."""
     generator = torch.Generator().manual_seed(seed)
     if x.is_floating_point():
         noise = torch.randn(x.shape, generator=generator).to(x.dtype) * (1 + x.detach().abs().max())

@@ -1,8 +1,7 @@
 """Recurrent networks: an Elman cell, a language model, encoder and decoder, and the attention between the two.
 
 Axis letters: b batch, n position, q target position (query), k source position (key), d hidden dimension, v vocabulary.
-Masks are those of padding, (b, 1, 1, k), True = a word; padding never reaches a state, a weight or a loss.
-"""
+Masks are those of padding, (b, 1, 1, k), True = a word; padding never reaches a state, a weight or a loss."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -12,14 +11,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .attention import masked_softmax
-from .checks import (
-    known,
-    require_fitting_memory,
-    require_last_axes,
-    require_shares,
-    require_tokens,
-    require_whole,
-)
+from .checks import known, require_fitting_memory, require_last_axes, require_shares, require_tokens, require_whole
 from .decoding import drawn_by, most_probable, write
 from .masks import lengths
 
@@ -54,8 +46,7 @@ def recurrent(cell: str, d_in: int, d_hidden: int, bidirectional: bool = False) 
 class RecurrentLanguageModel(nn.Module):
     """A recurrent language model: from the tokens up to each position, logits for the next one.
 
-    Called with tokens (b, n) and perhaps a state, it returns logits (b, n, v) and the last state.
-    """
+    Called with tokens (b, n) and perhaps a state, it returns logits (b, n, v) and the last state."""
 
     def __init__(self, vocabulary_size: int, d_embedding: int, d_hidden: int, cell: str = "elman"):
         super().__init__()
@@ -96,8 +87,7 @@ class RecurrentEncoder(nn.Module):
 
     bidirectional: half of each state comes from reading forwards, half from reading backwards. The context is made of
     the last state of each direction. Padding stands at the end and is never read; a mask that is not that of the
-    tokens, or shows padding elsewhere: ValueError.
-    """
+    tokens, or shows padding elsewhere: ValueError."""
 
     def __init__(
         self, vocabulary_size: int, d_embedding: int, d_hidden: int, cell: str = "gru", bidirectional: bool = True
@@ -122,8 +112,7 @@ class RecurrentDecoder(nn.Module):
 
     context "first": it makes the first state; "every": it is also an input at every step.
     Called with target tokens (b, q), the memory and perhaps a state, it returns logits (b, q, v), the last state, and
-    None for the weights that it does not have.
-    """
+    None for the weights that it does not have."""
 
     def __init__(
         self, vocabulary_size: int, d_embedding: int, d_hidden: int, cell: str = "gru", context: str = "every"
@@ -183,8 +172,7 @@ class AttentionDecoder(nn.Module):
 
     It reads the last word, asks with the state that follows, and predicts from state and context (Luong et al. 2015).
     Its first state, learned, is the same for all sentences: what it knows of a source comes through attention alone.
-    Called as `RecurrentDecoder` is; the weights are (b, q, k), 0 on padding.
-    """
+    Called as `RecurrentDecoder` is; the weights are (b, q, k), 0 on padding."""
 
     def __init__(self, vocabulary_size: int, d_embedding: int, d_hidden: int, cell: str = "gru", score: str = "dot"):
         super().__init__()
@@ -248,12 +236,7 @@ class RecurrentTranslator(nn.Module):
     def translate(self, source: Tensor, mask: Tensor, limit: int = 40) -> tuple[list[list[int]], Tensor | None]:
         """Greedy search: the most probable word each time, until every sentence has its `</s>` or has `limit` words.
 
-        Returns the token ids of each sentence without `</s>`, and the weights (b, q, k) of each step or None.
-        """
+        Returns the token ids of each sentence without `</s>`, and the weights (b, q, k) of each step or None."""
         memory = self.encoder(source, mask)
-
-        def step(token, state):
-            return self.decoder(token, memory, state)
-
-        sentences, weights = write(step, None, len(source), limit)
+        sentences, weights = write(lambda tokens, state: self.decoder(tokens, memory, state), None, len(source), limit)
         return sentences, None if weights[0] is None else torch.cat(weights, dim=1)

@@ -23,22 +23,12 @@ WAVES = LinearSegmentedColormap.from_list("waves", ["#003A66", BLUE, "#8CC0E0", 
 # The style of the course, for its own figures only: a learner's keep theirs. Used as a decorator.
 in_style = rc_context(
     {
-        "font.size": 13,
-        "axes.titlesize": 14,
-        "axes.labelsize": 13,
-        "xtick.labelsize": 12,
-        "ytick.labelsize": 12,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.edgecolor": GREY,
-        "axes.axisbelow": True,
-        "axes.titlelocation": "left",
-        "grid.color": "#DDDDDD",
-        "legend.frameon": False,
-        "lines.linewidth": 2,
+        "font.size": 13, "axes.titlesize": 14, "axes.labelsize": 13, "xtick.labelsize": 12, "ytick.labelsize": 12,
+        "axes.titlelocation": "left", "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY,
+        "axes.axisbelow": True, "grid.color": "#DDDDDD", "legend.frameon": False, "lines.linewidth": 2,
         "text.parse_math": False,  # a word may hold "$"
     }
-)
+)  # fmt: skip
 
 
 class Figure(matplotlib.figure.Figure):

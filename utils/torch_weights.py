@@ -15,8 +15,7 @@ def load(ours: nn.Module, theirs: nn.Module) -> nn.Module:
 
     MultiHeadAttention takes them from nn.MultiheadAttention, EncoderBlock from nn.TransformerEncoderLayer, Encoder from
     nn.TransformerEncoder, LayerNorm from nn.LayerNorm, ElmanCell from nn.RNN. Rates of dropout are not copied.
-    ValueError where kind, sizes, norm or activation differ; then nothing is copied.
-    """
+    ValueError where kind, sizes, norm or activation differ; then nothing is copied."""
     kinds = [kind.__name__ for kind in type(ours).__mro__]  # by name, for notebooks define these layers once more
     name = next((kind for kind in kinds if kind in CHANGES), None)
     if name is None:

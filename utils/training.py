@@ -61,15 +61,9 @@ def mean_of_last(losses: list[float], number: int = 50) -> float:
 
 
 def fit(
-    model: nn.Module,
-    batches: Iterable,
-    loss: Callable[..., Tensor],
-    steps: int,
-    learning_rate: float = 5e-3,
-    warm_up: int = 50,
-    clip: float = 1.0,
-    history: History | None = None,
-) -> History:
+    model: nn.Module, batches: Iterable, loss: Callable[..., Tensor], steps: int,
+    learning_rate: float = 5e-3, warm_up: int = 50, clip: float = 1.0, history: History | None = None,
+) -> History:  # fmt: skip
     """Train `model` for `steps` steps of Adam (Kingma & Ba 2015); loss(model, batch) gives a scalar.
 
     `batches` is gone through again and again. The learning rate rises over `warm_up` steps and falls along a cosine
@@ -81,8 +75,7 @@ def fit(
     Afterwards the model is in evaluation mode and holds no gradients. Interrupts in quick succession count as one.
 
     ValueError: nothing to train, no batch, a loss that does not depend on the model, a loss or gradient that is
-    infinite or NaN (the weights stay as they were before that step), or a history of another model or of more steps.
-    """
+    infinite or NaN (the weights stay as they were before that step), or a history of another model or of more steps."""
     history = History() if history is None else history
     require_trainable(model, history, steps)
     history.prepare(model, batches, learning_rate)
@@ -130,7 +123,7 @@ def backward(model: nn.Module, loss: Callable[..., Tensor], batch: object, clip:
     if all(parameter.grad is None for parameter in model.parameters()):
         kind = type(model).__name__
         raise ValueError(
-            f"the loss does not depend on this {kind}: no parameter of it has a gradient. Another model's?"
+            f"the loss does not depend on this {kind}: no parameter of it has a gradient. Is it another's?"
         )
     norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
     if not (value.isfinite() and norm.isfinite()):
@@ -155,8 +148,7 @@ def require_trainable(model: nn.Module, history: History, steps: int) -> None:
 class Interrupts:
     """Within it, an interrupt (SIGINT) waits, and takes effect only where an `after` block lets it.
 
-    Whoever presses stop may press twice: within a second after an interrupt took effect, others count as the same.
-    """
+    Whoever presses stop may press twice: within a second after an interrupt took effect, others count as the same."""
 
     def __init__(self):
         self.patience = math.inf  # how many seconds an interrupt waits for the block it came in
@@ -199,8 +191,7 @@ class Interrupts:
 class Endless:
     """The batches again and again; ValueError if there are none, or if they cannot be gone through again.
 
-    Where drawing a batch fails, the next draw tries that batch again.
-    """
+    Where drawing a batch fails, the next draw tries that batch again."""
 
     def __init__(self, batches: Iterable):
         if not hasattr(batches, "__iter__") and not hasattr(batches, "__getitem__"):
@@ -219,9 +210,7 @@ class Endless:
             self.iterator = None  # a generator that failed yields no more
             raise
         if not self.drawn:
-            raise ValueError(
-                "there is no batch (left): give a list, or a generator that does not end and does not fail"
-            )
+            raise ValueError("there is no batch (left): use a list or a generator that does not end and does not fail")
         self.iterator, self.drawn = None, 0
         return next(self)
 
@@ -232,8 +221,7 @@ def batches_by_length(
     """Endless random batches collate([item, …]) of `size` items of like length, so that there is little padding.
 
     Each pass shuffles the items, sorts them by length(item) within pools of `pool` batches, and yields the batches of
-    all pools in random order; `seed` settles both orders. ValueError at the first batch: no items, size or pool < 1.
-    """
+    all pools in random order; `seed` settles both orders. ValueError at the first batch: no items, size or pool < 1."""
     if not items or min(size, pool) < 1:
         raise ValueError(f"{len(items)} items cannot be put into batches of size {size} in pools of {pool}")
     chance = random.Random(seed)
@@ -251,8 +239,7 @@ def sequence_loss(logits: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
     True, such as targets != PAD_ID.
 
     Shapes that do not fit, no word at all, or a target outside the vocabulary: ValueError, here and in
-    `token_accuracy`, which refuses logits that are NaN or ∞ as well.
-    """
+    `token_accuracy`, which refuses logits that are NaN or ∞ as well."""
     require_words(logits, targets, mask)
     return nn.functional.cross_entropy(logits[mask], targets[mask])
 
@@ -294,8 +281,7 @@ def require_same_number(*lists: list) -> None:
 def argmax_links(weights: Tensor, source_length: int, target_length: int) -> set[tuple[int, int]]:
     """For each target position the source position with the largest weight (q, k), as (target, source).
 
-    The lengths leave padding, `<s>` and `</s>` out. ValueError where the weights hold fewer positions.
-    """
+    The lengths leave padding, `<s>` and `</s>` out. ValueError where the weights hold fewer positions."""
     require_tensors(weights=weights)
     if weights.ndim != 2 or not (0 < target_length <= len(weights) and 0 < source_length <= weights.shape[1]):
         lengths = f"{target_length} target and {source_length} source words"
@@ -308,8 +294,7 @@ def alignment_error_rate(links: list[set], sure: list[set], possible: list[set])
 
     One set of (target position, source position) a sentence: A `links`, S `sure`, P `possible`, which contains S.
     Where P = S it is 1 − F1. Without any link in A and S there is no error: 0. ValueError: lists that do not fit, or
-    a sure link that is not possible.
-    """
+    a sure link that is not possible."""
     require_same_number(links, sure, possible)
     for s, p in zip(sure, possible):
         if not set(s) <= set(p):

@@ -1,8 +1,7 @@
 """The Transformer encoder: tokens with positions, layer norm, feed-forward layer, block, stack; and a tagger of them.
 
 Axis letters: b batch, n position, q and k the same as query and as key, h head, d model dimension.
-Masks are boolean, True = may attend, and broadcast to (b, h, q, k).
-"""
+Masks are boolean, True = may attend, and broadcast to (b, h, q, k)."""
 
 import torch
 from torch import Tensor, nn
@@ -18,8 +17,7 @@ ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
 def sinusoidal_positions(n: int, d_model: int, base: float = 10000.0) -> Tensor:
     """(n, d_model): PE(p, 2i) = sin(p / base^(2i/d)), PE(p, 2i+1) = cos(p / base^(2i/d)).
 
-    Vaswani et al. 2017, section 3.5; an odd d_model ends with a sine. Sizes below 1 or base ≤ 0: ValueError.
-    """
+    Vaswani et al. 2017, section 3.5; an odd d_model ends with a sine. Sizes below 1 or base ≤ 0: ValueError."""
     require_whole(n=n, d_model=d_model)
     if base <= 0:
         raise ValueError(f"base {base} must be above 0")
@@ -34,8 +32,7 @@ class PositionalEncoding(nn.Module):
     """Adds sinusoidal positions to x (…, n, d_model).
 
     The table goes with the module to another dtype; the state dict leaves it out, as the equation gives it anew. More
-    than max_len positions, or another width: ValueError.
-    """
+    than max_len positions, or another width: ValueError."""
 
     def __init__(self, d_model: int, max_len: int):
         super().__init__()
@@ -58,8 +55,7 @@ class LayerNorm(nn.Module):
     """(x - mean) / √(variance + eps) · gamma + beta over the last axis (Ba et al. 2016).
 
     The variance is the biased one, divided by d_model, and float16 is computed in float32, both as in PyTorch. Another
-    width than d_model: ValueError.
-    """
+    width than d_model: ValueError."""
 
     def __init__(self, d_model: int, eps: float = 1e-5):
         super().__init__()
@@ -79,8 +75,7 @@ class FeedForward(nn.Module):
     """activation(x W_1 + b_1) W_2 + b_2, the same at every position (Vaswani et al. 2017, equation 2).
 
     activation: "relu" or "gelu". Dropout falls on the d_ff hidden values. Another activation, sizes below 1, or an x
-    that is not (…, n, d_model): ValueError.
-    """
+    that is not (…, n, d_model): ValueError."""
 
     def __init__(self, d_model: int, d_ff: int, activation: str = "relu", dropout: float = 0.0):
         super().__init__()
@@ -100,8 +95,7 @@ class EncoderBlock(nn.Module):
     norm: "post" is x = norm(x + sublayer(x)), Vaswani et al. 2017, section 3.1; "pre" is x = x + sublayer(norm(x)),
     Xiong et al. 2020. d_ff None leaves the feed-forward layer out. Dropout falls on the attention weights, on the
     hidden values of the feed-forward layer, and on what each of the two adds to x.
-    Called with x (…, n, d) and perhaps a mask, it returns the output (…, n, d) and the weights (…, h, q, k).
-    """
+    Called with x (…, n, d) and perhaps a mask, it returns the output (…, n, d) and the weights (…, h, q, k)."""
 
     def __init__(
         self, d_model: int, num_heads: int, d_ff: int | None,
@@ -131,8 +125,7 @@ class Encoder(nn.Module):
     """num_layers encoder blocks, one after the other; final_norm: a layer norm after the last, as pre-norm needs it.
 
     Called with x (…, n, d) and perhaps a mask, it returns the output (…, n, d) and a list with the weights
-    (…, h, q, k) of each layer.
-    """
+    (…, h, q, k) of each layer."""
 
     def __init__(
         self, num_layers: int, d_model: int, num_heads: int, d_ff: int | None,
@@ -159,10 +152,8 @@ class TokenEmbedding(nn.Module):
     """A vector (…, d_model) for each token id, with positions added: "sine", "learned" or None.
 
     Both start at the same size, N(0, 1), so the vectors are not multiplied by √d_model: the paper does that (section
-    3.4) to a matrix that it shares with the output layer, and that has to start small for it.
-    Called with token ids (b, n), it returns (b, n, d_model). Ids outside the vocabulary, or more than max_len of them:
-    ValueError.
-    """
+    3.4) to a matrix that it shares with the output layer, and that has to start small for it. Called with token ids (b,
+    n), it returns (b, n, d_model). Ids outside the vocabulary, or more than max_len of them: ValueError."""
 
     def __init__(self, vocabulary_size: int, d_model: int, positions: str | None = "sine", max_len: int = 64):
         super().__init__()
@@ -180,8 +171,7 @@ class Tagger(nn.Module):
 
     causal: a token sees only itself and what comes before it. norm "pre" brings a final norm with it.
     Called with token ids (b, n) and perhaps a mask, it returns the logits (b, n, num_tags) and a list with the weights
-    (b, h, q, k) of each layer.
-    """
+    (b, h, q, k) of each layer."""
 
     def __init__(
         self, vocabulary_size: int, num_tags: int, d_model: int, num_heads: int, d_ff: int | None, num_layers: int,

@@ -1,7 +1,6 @@
 """Files of word vectors: text in the formats of GloVe, word2vec and fastText, and the course's own .npz.
 
-`utils.vectors.WordVectors.load` is the way in; nothing here needs to be read in order to follow the course.
-"""
+`utils.vectors.WordVectors.load` is the way in; nothing here needs to be read in order to follow the course."""
 
 import gzip
 import os
@@ -38,9 +37,8 @@ def first_duplicate(words: Sequence[str]) -> tuple[str, int, int]:
     """The first word that occurs a second time, and its first two positions."""
     seen: dict[str, int] = {}
     for i, word in enumerate(words):
-        if word in seen:
+        if seen.setdefault(word, i) < i:
             return word, seen[word], i
-        seen[word] = i
     raise ValueError("no word occurs twice")
 
 
@@ -51,24 +49,17 @@ def _refuse_what_is_no_file(path: Path) -> None:
 
 
 # .npz
-
-
 def write_npz(path: str | os.PathLike, words: Sequence[str], matrix: np.ndarray, stamp: str = "") -> None:
     """Write vectors in the format that `WordVectors.load` reads fastest; `path` is never a half-written file.
 
-    The archive holds `words` (UTF-8, one per line), `vectors` (n, d) in float16 or float32, and `stamp`, a note.
-    """
+    The archive holds `words` (UTF-8, one per line), `vectors` (n, d) in float16 or float32, and `stamp`, a note."""
     path = Path(path)
     text = {"words": "\n".join(words), "stamp": stamp}
     arrays = {name: np.frombuffer(content.encode(), np.uint8) for name, content in text.items()}
-    arrays["vectors"] = np.ascontiguousarray(matrix)
     unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}.cache.npz")
     try:
-        with open(unfinished, "xb") as file, zipfile.ZipFile(file, "w") as archive:
-            for name, array in arrays.items():  # as np.savez does, without its copies
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array_header_1_0(member, np.lib.format.header_data_from_array_1_0(array))
-                    member.write(array.data)
+        with open(unfinished, "xb") as file:
+            np.savez(file, **arrays, vectors=matrix)
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -77,8 +68,7 @@ def write_npz(path: str | os.PathLike, words: Sequence[str], matrix: np.ndarray,
 def read_npz(path: Path) -> tuple[list[str], np.ndarray, str]:
     """Words, (n, d) float32 matrix and stamp of a file by `write_npz`.
 
-    Raises FileNotFoundError, and ValueError if anything about the file is wrong.
-    """
+    Raises FileNotFoundError, and ValueError if anything about the file is wrong."""
     _refuse_what_is_no_file(path)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -91,32 +81,22 @@ def read_npz(path: Path) -> tuple[list[str], np.ndarray, str]:
         raise ValueError(f"{path} is damaged ({type(error).__name__}: {error})") from error
     if matrix.ndim != 2 or len(words) != len(matrix) or not matrix.size or not _all_finite(matrix):
         raise ValueError(f"{path} is damaged ({len(words)} words, vectors of shape {matrix.shape})")
-    _refuse_odd_words(path, words)
+    if len(set(words)) < len(words):
+        raise ValueError(f"{path} is damaged (the word {first_duplicate(words)[0]!r} occurs twice)")
+    if odd := [word for word in words if not word or "\r" in word]:
+        raise ValueError(f"{path} is damaged ({odd[0]!r} is not a word)")
     return words, matrix, stamp
 
 
 def _read_array(archive: zipfile.ZipFile, name: str, kind: str) -> np.ndarray:
-    """An array of an .npz archive, as `np.load` gives it, in a fraction of the time; `kind` begins its dtype."""
+    """An array of an .npz archive; `kind` begins its dtype."""
     with archive.open(f"{name}.npy") as member:
-        np.lib.format.read_magic(member)
-        shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)
-        if not dtype.str[1:].startswith(kind):  # complex numbers, dates and text would be converted without a word
-            raise ValueError(f"{name} are of type {dtype}, not {'bytes of text' if kind == 'u1' else 'floats'}")
-        array = np.empty(shape, dtype, order="F" if by_columns else "C")
-        rest = array.ravel("K").view(np.uint8)
-        while read := member.readinto(rest[: 1 << 20]):
-            rest = rest[read:]
-        if len(rest) or member.read(1):  # at the end of a member its checksum is tested
-            raise ValueError("its header and its length differ")
+        array = np.lib.format.read_array(member, allow_pickle=False)
+        if member.read(1):  # at the end of a member its checksum is tested
+            raise ValueError("it is longer than its header says")
+    if not array.dtype.str[1:].startswith(kind):  # complex numbers, dates and text would be converted without a word
+        raise ValueError(f"{name} are of type {array.dtype}, not {'bytes of text' if kind == 'u1' else 'floats'}")
     return array
-
-
-def _refuse_odd_words(path: Path, words: list[str]) -> None:
-    distinct = set(words)
-    if len(distinct) < len(words):
-        raise ValueError(f"{path} is damaged (the word {first_duplicate(words)[0]!r} occurs twice)")
-    if odd := [word for word in words if not word or "\r" in word]:
-        raise ValueError(f"{path} is damaged ({odd[0]!r} is not a word)")
 
 
 def _all_finite(matrix: np.ndarray) -> bool:
@@ -124,24 +104,18 @@ def _all_finite(matrix: np.ndarray) -> bool:
 
 
 # The cache
-
-
 def read_text_or_cache(path: Path, member: str) -> tuple[list[str], np.ndarray]:
     """Words and matrix of a text file: from its cache if that is of this very file, otherwise read and cached."""
     stamp = _stamp(path, member)
     cache = path.with_name(path.name + ".cache.npz")
-    try:
+    with suppress(FileNotFoundError, ValueError):  # no cache, or a damaged one: read the text and write it anew
         words, matrix, cached_stamp = read_npz(cache)
         if cached_stamp == stamp:
             return words, matrix
-    except (FileNotFoundError, ValueError):
-        pass  # no cache, or a damaged one: read the text and write it anew
     words, matrix = read_text(path, member)
     if not cache.exists() or cache.is_file():  # a pipe of this name is somebody's
-        try:
+        with suppress(OSError):  # in a folder that cannot be written to, or on a full disk, the vectors do without
             write_npz(cache, words, matrix, stamp)
-        except OSError:
-            pass  # a folder that cannot be written to, or a full disk: the vectors are there all the same
     return words, matrix
 
 
@@ -149,8 +123,7 @@ def _stamp(path: Path, member: str) -> str:
     """What changes when the file does, as far as that can be told without reading all of it.
 
     Programs set the time of change back (unpackers and copiers do), but not the inode's; and that clock ticks
-    slowly, so that a small file can change twice at the same time: hence the checksum of both ends.
-    """
+    slowly, so that a small file can change twice at the same time: hence the checksum of both ends."""
     status = path.stat()
     with open(path, "rb") as file:
         ends = zlib.crc32(file.read(1 << 16))
@@ -161,8 +134,6 @@ def _stamp(path: Path, member: str) -> str:
 
 
 # Text
-
-
 class _Layout(NamedTuple):
     """How the lines of a text file are built."""
 
@@ -176,8 +147,7 @@ def read_text(path: Path, member: str = "") -> tuple[list[str], np.ndarray]:
 
     A line holds a word and its d numbers, with blanks or tabs between; the last d fields are the numbers, so that a
     word may hold blanks (some of GloVe 840B do). A first line "n d", as word2vec and fastText write it, is a header.
-    Raises ValueError, which names the line that is wrong, and MemoryError, which names the file.
-    """
+    Raises ValueError, which names the line that is wrong, and MemoryError, which names the file."""
     label = f"{path}::{member}" if member else str(path)
     try:
         words, matrix, layout = _read_lines(path, member, label)
@@ -221,6 +191,8 @@ def _read_lines(path: Path, member: str, label: str) -> tuple[list[str], np.ndar
 def _open_text(path: Path, member: str) -> Iterator[BinaryIO]:
     """The bytes of a text file, unpacked where it is packed. Names inside an archive are never used as paths."""
     _refuse_what_is_no_file(path)
+    if member and suffix_of(path) != ".zip":
+        raise ValueError(f"{path} is not a .zip archive, so it has no member {member!r}")
     if suffix_of(path) == ".zip":
         try:
             archive = zipfile.ZipFile(path)
@@ -228,13 +200,8 @@ def _open_text(path: Path, member: str) -> Iterator[BinaryIO]:
             raise ValueError(f"{path} is damaged or not a zip archive ({error})") from error
         with archive:
             yield _open_member(archive, path, member)
-    elif member:
-        raise ValueError(f"{path} is not a .zip archive, so it has no member {member!r}")
-    elif suffix_of(path) == ".gz":
-        with gzip.open(path) as file:
-            yield file
     else:
-        with open(path, "rb") as file:
+        with (gzip.open if suffix_of(path) == ".gz" else open)(path, "rb") as file:
             yield file
 
 
@@ -334,17 +301,14 @@ def _parse(block: bytes, first_line: int, lines: int, width: int, label: str) ->
     except ImportError as error:
         raise ImportError(f"{error}: `make lab` installs it, or `pip install polars` does.") from error
     schema = {"word": polars.String} | {f"v{i}": polars.Float32 for i in range(width)}
+    reason = "blank lines or numbers that are not finite"
     try:
         table = polars.read_csv(block, has_header=False, separator=" ", quote_char=None, schema=schema)
-        words = table["word"].to_list()
-        vectors = table[:, 1:].to_numpy()
-        good = len(words) == lines and all(words) and _all_finite(vectors) and b"\r" not in block
+        words, vectors = table["word"].to_list(), table[:, 1:].to_numpy()
+        if len(words) == lines and all(words) and _all_finite(vectors) and b"\r" not in block:
+            return words, vectors
     except polars.exceptions.PolarsError as error:
-        good, reason = False, str(error)
-    else:
-        reason = "blank lines or numbers that are not finite"
-    if good:
-        return words, vectors
+        reason = str(error)
     names, block_of_names = _words_with_blanks(block, width)
     if names:
         words, vectors = _parse(block_of_names, first_line, lines, width, label)
@@ -357,8 +321,7 @@ def _words_with_blanks(block: bytes, width: int) -> tuple[dict[int, str], bytes]
     """Words that hold blanks, by line (from 0), and the block with "_" in the place of each.
 
     What stands before the last `width` fields is no word if one of its later parts is a number or empty: a number too
-    many, or a line end that is lost.
-    """
+    many, or a line end that is lost."""
     names = {}
     lines = block.split(b"\n")
     for i, line in enumerate(lines):

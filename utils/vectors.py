@@ -1,8 +1,7 @@
 """Word vectors: load them, look words up, compare them, draw them in the plane.
 
 The vectors that ship with the course and those of Stanford (GloVe, https://nlp.stanford.edu/projects/glove/)
-are used in the same way. Both list their words from the most useful to the rarest.
-"""
+are used in the same way. Both list their words from the most useful to the rarest."""
 
 import difflib
 import os
@@ -21,8 +20,7 @@ class WordVectors:
     """n words and their vectors of d numbers.
 
     `words` is the list of words, `matrix` the (n, d) float32 array of their vectors, in the same order,
-    and `name` says in a few words which set this is.
-    """
+    and `name` says in a few words which set this is."""
 
     def __init__(self, words: Sequence[str], matrix: np.ndarray, name: str = "word vectors"):
         self.words = list(words)
@@ -45,8 +43,7 @@ class WordVectors:
         format of the course's own file can be read too.
 
         Raises FileNotFoundError (with the way to get the file), ValueError for a damaged file (with its line), and
-        MemoryError (with the file) for one that is too large.
-        """
+        MemoryError (with the file) for one that is too large."""
         if source is None:
             return cls._load_shipped()
         path, _, member = os.fspath(source).partition("::")
@@ -95,8 +92,7 @@ class WordVectors:
         """The k words with the largest cosine to a word or to a (d,) vector: [(word, cosine), ...], best first.
 
         A word is not listed as its own neighbour. Only the first `among` words are offered, for rare words crowd
-        around frequent ones ("lothringen" is closer to "france" than "italy" is); `among=None` offers all of them.
-        """
+        around frequent ones ("lothringen" is closer to "france" than "italy" is); `among=None` offers all of them."""
         asked = {word_or_vector} if isinstance(word_or_vector, str) else set()
         return self._closest(self._direction(word_or_vector), k, among, without=asked)
 
@@ -104,8 +100,7 @@ class WordVectors:
         """Words for "a is to b as c is to ...": [(word, cosine), ...], the three question words left out.
 
         The answer is sought near b - a + c, the three vectors scaled to length 1 (Mikolov, Yih & Zweig 2013).
-        `among` is that of `nearest`.
-        """
+        `among` is that of `nearest`."""
         target = self._direction(b) - self._direction(a) + self._direction(c)
         return self._closest(self._direction(target), k, among, without={a, b, c})
 
@@ -174,8 +169,7 @@ def pca(points: np.ndarray, k: int = 2) -> tuple[np.ndarray, np.ndarray]:
     """Principal component analysis of n points (n, d): (coordinates (n, k), share of the variance of each axis (k,)).
 
     The points are centred first. An axis and its opposite serve equally well; here each points the way in which
-    its entry of largest size is positive, so that the same points always give the same picture.
-    """
+    its entry of largest size is positive, so that the same points always give the same picture."""
     from sklearn.decomposition import PCA  # only here: it takes a second, and most notebooks do without
 
     points = np.asarray(points, dtype=np.float64)

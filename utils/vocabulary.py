@@ -28,8 +28,7 @@ class Vocabulary:
     ) -> list[int]:
         """The ids of a sentence; a string is split at blanks. start, end: put <s> before it, </s> after it.
 
-        An unknown word becomes <unk>; if strict, it is a ValueError that names words like it.
-        """
+        An unknown word becomes <unk>; if strict, it is a ValueError that names words like it."""
         words = sentence.split() if isinstance(sentence, str) else list(sentence)
         for word in words if strict else ():
             if word not in self._ids:

@@ -1,11 +1,13 @@
-"""The exercises: `check`, `hint`, `solution` and `use` take the learner's function; `catalogue()` lists them all."""
+"""The exercises: `check`, `hint`, `solution` and `use` take the learner's function; `progress()` shows how far
+the learner is, and `catalogue()` lists them all."""
 
 from importlib import import_module
 from pathlib import Path
 
 from .engine import catalogue, check, hint, solution, use
+from .progress import progress
 
-__all__ = ["catalogue", "check", "hint", "solution", "use"]
+__all__ = ["catalogue", "check", "hint", "progress", "solution", "use"]
 
 # One module a notebook, named after it, so the order of their names is that of the course. Importing a module adds its
 # exercises to the catalogue.

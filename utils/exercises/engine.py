@@ -35,21 +35,26 @@ from .findings import Case, condition, diagnosis
 from .isolation import Isolation, Printed, Stopped
 from .known import Known
 from .reading import is_stub
+from .records import record
 from .rows import IMPORTS, Mistake, answers, mistake, read
 from .running import Run, as_asked, copied, run, unchanged
+from .settings import marked
 from .wording import describe_kind, listed, own_frame, own_line, own_loop, shorten, text_of
 
 MARKS = {"todo": "○", "right": "✔", "wrong": "✘"}
 
 
 class Verdict(NamedTuple):
-    """Status "todo", "right" or "wrong"; the diagnosis; what the function printed and displayed on the first draw."""
+    """Status "todo", "right" or "wrong"; the diagnosis; what the function printed and displayed on the first draw.
+
+    `names` are those of the known mistakes that the answer fell into.
+    """
 
     status: str
     message: str
     printed: str = ""
     shown: tuple = ()
-    names: tuple[str, ...] = ()  # of the known mistakes that were found
+    names: tuple[str, ...] = ()
 
 
 class Exercise:
@@ -84,6 +89,11 @@ class Exercise:
 
     def __repr__(self) -> str:
         return f"<exercise {self.name}: {len(self.hints)} hints, {len(self.rows)} known mistakes>"
+
+    @property
+    def dots(self) -> str:
+        """How hard: ●○○ to ●●●."""
+        return "●" * self.level + "○" * (3 - self.level)
 
     def mistakes(self, text: str) -> None:
         """Add rows to the catalogue (rows.py says what they look like); they are read when they are first needed."""
@@ -222,8 +232,7 @@ class Exercise:
 
     def _todo(self, function: Callable) -> tuple[str, str]:
         if is_stub(function):
-            dots = "●" * self.level + "○" * (3 - self.level)
-            return "todo", f"not tried yet ({dots}, {self.minutes} minutes). hint({self.name}) helps."
+            return "todo", f"not tried yet ({self.dots}, {self.minutes} minutes). hint({self.name}) helps."
         return "wrong", "your code is there, but `...` still stands in it: return your result in its place."
 
     def _diagnose(self, function: Callable, runs: list[Run], usual: int) -> tuple:
@@ -241,8 +250,8 @@ class Exercise:
             return "wrong", f"right on the {usual} inputs of every check, but not on others like them: {message}"
         if not case.named and len(wrong) < usual:
             words = condition(case)
-            which = f" Wrong where {words}: " if words and words not in message else " "
-            message += f"{which}({usual - len(wrong)} of {usual} inputs come out right.)"
+            where = f" That happens where {words}." if words and words not in message else ""
+            message += f"{where} ({usual - len(wrong)} of {usual} inputs come out right.)"
         return "wrong", message, case.named
 
 
@@ -332,12 +341,13 @@ def check(function: Callable, seed: int = 0) -> None:
     again = f" Until use({found.name}) runs again, the cells below work with this definition."
     again = again if found.used and verdict.status != "right" and not _use_follows(found.name) else ""
     print(f"{MARKS[verdict.status]} {found.name}: {verdict.message}{again}")
+    record(found.name, verdict)
 
 
 def hint(function: Callable) -> None:
     """Print the next hint, each call one further; at the end, the last one again and what else there is."""
     found = _find(function, "hint")
-    if found is None:
+    if found is None or marked("hint"):
         return
     number = min(found.hints_given + 1, len(found.hints))
     at_the_end = found.hints_given >= len(found.hints)
@@ -350,18 +360,18 @@ def hint(function: Callable) -> None:
 def solution(function: Callable) -> None:
     """Print the reference code."""
     found = _find(function, "solution")
-    if found is not None:
+    if found is not None and not marked("solution"):
         print(source(found))
 
 
 def use(function: Callable) -> Callable:
-    """The learner's function where it is right, the reference where it is not, without a word.
+    """The learner's function where it is right or the work is marked, the reference where it is not, without a word.
 
     A right function of another kind of number, a list or a NumPy array for instance, is fitted with what the notebook
     goes on with: tensors of the inputs' precision. A function that a check had to stop is not run again.
     """
     found = _find(function, "use")
-    if found is None:
+    if found is None or marked():
         return function
     found.used = True
     if function is found.stopped or found.verdict(function).status != "right":

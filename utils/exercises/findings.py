@@ -86,9 +86,9 @@ def needs(what: str) -> Callable:
 
 def applies(finding: Callable, case: Case) -> bool:
     """Is there what the finding needs?"""
-    there = {"source": bool(case.source), "exception": case.first.error is not None, "any": True}
+    there = {"source": bool(case.source), "exception": case.first.error is not None, "": True}
     there["result"] = not there["exception"]
-    return there[getattr(finding, "needs", "any")]
+    return there[getattr(finding, "needs", "")]
 
 
 def diagnosis(case: Case) -> str:
@@ -103,7 +103,11 @@ def diagnosis(case: Case) -> str:
 
 
 def known_mistake(case: Case) -> str | None:
-    return _explained(case, case.runs)
+    return _explained(case, case.runs, "rows")
+
+
+def two_mistakes(case: Case) -> str | None:
+    return _explained(case, case.runs, "pairs", "variants", "mixed")
 
 
 def known_in_one_branch(case: Case) -> str | None:
@@ -111,13 +115,13 @@ def known_in_one_branch(case: Case) -> str | None:
     for name in [name for name, value in case.runs[0].arguments.items() if isinstance(value, bool)]:
         for value in (True, False):
             runs = [done for done in case.runs if done.arguments[name] is value]
-            if len(runs) > 1 and not all(done.right for done in runs) and (message := _explained(case, runs)):
+            if len(runs) > 1 and not all(done.right for done in runs):
                 branch = f"{name}={value}"
-                return message if branch in message else f"with {branch}: {message}"
+                if message := _explained(case, runs, "rows", "pairs"):
+                    return message if branch in message else f"with {branch}: {message}"
     return None
 
 
-@needs("any")
 def known_where_it_runs(case: Case) -> str | None:
     """The inputs without an exception, of which several are wrong; or those whose numbers are finite."""
     for runs in (
@@ -125,13 +129,13 @@ def known_where_it_runs(case: Case) -> str | None:
         [done for done in case.runs if done.error is None and not holds_nan({"": as_tensor(done.result)})],
     ):
         if len(runs) < len(case.runs) and sum(not done.right for done in runs) > 1:
-            if message := _explained(case, runs):
+            if message := _explained(case, runs, "rows", "pairs", "variants", "mixed"):
                 return message
     return None
 
 
-def _explained(case: Case, runs: list[Run]) -> str | None:
-    candidate = case.known.explain(runs)
+def _explained(case: Case, runs: list[Run], *stages: str) -> str | None:
+    candidate = case.known.explain(runs, stages)
     if candidate is None:
         return None
     case.named = candidate.names
@@ -142,9 +146,10 @@ def _explained(case: Case, runs: list[Run]) -> str | None:
 
 
 @needs("exception")
-def crash(case: Case) -> str | None:
+def crash(case: Case, done: Run | None = None) -> str | None:
     """What the exception means, the learner's own line, the shapes that went in and a question to go on with."""
-    done, error = case.first, case.first.error
+    done = done or case.first
+    error = done.error
     if isinstance(error, TypeError) and own_frame(error, case.function) is None:
         given = ", ".join(done.arguments)
         return f"it cannot be called. Keep its first line as it was: def {case.reference.__name__}({given}):"
@@ -153,14 +158,16 @@ def crash(case: Case) -> str | None:
     if kind == "NameError" and (name := re.search(r"name '(\w+)'", text)):
         used = reading.its_arguments(done.arguments)
         return f"'{name[1]}' is not defined (in your line `{line}`). The function can use {used}, and what you define or import."
-    meaning = " ".join(filter(None, (_shapes_that_meet(text, case), _remedy(case, f"{kind}: {text}", line))))
+    meaning = " ".join(
+        filter(None, (_shapes_that_meet(text, case, done), _remedy(case, done, f"{kind}: {text}", line)))
+    )
     place = f"in your line `{line}`" if line else ""
     if meaning:
         return f"{meaning} ({place + ': ' if place else ''}{kind}: {text}. The inputs were {inputs}.)"
     return f"{' '.join(filter(None, (kind, place)))}{': ' + text if text else ''}. The inputs were {inputs}."
 
 
-def _shapes_that_meet(text: str, case: Case) -> str | None:
+def _shapes_that_meet(text: str, case: Case, done: Run) -> str | None:
     """What torch's words about two shapes mean."""
     for pattern in PRODUCTS:
         if found := re.search(pattern, text):
@@ -169,17 +176,17 @@ def _shapes_that_meet(text: str, case: Case) -> str | None:
             )
             return f"shapes {left} and {right} do not fit: a product adds up over one axis that both share."
     if found := re.search(BROADCAST, text):
-        one, other = (_with_letter(int(size), case) for size in found.groups())
+        one, other = (_with_letter(int(size), case.sizes(done)) for size in found.groups())
         return f"axes of length {one} and {other} meet: paired up from the end, two axes have to be equally long, or one of them 1."
     return None
 
 
-def _with_letter(size: int, case: Case) -> str:
-    letters = [name for name, length in case.sizes(case.first).items() if length == size]
+def _with_letter(size: int, sizes: dict[str, int]) -> str:
+    letters = [name for name, length in sizes.items() if length == size]
     return f"{size} ({letters[0]})" if len(letters) == 1 else str(size)
 
 
-def _remedy(case: Case, clue: str, line: str) -> str | None:
+def _remedy(case: Case, done: Run, clue: str, line: str) -> str | None:
     remedy = next(
         (remedy.text for remedy in REMEDIES if re.search(remedy.error, clue) and re.search(remedy.line, line)), None
     )
@@ -193,7 +200,7 @@ def _remedy(case: Case, clue: str, line: str) -> str | None:
     if re.match(r"RuntimeError|IndexError|ValueError", clue) and A_SHAPE_PROBLEM.search(clue):
         asked = next((text for pattern, text in case.questions.items() if text and re.search(pattern, line)), None)
         remedy = " ".join(filter(None, (remedy, asked)))
-    return remedy.replace("{first}", first_floats(case.first.arguments)) if remedy else None
+    return remedy.replace("{first}", first_floats(done.arguments)) if remedy else None
 
 
 def first_floats(arguments: dict[str, Any]) -> str:
@@ -379,7 +386,11 @@ def another_each_time(case: Case) -> str | None:
 def constant(case: Case) -> str | None:
     """The same result for different inputs."""
     first, *others = case.wrong
-    if not others or not all(done.error is None and same(done.result, first.result) for done in others):
+    if (
+        len(case.wrong) < len(case.runs)
+        or not others
+        or not all(done.error is None and same(done.result, first.result) for done in others)
+    ):
         return None
     return f"your function returns the same constants for all inputs. Use {reading.its_arguments(first.arguments)}."
 
@@ -603,7 +614,7 @@ def _filled(part: Any) -> bool:
 def condition(case: Case) -> str | None:
     """What the wrong inputs have in common, and the right ones have not."""
     right = [done for done in case.runs if done not in case.wrong]
-    if not right:
+    if len(right) < len(case.wrong):
         return None
     for words, holds in (*CONDITIONS, *_conditions_of_sizes(case)):
         try:
@@ -643,6 +654,13 @@ def right_but_for_some_inputs(case: Case) -> str | None:
         return None
     numbers = next(_numbers(case), None)
     return f"right, except where {words}." + (f" {_entry(*numbers)}" if numbers else "")
+
+
+@needs("result")
+def crash_elsewhere(case: Case) -> str | None:
+    """Nothing is known of the first wrong number, but a later input raised something that has a meaning."""
+    later = [done for done in case.wrong if done.error is not None]
+    return crash(case, later[0]) if later else None
 
 
 @needs("source")
@@ -686,22 +704,24 @@ FINDINGS = (
     reading.return_in_loop,
     reading.slip,
     known_mistake,
-    known_in_one_branch,
-    known_where_it_runs,
-    fresh_layer,
-    crash,
     nothing_returned,
     changed_input,
     another_each_time,
     constant,
+    small_number_added,
+    two_mistakes,
+    known_in_one_branch,
+    known_where_it_runs,
+    fresh_layer,
+    crash,
     last_step_missing,
     wrong_shape,
     wrong_type,
-    small_number_added,
     not_finite,
     one_factor,
     unused_argument,
     wrong_in_one_place,
     right_but_for_some_inputs,
+    crash_elsewhere,
     furthest_entry,
 )

@@ -13,12 +13,16 @@ from .running import Run, as_asked, copied, holds_nan, same
 
 
 class Candidate(NamedTuple):
-    """A function that is wrong in known ways: their names, sentences and threads."""
+    """A function that is wrong in known ways: their names, sentences and threads.
+
+    Where the second way is something done with a result, `function` gives the result of the first, and `after` goes on.
+    """
 
     names: tuple[str, ...]
     messages: tuple[str, ...]
     threads: tuple[str, ...]
     function: Callable
+    after: Callable | None = None
 
     def sentence(self) -> str:
         """What is said of it: one sentence, or two with numbers."""
@@ -31,30 +35,35 @@ class Known:
 
     def __init__(self, reference: Callable, mistakes: list[rows.Mistake], arguments: dict[str, Any]):
         self.reference, self.mistakes, self.names = reference, mistakes, list(arguments)
-        self.variants = [*variants.of_arguments(arguments), *variants.OF_RESULTS]
-        self.singles = [Candidate((row.name,), (row.message,), (row.thread,), row.function) for row in mistakes]
-        for variant in self.variants:
-            function = variant.applied(reference, self.names)
-            self.singles.append(Candidate((variant.name,), (variant.message,), (), function))
-        self.done: dict[tuple, Run] = {}
+        self.rows = [Candidate((row.name,), (row.message,), (row.thread,), row.function) for row in mistakes]
+        self.changes = [*variants.of_arguments(arguments), *variants.OF_RESULTS]
+        self.variants = [
+            Candidate((one.name,), (one.message,), (), *one.upon(reference, self.names)) for one in self.changes
+        ]
+        self.kept: dict[Callable, dict[int, Run]] = {}
 
     @functools.cached_property
-    def doubles(self) -> list[Candidate]:
-        """Two at once, the more basic first: two rows of edits, then a row and what can go wrong anywhere."""
-        rows_of_edits = rows.pairs(self.mistakes)
-        found = [
-            _both(one, other, rows.edited(self.reference, one.edits + other.edits)) for one, other in rows_of_edits
-        ]
-        for row, variant in itertools.product(self.mistakes, self.variants):
-            found.append(_both(row, variant, variant.applied(row.function, self.names)))
-        return found
+    def pairs(self) -> list[Candidate]:
+        """Two rows of edits at once, the more basic first."""
+        both = rows.pairs(self.mistakes)
+        return [_both(one, other, rows.edited(self.reference, one.edits + other.edits)) for one, other in both]
 
-    def explain(self, runs: list[Run]) -> Candidate | None:
-        """The first candidate that does on all these inputs what the answer did."""
+    @functools.cached_property
+    def mixed(self) -> list[Candidate]:
+        """A row, and what can go wrong in any exercise."""
+        both = itertools.product(self.mistakes, self.changes)
+        return [_both(row, change, *change.upon(row.function, self.names)) for row, change in both]
+
+    def explain(self, runs: list[Run], stages: tuple[str, ...]) -> Candidate | None:
+        """The first candidate that does on all these inputs what the answer did.
+
+        Stages: "rows", "pairs", "variants", "mixed".
+        """
         runs = sorted(runs, key=lambda done: done.right)  # where the answer is right, so are most candidates
-        for candidate in itertools.chain(self.singles, (double for double in self.doubles)):
-            if all(self._alike(candidate, done) for done in runs):
-                return candidate
+        for stage in stages:
+            for candidate in getattr(self, stage):
+                if all(self._alike(candidate, done) for done in runs):
+                    return candidate
         return None
 
     def _alike(self, candidate: Candidate, learner: Run) -> bool:
@@ -65,28 +74,44 @@ class Known:
         other = self._outcome(candidate, learner)
         if learner.error is not None or other.error is not None:
             return type(learner.error) is type(other.error)
+        if learner.differs_from(other.result):
+            return False
         result, expected = as_asked(learner.result, other.result), other.result
         if holds_nan(learner.arguments) and all(isinstance(part, Tensor) for part in (result, expected)):
             if result.shape == expected.shape and expected.is_floating_point():
                 expected = expected.masked_fill(result.isnan(), torch.nan)
-        if not learner.right and not learner.changed and same(expected, learner.want):
-            return False  # no mistake on this input: something else is wrong there
-        return same(result, expected)
+        if not same(result, expected):
+            return False
+        return learner.right or bool(learner.changed) or not same(expected, learner.want)  # no mistake: no explanation
 
     def _outcome(self, candidate: Candidate, learner: Run) -> Run:
-        key = (candidate.names, learner.number)
-        done = self.done.get(key) if learner.number is not None else None
-        if done is None:
-            done = Run(learner.arguments, learner.want)
-            try:
-                done.result = candidate.function(*map(copied, learner.arguments.values()))
-            except Exception as error:
-                done.error = error.with_traceback(None)
-            if learner.number is not None:
-                self.done[key] = done
+        done = self._done(candidate.function, learner)
+        if candidate.after is None or done.error is not None:
+            return done
+        after = Run(learner.arguments, learner.want)
+        try:
+            after.result = candidate.after(done.result)
+        except Exception:  # it makes no sense there: it explains nothing
+            pass
+        return after
+
+    def _done(self, function: Callable, learner: Run) -> Run:
+        """What a function does with the learner's input, computed once if it is a usual one."""
+        kept = self.kept.setdefault(function, {})
+        if learner.number in kept:
+            return kept[learner.number]
+        done = Run(learner.arguments, learner.want)
+        try:
+            done.result = function(*map(copied, learner.arguments.values()))
+        except Exception as error:
+            done.error = error.with_traceback(None)
+        if learner.number is not None:
+            kept[learner.number] = done
         return done
 
 
-def _both(one: rows.Mistake, other: rows.Mistake | variants.Variant, function: Callable) -> Candidate:
+def _both(
+    one: rows.Mistake, other: rows.Mistake | variants.Variant, function: Callable, after: Callable | None = None
+) -> Candidate:
     threads = (one.thread, getattr(other, "thread", ""))
-    return Candidate((one.name, other.name), (one.message, other.message), threads, function)
+    return Candidate((one.name, other.name), (one.message, other.message), threads, function, after)

@@ -62,6 +62,7 @@ class Mistake(NamedTuple):
     edits: tuple[Edit, ...] = ()
 
 
+@functools.cache
 def body_of(reference: Callable) -> tuple[str, str]:
     """The line `def …:` of a function, and its body without the docstring, both as they are written."""
     text = textwrap.dedent(inspect.getsource(reference))
@@ -123,20 +124,13 @@ def edited(reference: Callable, edits: tuple[Edit, ...], name: str = "") -> Call
 
 def written(reference: Callable, body: str, name: str = "") -> Callable:
     """A function with the reference's name and parameters, in its module, with another body."""
-    code = f"{_signature(reference)}\n{body}"
+    code = f"{body_of(reference)[0]}\n{body}"
     file = f"{reference.__name__}: {name}".replace("\n", "; ")
     if name:  # a row can be read in a traceback, and by the findings that read an answer's source
         linecache.cache[file] = (len(code), None, code.splitlines(True), file)
     space, made = {**IMPORTS, **reference.__globals__}, {}
     exec(compile(code, file, "exec"), space, made)  # the reference keeps its name there: a row may call it
     return made[reference.__name__]
-
-
-_body_cache = functools.cache(body_of)
-
-
-def _signature(reference: Callable) -> str:
-    return _body_cache(reference)[0]
 
 
 def answers(reference: Callable, text: str) -> Iterator[Callable]:

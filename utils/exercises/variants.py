@@ -21,19 +21,21 @@ class Variant(NamedTuple):
     before: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     after: Callable[[Any], Any] | None = None
 
-    def applied(self, function: Callable, names: list[str]) -> Callable:
-        """`function` of these parameters with this change; None comes out where the change makes no sense there."""
+    def upon(self, function: Callable, names: list[str]) -> tuple[Callable, Callable | None]:
+        """`function` of these parameters with the other arguments, and what is done with its result, if anything.
+
+        None comes out where the exchange of arguments makes no sense.
+        """
+        if self.before is None:
+            return function, self.after
 
         def changed(*values):
             try:
-                if self.before:
-                    values = self.before(dict(zip(names, values))).values()
-                result = function(*values)
-                return self.after(result) if self.after else result
+                return function(*self.before(dict(zip(names, values))).values())
             except Exception:
                 return None
 
-        return changed
+        return changed, None
 
 
 def of_arguments(arguments: dict[str, Any]) -> Iterator[Variant]:

@@ -10,12 +10,12 @@ from html import escape
 
 import numpy as np
 from matplotlib.colors import to_hex
-from numpy.typing import ArrayLike
 from PIL import Image
 
 from ..style import BLUE, GREEN, GREY, RED, SIGNED, WEIGHTS, image_html, ink_on
 
 INK, PALE, FAINT = "#1F2328", "#D0D5DB", "#EEF0F2"  # text; edges; what only helps the eye
+MONOSPACE = "Menlo, Consolas, monospace"
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -36,42 +36,25 @@ class View:
 class Canvas:
     """Collects the shapes of one view. Coordinates are pixels from the top left corner.
 
-    The ground is white on a dark page, too: every colour was chosen for it.
-    """
+    The ground is white on a dark page, too: every colour was chosen for it."""
 
     def __init__(self, width: int, height: int):
         self.width, self.height, self.shapes = width, height, []
 
     def add(self, tag: str, text: object = None, **attributes: object) -> None:
         """One SVG element; `stroke_width=2` becomes stroke-width="2", numbers are rounded to a tenth of a pixel."""
-        written = " ".join(
-            f'{name.rstrip("_").replace("_", "-")}="{_short(value)}"' for name, value in attributes.items()
-        )
+        written = " ".join(f'{name.replace("_", "-")}="{_short(value)}"' for name, value in attributes.items())
         self.shapes.append(f"<{tag} {written}/>" if text is None else f"<{tag} {written}>{in_xml(text)}</{tag}>")
 
     def text(
-        self,
-        x: float,
-        y: float,
-        text: object,
-        size: float = 14,
-        anchor: str = "middle",
-        fill: str = INK,
-        bold: bool = False,
-        **more: object,
-    ) -> None:
+        self, x: float, y: float, text: object,
+        size: float = 14, anchor: str = "middle", fill: str = INK, bold: bool = False, **more: object,
+    ) -> None:  # fmt: skip
         weight = {"font_weight": "bold"} if bold else {}
         self.add("text", text, x=x, y=y, font_size=size, text_anchor=anchor, fill=fill, **weight, **more)
 
     def line(
-        self,
-        x1: float,
-        y1: float,
-        x2: float,
-        y2: float,
-        stroke: str = GREY,
-        stroke_width: float = 1,
-        **more: object,
+        self, x1: float, y1: float, x2: float, y2: float, stroke: str = GREY, stroke_width: float = 1, **more: object
     ) -> None:
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, stroke_width=stroke_width, **more)
 
@@ -86,11 +69,8 @@ class Canvas:
         dx, dy, head = (x2 - x1) / length, (y2 - y1) / length, min(12, length)
         neck_x, neck_y = x2 - head * dx, y2 - head * dy
         self.line(x1, y1, neck_x, neck_y, stroke, stroke_width)
-        corners = (
-            (x2, y2),
-            (neck_x - head * dy / 2, neck_y + head * dx / 2),
-            (neck_x + head * dy / 2, neck_y - head * dx / 2),
-        )
+        side_x, side_y = head * dy / 2, head * dx / 2
+        corners = (x2, y2), (neck_x - side_x, neck_y + side_y), (neck_x + side_x, neck_y - side_y)
         self.add("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in corners), fill=stroke)
 
     def cell(
@@ -141,34 +121,29 @@ def two_decimals(value: float) -> str:
     return f"{round(float(value), 2) + 0.0:.2f}"
 
 
-def lay_out(words: Sequence[str], width: float, size: float = 17) -> tuple[np.ndarray, float]:
-    """Middles (n,) of words in a row of `width` pixels, and the size of the letters with which they fit."""
+def lay_out(words: Sequence[str]) -> tuple[list[float], float]:
+    """Middles (n,) of words in a row across a canvas of 960 pixels, and the size of the letters with which they fit."""
     letters = np.array([max(len(word), 3) for word in words])
-    widths = (letters + 2.0) * width / (letters + 2.0).sum()
-    return np.cumsum(widths) - widths / 2, float(min(size, 1.7 * (widths / (letters + 1.0)).min()))
+    widths = (letters + 2.0) * 940 / (letters + 2.0).sum()
+    return (np.cumsum(widths) - widths / 2 + 10).tolist(), float(min(17, 1.7 * (widths / (letters + 1.0)).min()))
 
 
-def draw_arcs(canvas: Canvas, middle: ArrayLike, weights: np.ndarray, chosen: int) -> None:
+def draw_arcs(canvas: Canvas, middle: Sequence[float], weights: np.ndarray, chosen: int) -> None:
     """From word number `chosen` an arc to each other word, as thick as its weight; middle, weights (n,)."""
     start, share = middle[chosen], weights / weights.max()
     for number, x in enumerate(middle):
         if weights[number] > 0.005 and number != chosen:
             rise = 160 - 1.3 * min(115, 24 + 0.38 * abs(x - start))
-            canvas.add(
-                "path",
-                d=f"M{start:.1f} 160 C{start:.1f} {rise:.1f} {x:.1f} {rise:.1f} {x:.1f} 160",
-                fill="none",
-                stroke=BLUE,
-                stroke_width=float(1 + 24 * weights[number]),
-                opacity=f"{0.3 + 0.6 * share[number]:.2f}",
-            )
+            path = f"M{start:.1f} 160 C{start:.1f} {rise:.1f} {x:.1f} {rise:.1f} {x:.1f} 160"
+            width, opacity = float(1 + 24 * weights[number]), f"{0.3 + 0.6 * share[number]:.2f}"
+            canvas.add("path", d=path, fill="none", stroke=BLUE, stroke_width=width, opacity=opacity)
 
 
 def verdict(question: str, right: bool | None, lines: Sequence[str]) -> View:
     """A sentence that is right (True), wrong (False) or open (None), and lines of text that say why."""
-    canvas, colour = Canvas(760, 60 + 24 * len(lines)), {True: GREEN, False: RED, None: GREY}[right]
+    sign, colour = {True: ("✔", GREEN), False: ("✘", RED), None: ("○", GREY)}[right]
+    canvas = Canvas(760, 60 + 24 * len(lines))
     canvas.rect(1, 1, 8, 58 + 24 * len(lines), colour)
-    sign = {True: "✔", False: "✘", None: "○"}[right]
     canvas.text(26, 30, f"{sign}  {question}", 16, "start", colour, bold=True)
     for number, line in enumerate(lines):
         canvas.text(26, 58 + 24 * number, line, 15, "start")

@@ -1,16 +1,14 @@
 """A widget is a function that draws, and controls around it, each with a finite list of values.
 
-So every state of a widget can be reached and recorded, without a kernel and without a browser: see `record`.
-"""
+So every state can be reached and recorded, without a kernel and without a browser: see `tools/record_widgets.py`."""
 
-import math
-import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
 import ipywidgets
 from IPython import get_ipython
+from ipywidgets import Widget
 
 from .canvas import View, in_xml
 
@@ -22,17 +20,10 @@ class Explorer:
     """Controls above a view. Shown as a widget where a kernel runs, and elsewhere as its first view.
 
     draw(name=value, …) → View takes a value for each of the `controls`. rows: how these are laid out; side by side, as
-    many as there is room for, if not given. A first drawing that fails raises at once.
-    """
+    many as there is room for, if not given. A first drawing that fails raises at once."""
 
-    def __init__(
-        self,
-        draw: Callable[..., View],
-        controls: dict[str, ipywidgets.Widget],
-        rows: Sequence[ipywidgets.Widget] | None = None,
-    ):
+    def __init__(self, draw: Callable[..., View], controls: dict[str, Widget], rows: Sequence[Widget] | None = None):
         self.draw, self.controls, self.screen = draw, controls, ipywidgets.HTML()
-        self.recording = False
         self.first = self.redraw()
         for control in controls.values():
             control.observe(self.on_change, "value")
@@ -54,8 +45,6 @@ class Explorer:
         return view
 
     def on_change(self, _change: object) -> None:
-        if self.recording:  # draws once a state, not once a control
-            return
         try:
             self.redraw()
         except Exception as error:  # noqa: BLE001  a callback has no cell to fail in, so the message stands where the view was
@@ -92,10 +81,7 @@ def replace_last_run(explorer: Explorer) -> None:
     ALIVE[cell] = run, [*shown, explorer]
 
 
-# Controls
-
-
-def slider(label: str, value: float, low: float, high: float, step: float = 1) -> ipywidgets.Widget:
+def slider(label: str, value: float, low: float, high: float, step: float = 1) -> Widget:
     """A slider for whole numbers, or for fractions where `step` is one."""
     kind = ipywidgets.IntSlider if isinstance(step, int) else ipywidgets.FloatSlider
     return kind(value=value, min=low, max=high, step=step, continuous_update=True, **_labelled(label))
@@ -115,89 +101,10 @@ def checkbox(label: str, value: bool, width: str = "340px") -> ipywidgets.Checkb
 def text(label: str, value: str, tries: Sequence[str], width: str = "700px") -> ipywidgets.Text:
     """A field to type into. `tries` are the texts, wrong ones among them, that a walk through all states types."""
     field = ipywidgets.Text(value=value, continuous_update=False, **_labelled(label, width))
-    field.tries = list(dict.fromkeys([value, *tries, *HOSTILE]))
+    field.tries = list(dict.fromkeys([value, *tries]))
     return field
 
 
 def _labelled(label: str, width: str = "340px") -> dict:
     layout = ipywidgets.Layout(width=width)
     return {"description": label, "style": {"description_width": "initial"}, "layout": layout}
-
-
-HOSTILE = (  # what somebody types by accident, or to see what happens
-    "",
-    " \t\u00a0",
-    "\x00\x1b[31m",
-    "\ud800",
-    "\ufffe",
-    "$$ \\frac{1}{0} %s {0}",
-    "<script>alert('&amp;')</script> ]]> \"",
-    "<pad> <s> </s> <unk>",
-    "\u202eשלום 👩‍👩‍👧",
-    "x" * 3000,
-    "the " * 300,
-)
-
-
-# Every state
-
-
-def values(control: ipywidgets.Widget) -> list:
-    """All values that a control can take now: those of a menu may follow from another control."""
-    if isinstance(control, ipywidgets.Dropdown):
-        return [value for _, value in control.options]
-    if isinstance(control, ipywidgets.Checkbox):
-        return [False, True]
-    if isinstance(control, ipywidgets.Text):
-        return control.tries
-    number = round((control.max - control.min) / control.step) + 1
-    return [type(control.min)(round(control.min + k * control.step, 9)) for k in range(number)]
-
-
-def record(explorer: Explorer, most: int = 5000, seed: int = 0) -> Iterator[tuple[dict[str, object], str, str]]:
-    """Walk a widget through its states without a kernel: (state, SVG, description) of one after the other.
-
-    All states where there are at most `most`. Where there are more: every value of every control, with the others as
-    they are at first, and then states drawn at random, `most` in all. A state is what `draw` is called with; none
-    comes twice. Afterwards the widget is as it was.
-    """
-    first, seen = explorer.state, set()
-    number = math.prod(len(values(control)) for control in explorer.controls.values())
-    few, chance = number <= most, random.Random(seed)
-    explorer.recording = True
-    try:
-        for _ in _all_states(explorer, *explorer.controls) if few else _some_states(explorer, first, most, chance):
-            state = explorer.state
-            if len(seen) < most and tuple(state.items()) not in seen:
-                seen.add(tuple(state.items()))
-                view = explorer.redraw()
-                yield state, view.svg, view.description
-    finally:
-        _set(explorer, first)
-        explorer.recording = False
-        explorer.redraw()
-
-
-def _set(explorer: Explorer, state: dict[str, object]) -> None:
-    for name, value in state.items():
-        explorer.controls[name].value = value
-
-
-def _all_states(explorer: Explorer, name: str, *others: str) -> Iterator[None]:
-    """Every value of the first control, and under each all states of the others, whose values may depend on it."""
-    for value in values(explorer.controls[name]):
-        explorer.controls[name].value = value
-        yield from _all_states(explorer, *others) if others else [None]
-
-
-def _some_states(explorer: Explorer, first: dict[str, object], most: int, chance: random.Random) -> Iterator[None]:
-    """Every value of every control by itself, then `most` states drawn at random."""
-    for control in explorer.controls.values():
-        _set(explorer, first)
-        for value in values(control):
-            control.value = value
-            yield
-    for _ in range(most):
-        for control in explorer.controls.values():
-            control.value = chance.choice(values(control))
-        yield

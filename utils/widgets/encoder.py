@@ -66,10 +66,10 @@ def draw_products(canvas: Canvas, dots: np.ndarray, position: int, other: int) -
     canvas.text(900, 386, f"p · (p + s) = {dots[other]:.2f}, p · p = {dots[position]:.2f}", 14, "end", RED)
 
 
-def draw_waves(table: ArrayLike, position: int, shift: int) -> View:
-    """A table of position waves (n, d), d even; two of its rows, `shift` apart, are framed. Beside it four pairs of
-    columns as hands of a clock, at both positions; below it the dot product of one position with all others."""
-    table, other, canvas = as_numbers(table, 2), position + shift, Canvas(960, 512)
+def draw_waves(d_model: int, position: int, shift: int) -> View:
+    """The waves of 36 positions (36, d_model), d_model even; two rows, `shift` apart, are framed. Beside it four pairs
+    of columns as hands of a clock, at both positions; below it the dot product of one position with all others."""
+    table, other, canvas = as_numbers(sinusoidal_positions(36, d_model), 2), position + shift, Canvas(960, 512)
     dots = table @ table[position]
     draw_table(canvas, table, ((position, INK, "p"), (other, RED, "p + s")))
     hands = draw_clocks(canvas, table, position, other)
@@ -84,20 +84,15 @@ def draw_waves(table: ArrayLike, position: int, shift: int) -> View:
 def position_waves() -> Explorer:
     """Sinusoidal positions: choose d_model, a position and a shift, and see both rows, how far each pair of columns
     turns, and the dot product with every position."""
-
-    def draw(d_model, position, shift):
-        return draw_waves(sinusoidal_positions(36, d_model), position, shift)
-
     controls = {
         "d_model": slider("d_model", 16, 4, 32, 2),
         "position": slider("position p", 4, 0, 23),
         "shift": slider("shift s", 1, 0, 12),
     }
-    return Explorer(draw, controls)
+    return Explorer(draw_waves, controls)
 
 
 # Through a block
-
 ORDERS = {  # stations, each with the number of the station from which a residual connection leads to it
     "pre": (("x", None), ("norm 1", None), ("attention", None), ("+", 0), ("norm 2", None), ("feed-forward", None))
     + (("+", 3),),
@@ -110,8 +105,7 @@ ORDERS = {  # stations, each with the number of the station from which a residua
 def block_stations(block: EncoderBlock, x: Tensor, norm: str, bypass: bool = True) -> list[Tensor]:
     """What x (n, d) is at each station of ORDERS[norm], (n, d) each; without `bypass` the residual connections are cut.
 
-    The last one is block(x)[0] where block.norm is `norm`, the connections are there, and nothing is dropped.
-    """
+    The last one is block(x)[0] where block.norm is `norm`, the connections are there, and nothing is dropped."""
     sublayers = {
         "attention": lambda x: block.attention(x)[0],
         "feed-forward": block.feed_forward,
@@ -165,8 +159,7 @@ def draw_rows(canvas: Canvas, left: float, title: str, numbers: np.ndarray) -> s
 def draw_block(words: Sequence[str], norm: str, outputs: Sequence[Tensor], step: int, bypass: bool) -> View:
     """A block as a row of stations, number `step` framed; below it what goes in and what comes out there.
 
-    outputs: as `block_stations` returns them.
-    """
+    outputs: as `block_stations` returns them."""
     name, source = ORDERS[norm][step]
     does = {
         "attention": "every word takes from the others: the only station where rows mix",
@@ -199,7 +192,6 @@ def block_stepper(words: Sequence[str], x: Tensor, block: EncoderBlock) -> Explo
 
 
 # Heads
-
 MOST_IN_A_PICTURE = 20  # words; more would be too small to read
 
 
@@ -212,10 +204,8 @@ def sentence_of_words(sentence: str, vocabulary: Vocabulary) -> list[str]:
         raise ValueError(f"{len(given)} words are too many for one picture: up to {MOST_IN_A_PICTURE}, please.")
     special = [token for token in vocabulary.words[:4] if token in given]
     if special:
-        many = (
-            "are special tokens, not words: leave them" if special[1:] else "is a special token, not a word: leave it"
-        )
-        raise ValueError(f"{' and '.join(special)} {many} out.")
+        are = "are special tokens, not words: leave them" if special[1:] else "is a special token, not a word: leave it"
+        raise ValueError(f"{' and '.join(special)} {are} out.")
     vocabulary.encode([cut(word, 30) for word in given], strict=True)
     return given
 
@@ -224,11 +214,10 @@ def draw_tagged(words: Sequence[str], weights: ArrayLike, chosen: int, tags: Seq
     """Words of a sentence, each with its tag below; from word number `chosen` a line to each word, as thick as its
     weight. weights (n, n)."""
     row, canvas = as_numbers(weights, 2)[chosen], Canvas(960, 262)
-    middle, size = lay_out(words, 940)
-    middle = middle + 10
+    middle, size = lay_out(words)
     canvas.text(10, 22, title, 15, "start", bold=True)
     draw_arcs(canvas, middle, row, chosen)
-    for number, (x, word, tag) in enumerate(zip(middle.tolist(), words, tags)):
+    for number, (x, word, tag) in enumerate(zip(middle, words, tags)):
         canvas.text(x, 182, word, size, fill=RED if number == chosen else INK, bold=number == chosen)
         canvas.text(x, 206, f"{row[number]:.0%}", 13, fill=GREY)
         canvas.text(x, 230, tag, 14, fill=GREEN, bold=True)
@@ -238,19 +227,12 @@ def draw_tagged(words: Sequence[str], weights: ArrayLike, chosen: int, tags: Seq
 
 
 def head_browser(
-    tagger: Callable,
-    vocabulary: Vocabulary,
-    tags: Sequence[str],
-    sentence: str,
-    word: str,
-    layer: int,
-    head: int,
+    tagger: Callable, vocabulary: Vocabulary, tags: Sequence[str], sentence: str, word: str, layer: int, head: int
 ) -> Explorer:
     """Type a sentence, and see where each head of each layer looks, and which tag each word gets.
 
     tagger: called with token ids (1, n), returns logits (1, n, tags) and the weights (1, h, n, n) of each layer.
-    `word` is a word of `sentence`, with layer (from 1) and head (from 0) what is shown first.
-    """
+    `word` is a word of `sentence`, with layer (from 1) and head (from 0) what is shown first."""
 
     @torch.no_grad()
     def run(words):

@@ -31,8 +31,6 @@ def mask_presets(n: int, padded: int) -> dict[str, Tensor]:
 
 
 # Painting a mask
-
-
 def draw_masked(words: Sequence[str], mask: Tensor, scores: Tensor, weights: Tensor, outputs: Tensor) -> View:
     """Scores, weights and outputs of one sentence under a mask, side by side; mask, scores, weights (n, n) and
     outputs (n, d), of which the first three entries are shown."""
@@ -68,15 +66,12 @@ def draw_masked(words: Sequence[str], mask: Tensor, scores: Tensor, weights: Ten
 def paint_mask(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, padded: int = 0) -> Explorer:
     """Paint a mask (n, n), a box for each pair, and see scores, weights and outputs.
 
-    Q and K (n, e), V (n, v); `padded`: how many positions at the end are padding.
-    """
+    Q and K (n, e), V (n, v); `padded`: how many positions at the end are padding."""
     n, scores = len(words), Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
     presets = mask_presets(n, padded)
     preset = menu("start from", list(presets), "padding")
-    boxes = {
-        f"box_{i}_{j}": checkbox(words[j], bool(allowed), "96px")
-        for (i, j), allowed in np.ndenumerate(presets["padding"].numpy())
-    }
+    at_first = np.ndenumerate(presets["padding"].numpy())
+    boxes = {f"box_{i}_{j}": checkbox(words[j], bool(allowed), "96px") for (i, j), allowed in at_first}
 
     def draw(preset, **painted):
         mask = torch.tensor(list(painted.values())).view(n, n)
@@ -98,14 +93,11 @@ def paint_mask(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, padded: in
 
 
 # A word that changes
-
-
 @torch.no_grad()
 def moved_by(layers: Sequence[nn.Module], X: Tensor, mask: Tensor, chosen: int, change: float) -> Tensor:
     """How far each output moves (n,) when `change` is added to every entry of row `chosen` of X (n, d).
 
-    Each layer is attention with a residual connection: X = X + layer(X, mask=mask)[0].
-    """
+    Each layer is attention with a residual connection: X = X + layer(X, mask=mask)[0]."""
     changed = X.clone()
     changed[chosen] += change
     for layer in layers:  # one after the other: side by side as a batch, equal rows may be rounded differently
@@ -121,17 +113,15 @@ def draw_moved(words: Sequence[str], changed: int, distances: ArrayLike, title: 
     canvas.text(10, 24, title, 15, "start", bold=True)
     for number, distance in enumerate(distances):
         if distance > 0:
-            canvas.line(
-                middle[changed], 74, middle[number], 172, BLUE, float(1 + 9 * distance / largest), opacity="0.7"
-            )
-    moves = []
+            width = float(1 + 9 * distance / largest)
+            canvas.line(middle[changed], 74, middle[number], 172, BLUE, width, opacity="0.7")
     for number, (x, word, distance) in enumerate(zip(middle, words, distances)):
         said = f"moves by {distance:.2f}" if distance > 0 else "does not move"
-        moves += [f"{word} ({number}) by {distance:.2f}"] if distance > 0 else []
         canvas.text(x, 64, word, 15, fill=RED if number == changed else INK, bold=number == changed)
         canvas.add("circle", cx=x, cy=180, r=8, fill=BLUE if distance > 0 else "white", stroke=GREY)
         canvas.text(x, 212, f"output {number}", 13)
         canvas.text(x, 234, said, 13, fill=INK if distance > 0 else GREY)
+    moves = [f"{words[k]} ({k}) by {distances[k]:.2f}" for k in np.flatnonzero(distances > 0)]
     moved = ", ".join(moves) or "none"
     return canvas.view(f"{title}. {words[changed]} ({changed}) changes. Outputs that move: {moved}.")
 

@@ -4,13 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
-from .. import corpus
 from ..plots import as_numbers, largest
 from ..style import BLUE, GREY, ORANGE, RED
-from .canvas import FAINT, INK, Canvas, View, lay_out
+from .canvas import FAINT, INK, MONOSPACE, Canvas, View, lay_out
 from .controls import Explorer, checkbox, menu, slider
-
-MONOSPACE = "Menlo, Consolas, monospace"
 
 # Length
 
@@ -43,26 +40,18 @@ def draw_lengths(length: int, source: Sequence[str], right: Sequence[str], writt
 def bottleneck(examples: Mapping[int, tuple], shares: Mapping[int, Mapping[str, float]]) -> Explorer:
     """Move the length and see a sentence of it, with the translations of each model.
 
-    examples: {length: (source, right, {model: written})}, words; shares: {length: {model: share right}}.
-    """
+    examples: {length: (source, right, {model: written})}, words; shares: {length: {model: share right}}."""
     lengths = sorted(examples)
-
-    def draw(length):
-        return draw_lengths(length, *examples[length], shares[length])
-
-    return Explorer(draw, {"length": slider("words in the source", lengths[-4], lengths[0], lengths[-1])})
+    words = slider("words in the source", lengths[-4], lengths[0], lengths[-1])
+    return Explorer(lambda length: draw_lengths(length, *examples[length], shares[length]), {"length": words})
 
 
 # Word by word
-
-
 def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, step: int, gold: Iterable = ()) -> View:
     """The source above, the translation below, written up to word number `step`; lines from that word to the source
     words as thick as their weights (q, k). Gold links (target, source) are dashed."""
     row, canvas = as_numbers(weights, 2)[step], Canvas(960, 268)
-    above, size_above = lay_out(source, 940)
-    below, size_below = lay_out(target, 940)
-    above, below = (above + 10).tolist(), (below + 10).tolist()
+    (above, size_above), (below, size_below) = lay_out(source), lay_out(target)
     linked = [j for i, j in sorted(gold) if i == step]
     for j in linked:
         canvas.line(below[step], 192, above[j], 86, RED, 2, stroke_dasharray="6 5")
@@ -97,8 +86,6 @@ def decoding(examples: Sequence[tuple]) -> Explorer:
 
 
 # Any sentence
-
-
 def draw_translation(
     source: Sequence[str], target: Sequence[str], weights: ArrayLike, gold: Iterable, facts: Sequence[str] = ()
 ) -> View:
@@ -121,30 +108,21 @@ def draw_translation(
     return canvas.view(f"{' '.join(source)}: {' '.join(target)}. Largest weights: {peaks}. " + " ".join(facts))
 
 
-DETERMINERS = {
-    "the, one": ("the", False),
-    "the, several": ("the", True),
-    "a": ("a", False),
-    "this": ("this", False),
-    "these": ("this", True),
-    "two": ("two", True),
-    "three": ("three", True),
-}
+DETERMINERS = {  # as the menu shows them: the word, and whether it stands before several things
+    "the, one": ("the", False), "the, several": ("the", True), "a": ("a", False),
+    "this": ("this", False), "these": ("this", True), "two": ("two", True), "three": ("three", True),
+}  # fmt: skip
 
 
 def sentence_builder(
-    translate: Callable[[tuple[str, ...]], tuple[Sequence[str], ArrayLike]],
-    language: str,
-    nouns: Sequence[str],
-    adjectives: Sequence[str],
-    predicates: Mapping[str, tuple],
-    modifiers: Mapping[str, object],
-) -> Explorer:
+    translate: Callable[[tuple[str, ...]], tuple[Sequence[str], ArrayLike]], language: str,
+    nouns: Sequence[str], adjectives: Sequence[str], predicates: Mapping[str, tuple], modifiers: Mapping[str, object],
+) -> Explorer:  # fmt: skip
     """Build a sentence from menus: the grammar's translation and gold links, the model's translation and weights.
 
     translate(words) → (target words, weights (q, k)); predicates: {shown: (verb, object or None)};
-    modifiers: {shown: a modifier of a noun phrase, or None}.
-    """
+    modifiers: {shown: a modifier of a noun phrase, or None}."""
+    from .. import corpus  # only here: it takes longer to load than all widgets, and most notebooks do without
 
     def draw(determiner, adjective, noun, modifier, predicate, negated):
         word, plural = DETERMINERS[determiner]

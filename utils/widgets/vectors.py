@@ -62,7 +62,6 @@ def two_arrows() -> Explorer:
 
 
 # A map of words
-
 MOST_ON_A_MAP = 100  # words; more cover each other
 
 

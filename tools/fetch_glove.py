@@ -1,4 +1,4 @@
-"""Fetch the beginning of Stanford's GloVe vectors: `make glove`, or `python -m utils.glove`.
+"""Fetch the beginning of Stanford's GloVe vectors: `make glove`, or `python tools/fetch_glove.py`.
 
 Stanford's archive (GloVe 6B, trained on Wikipedia and Gigaword; Public Domain Dedication and License) takes 862 MB. Its
 words are sorted by frequency, so the first 40,000 are enough for a course, and they take some 15 MB: a web server can
@@ -22,8 +22,10 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from .vector_files import read_text
-from .vectors import SHIPPED
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from utils.vector_files import read_text  # noqa: E402  (the folder above has to be on the path first)
+from utils.vectors import SHIPPED  # noqa: E402
 
 URL = "https://nlp.stanford.edu/data/glove.6B.zip"
 MEMBER = "glove.6B.100d.txt"
@@ -141,7 +143,7 @@ def _end_of_lines(url: str, line: bytes, done: int, number: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m utils.glove", description="Fetch Stanford's GloVe vectors.")
+    parser = argparse.ArgumentParser(description="Fetch Stanford's GloVe vectors.")
     parser.add_argument("--words", type=int, default=40_000, help="how many, the most frequent first (default: 40000)")
     parser.add_argument("--folder", type=Path, help="where to put the file (default: the course's data/)")
     arguments = parser.parse_args()

@@ -1,0 +1,68 @@
+"""What a class misunderstood, read from many learners' files (`python -m utils.exercises class FILE ...`)."""
+
+import json
+import textwrap
+from collections import Counter
+from pathlib import Path
+from statistics import median
+
+from . import records
+from .engine import catalogue
+from .progress import notebook_of
+
+SHOWN, WIDTH = 15, 100  # of the commonest mistakes; characters in a line
+
+
+def learners(file: Path) -> list[dict[str, dict]]:
+    """[{exercise: entry}] of a progress file, one learner, or of the JSON of `grade`, one for each notebook.
+
+    Raises ValueError for a file that is neither.
+    """
+    try:
+        graded = json.loads(file.read_text(encoding="utf-8-sig"))["notebooks"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return [records.read(file)]
+    try:
+        return [{name: _entry(judged) for name, judged in one["exercises"].items()} for one in graded]
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError("is damaged: it is not what `grade --json` writes") from None
+
+
+def _entry(judged: dict) -> dict:
+    """A verdict in the form of an entry, without a number of tries."""
+    return {"status": judged["status"], "mistakes": [*filter(records.A_NAME.fullmatch, judged["mistakes"])]}
+
+
+def report(files: list[Path]) -> None:
+    """Print how many tried each exercise and came right, and the commonest mistakes; files that are skipped first."""
+    tried, everyone, skipped = {}, [], []
+    for file in files:
+        try:
+            everyone += learners(file)
+        except ValueError as problem:
+            skipped.append(f"{file} {problem}")
+    print(
+        "".join(f"skipped: {why}\n" for why in skipped) + f"{len(files) - len(skipped)} of {len(files)} files read.\n"
+    )
+    for name, entry in ((name, entry) for one in everyone for name, entry in one.items()):
+        if entry["status"] in records.TRIED:
+            tried.setdefault(name, []).append(entry)
+    known, notebook = catalogue(), None
+    print(f"{'':32} tried  right  median tries")
+    for name in [name for name in known if name in tried] + sorted(tried.keys() - known):
+        if notebook != (notebook := notebook_of(known[name]) if name in known else "not in this version of the course"):
+            print(notebook)
+        right = sum(entry["status"] == "right" for entry in tried[name])
+        tries = [entry["tries"] for entry in tried[name] if "tries" in entry]
+        print(f"  {name:<30} {len(tried[name]):5} {right:6} {f'{median(tries):g}' if tries else '–':>13}")
+    fallen = Counter((name, mistake) for name in tried for entry in tried[name] for mistake in {*entry["mistakes"]})
+    print("\nThe commonest mistakes, and how many made them" if fallen else "\nNo known mistakes.")
+    for (name, mistake), count in fallen.most_common(SHOWN):
+        print(textwrap.fill(f"{count:5}  {name}: {_sentence(name, mistake)}", WIDTH, subsequent_indent=" " * 7))
+
+
+def _sentence(exercise: str, mistake: str) -> str:
+    """What `check` says of a known mistake; its name, where this version of the course does not know it."""
+    found = catalogue().get(exercise)
+    known = [*found.known.rows, *found.known.variants] if found else []
+    return next((one.messages[0] for one in known if records.short(one.names[0]) == mistake), mistake)

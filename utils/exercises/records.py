@@ -1,0 +1,141 @@
+"""What a learner tried and what came right, kept in one small file, progress.json in the course's folder.
+
+    {"version": 1, "exercises": {"softmax": {"status": "right", "tries": 3, "mistakes": {"no_maximum": 2},
+                                             "first": "2026-11-21T14:05Z", "right": "2026-11-21T14:30Z"}}}
+
+It holds no code and no name of a person, and deleting it harms nothing. A stub is not a try, and once an answer came
+right its entry stays as it is. Several kernels may write at once: each reads the file anew under a lock, adds its own
+tries, and puts the whole file in the place of the old one. What cannot be written is kept until the next try.
+"""
+
+import contextlib
+import json
+import os
+import re
+import time
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from . import settings
+
+FILE, VERSION = "progress.json", 1
+TRIED = ("right", "wrong")
+STALE, PATIENCE, PAUSE = 2.0, 3.0, 0.02  # seconds: a killed kernel's lock; waiting for a lock; between two looks
+A_NAME = re.compile(r"[\w.:+-]{1,80}")  # other people's files are printed, too: no control characters
+
+
+class Damaged(ValueError):
+    """A file that is no progress file, or no longer."""
+
+
+_unwritten: list[tuple[str, str, tuple[str, ...], str]] = []  # exercise, status, the known mistakes' names, when
+
+
+def record(exercise: str, verdict: Any) -> None:
+    """Keep what `check` found. Nothing that goes wrong here, a full disk or a read-only folder, disturbs a check."""
+    if verdict.status == "todo" or not settings.recording():
+        return
+    when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ")
+    _unwritten.append((exercise, verdict.status, tuple(map(short, verdict.names)), when))
+    with contextlib.suppress(Exception):
+        _write((settings.root() / FILE).resolve())  # where the file is a link, what it links to
+
+
+def short(name: str) -> str:
+    """A known mistake's name, where it is a word; where it is a piece of code, eight digits that stand for it."""
+    return name if A_NAME.fullmatch(name) else f"{zlib.crc32(name.encode()):08x}"
+
+
+def entries() -> dict[str, dict]:
+    """{exercise: entry} of this learner, with what could not be written. Raises ValueError as `read` does."""
+    file = settings.root() / FILE
+    return _with(_unwritten, read(file) if file.exists() else {}) if settings.recording() else {}
+
+
+def read(file: Path) -> dict[str, dict]:
+    """{exercise: entry} of a progress file; entries of another form are left out. Raises ValueError, "is damaged"."""
+    try:
+        return {name: entry for name, entry in _load(file)["exercises"].items() if _is_entry(name, entry)}
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror}") from None
+
+
+def _load(file: Path) -> dict[str, Any]:
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise Damaged("is damaged: it is not JSON") from None
+    if not isinstance(kept, dict) or not isinstance(kept.get("exercises"), dict) or "version" not in kept:
+        raise Damaged("is damaged: it is not a progress file of the course")
+    if kept["version"] != VERSION:
+        raise ValueError("belongs to another version of the course: only that one reads and writes it")
+    return kept
+
+
+def _is_entry(name: str, entry: Any) -> bool:
+    if not isinstance(entry, dict) or entry.get("status") not in TRIED or not isinstance(entry.get("mistakes"), dict):
+        return False
+    numbers = [entry.get("tries"), *entry["mistakes"].values()]
+    return all(type(number) is int for number in numbers) and all(map(A_NAME.fullmatch, [name, *entry["mistakes"]]))
+
+
+def _with(tries: list[tuple], kept: dict[str, Any]) -> dict[str, Any]:
+    """The entries `kept` and what `tries` add to them."""
+    new = dict(kept)
+    for exercise, status, names, when in tries:
+        fresh = {"status": "wrong", "tries": 0, "mistakes": {}, "first": when}
+        entry = new[exercise] if _is_entry(exercise, new.get(exercise)) else fresh
+        if entry["status"] == "right":
+            continue
+        mistakes = dict(Counter(entry["mistakes"]) + Counter(names))
+        new[exercise] = entry | {"status": status, "tries": entry["tries"] + 1, "mistakes": mistakes}
+        if status == "right":
+            new[exercise]["right"] = when
+    return new
+
+
+def _write(file: Path) -> None:
+    """Add what is not written yet to the file. One that is damaged is put aside, one of another version left alone."""
+    with _locked(file):
+        kept, tries = {"version": VERSION, "exercises": {}}, _unwritten[:]
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                kept = _load(file)
+            except Damaged:  # something in it may still be of use to its owner
+                aside = (file.with_name(f"{FILE}.damaged{number}") for number in count(1))
+                file.rename(next(path for path in aside if not path.exists()))
+        new = _with(tries, kept["exercises"])
+        if new != kept["exercises"]:
+            part = file.with_name(f"{FILE}.{os.getpid()}.part")
+            try:
+                part.write_text(json.dumps(kept | {"exercises": new}, indent=1) + "\n", encoding="utf-8")
+                os.replace(part, file)
+            finally:
+                part.unlink(missing_ok=True)
+    del _unwritten[: len(tries)]
+
+
+@contextlib.contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    """One kernel at a time. A file that must not exist yet is a lock on every system, as fcntl's are not."""
+    lock, began = file.with_name(f"{FILE}.lock"), time.monotonic()
+    while True:
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            break
+        except FileExistsError:
+            with contextlib.suppress(FileNotFoundError):  # released in between
+                if time.time() - lock.stat().st_mtime > STALE:
+                    lock.unlink()
+            if time.monotonic() - began > PATIENCE:
+                raise TimeoutError(f"{lock.name} is held by another kernel") from None
+            time.sleep(PAUSE)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)

@@ -1,0 +1,22 @@
+"""What the environment settles: ATTENTION_COURSE, the course's folder; ATTENTION_PROGRESS=off; ATTENTION_MARKED=1."""
+
+import os
+from pathlib import Path
+
+
+def root() -> Path:
+    """The course's folder."""
+    return Path(os.environ.get("ATTENTION_COURSE") or Path(__file__).resolve().parents[2])
+
+
+def recording() -> bool:
+    """Is progress kept? Not in tests, and not where a tool executes notebooks."""
+    return os.environ.get("ATTENTION_PROGRESS") != "off"
+
+
+def marked(verb: str = "") -> bool:
+    """Is this marked work, in which the course gives no answers? If so, and a verb asks for one, say it."""
+    closed = os.environ.get("ATTENTION_MARKED", "0") not in ("", "0")
+    if closed and verb:
+        print(f"{verb} is closed: this is marked work (ATTENTION_MARKED is set). check still answers.")
+    return closed
