@@ -42,7 +42,7 @@ class Run:
             return None
         flat = self.result.detach().flatten().nan_to_num(0, 0, 0)
         place = int(flat.abs().argmax())
-        return place, flat[place].item()
+        return (place, flat[place].item()) if flat[place] else None  # nothing finite but 0: inf and NaN were made 0
 
     def differs_from(self, other: Any) -> bool:
         """Is another result certainly not the same? A look at the shape and at one number."""
