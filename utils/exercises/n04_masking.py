@@ -33,18 +33,6 @@ def draw_padded_tokens(generator):
         "and where?",
         "Every head and every query gets the same row, so the axes h and q have length 1: None as an index makes one.",
     ],
-    names={
-        "one truth for each token, (b, k): are the axes for heads and queries still to come?": lambda t, pad_id: t,
-        "(b, k, 1, 1), where k stands on the axis of the heads": lambda t, pad_id: t[:, :, None, None],
-        "(b, 1, k, 1), which masks queries. Keys are the last axis": lambda t, pad_id: t[:, None, :, None],
-        "(b, 1, k): are there axes for heads and for queries?": lambda t, pad_id: t[:, None],
-        "(1, 1, b, k), where the batch stands in the wrong place, on the axis of the queries. It is the first axis": (
-            lambda t, pad_id: t[None, None]
-        ),
-        "(1, b, 1, k), where the batch stands in the wrong place, on the axis of the heads. It is the first axis": (
-            lambda t, pad_id: t[None, :, None]
-        ),
-    },
     question="tokens is (b, k), the mask (b, 1, 1, k): which axis is which in this line?",
     level=1,
     minutes=5,
@@ -85,20 +73,14 @@ pad_id) -> pad_id).log()
     0 and -∞ are what is added to the scores. The mask itself is boolean: True = may attend.
 pad_id) -> pad_id).any(-1, keepdim=True)
     any(…) over the tokens leaves one truth for a whole sentence. Each token has its own.
-pad_id) -> pad_id).all(-1, keepdim=True)
-    all(…) over the tokens leaves one truth for a whole sentence. Each token has its own.
 real = tokens != pad_id
 return (real[:, :, None] & real[:, None, :])[:, None]
     you mask padded queries, too. Their rows would attend to nothing; what they yield is ignored later. Keys only.
     https://github.com/harvardnlp/annotated-transformer/issues/37
-= (tokens != pad_id)[:, None, None, :].expand(-1, 1, tokens.shape[1], -1)
-    the row of each sentence is repeated k times, (b, 1, k, k). An axis of length 1 says the same, for any number of queries.
 = (torch.arange(tokens.shape[1]) < (tokens != pad_id).sum(1, keepdim=True))[:, None, None, :]
     you count the words and take so many places from the front. Padding may stand in front or in between: compare each token.
 = (torch.arange(tokens.shape[1]) >= (tokens == pad_id).sum(1, keepdim=True))[:, None, None, :]
     you count the pads and hide so many places in front. Padding may stand behind or in between: compare each token.
-= (tokens != pad_id).cumprod(1).bool()[:, None, None, :]
-    everything behind the first pad is hidden. Padding may stand in front or in between: compare each token.
 pads = tokens == pad_id
 return ~(pads.cumprod(1) | pads.flip(1).cumprod(1).flip(1)).bool()[:, None, None, :]
     you hide pads at both ends only. A pad between words is padding, too: compare each token.
@@ -200,18 +182,11 @@ hidden & some, -math.inf -> hidden, 0.0
 hidden & some, -math.inf -> hidden, -10.0
 .masked_fill(hidden, 0.0) ->
     you put masked scores at -10: exp(-10) is small, not 0, and a row whose scores are lower still prefers the mask. Only -∞ hides for certain.
--math.inf -> -10.0
-    you put masked scores at -10 and their weights at 0. In between, exp(-10) took a share, and nearly all where the other scores are lower. A score of -∞ takes none.
 hidden & some, -math.inf -> hidden, -100.0
 .masked_fill(hidden, 0.0) ->
     your number for masked scores is not low enough: where the other scores are lower still, the masked ones get the weight. -∞ is below all.
 -math.inf -> -100.0
     your number for masked scores is not low enough: where the other scores are lower still, the masked ones take all the weight in the softmax, and the row ends as 0. -∞ is below all.
--math.inf -> math.inf
-    the sign is missing: +∞ takes all the weight, and inf - inf is NaN. What hides is -∞.
-hidden & some, -math.inf -> hidden, 1e9
-.masked_fill(hidden, 0.0) ->
-    the sign is missing: a huge positive score takes all the weight. What hides is hugely negative, -∞.
 scores.masked_fill(hidden & some, -math.inf) -> scores + mask
 .masked_fill(hidden, 0.0) ->
     you add the mask as 1 and 0: that prefers what may be attended to a little, and hides nothing. What hides is -∞, in place of the score.
@@ -223,9 +198,6 @@ scores.masked_fill(hidden & some, -math.inf) -> scores + hidden * -math.inf
     0 · ∞ is NaN: multiplied by -∞, the mask ruins the scores that it does not hide. masked_fill(~mask, …) sets only what is hidden.
 torch.softmax -> torch.log_softmax
     log_softmax gives the logarithms of the weights. It is torch.softmax that gives weights.
-torch.softmax(scores -> torch.exp(scores
-, dim=-1) -> )
-    you return the powers of the scores. Each row still has to be divided by its sum, as softmax does.
 = scores.masked_fill(~mask, -math.inf)
     you return the masked scores. The softmax over the keys is still to come.
 = torch.softmax(scores.masked_fill(~mask, -math.inf), -2)
@@ -234,14 +206,10 @@ torch.softmax(scores -> torch.exp(scores
     masked weights are 0, but the softmax runs over the queries: columns sum to 1. Each row, over the keys, has to: dim=-1.
 = torch.softmax(scores.masked_fill(~mask, -1e9), -2)
     the softmax runs over the queries, and a column that is hidden from all of them comes out uniform. Rows, over the keys, sum to 1: dim=-1.
-= torch.softmax(scores.masked_fill(~mask, -math.inf), 0).nan_to_num(0.0)
-    the softmax runs over the first axis, so sentences or queries share a sum. Each row, over the keys, sums to 1: dim=-1.
 = torch.softmax(scores.masked_fill(~mask, -math.inf).flatten(), 0).view_as(scores)
     all the scores together share the weight 1. Each row, one query's, has to sum to 1 on its own: dim=-1.
 = F.one_hot(scores.masked_fill(~mask, -math.inf).argmax(-1), scores.shape[-1]).to(scores.dtype) * mask
     each query takes its best key alone, as argmax does. The softmax shares the weight out among all keys that are not hidden.
-= torch.sigmoid(scores) * mask
-    a sigmoid looks at each score alone, so a row does not sum to 1. The softmax compares the scores of a row.
 weights = torch.softmax(scores, -1) * mask
 return weights / weights.sum(-1, keepdim=True)
     you mask after the softmax and divide by the sum of the rest. Where a masked score is far above all others, or a row has no others, that is 0/0 = NaN. Mask before.
@@ -362,8 +330,6 @@ query.shape[-1] -> key.shape[-2]
     you divide by the root of k, the number of keys. The scores are sums of e products: √e.
 query.shape[-1] -> query.shape[-2]
     you divide by the root of q, the number of queries. The scores are sums of e products: √e.
-query.shape[-1] -> query.shape[0]
-    you divide by the root of the first axis's length. The scores are sums of e products: √e, and e is the last axis.
 query.shape[-1] -> 4
     you divide by √4, which is right for e = 4 alone. e is the length of a query, its last axis.
 / math -> * math
@@ -398,8 +364,6 @@ hidden & some, -math.inf -> hidden, 0.0
 hidden & some, -math.inf -> hidden, -10.0
 .masked_fill(hidden, 0.0) ->
     you put masked scores at -10: exp(-10) is small, not 0, and a query whose scores are lower still prefers what is hidden. Only -∞ hides for certain.
--math.inf -> -10.0
-    you put masked scores at -10 and their weights at 0. In between, exp(-10) took a share, and nearly all where the other scores are lower. A score of -∞ takes none.
 hidden & some, -math.inf -> hidden, -100.0
 .masked_fill(hidden, 0.0) ->
     your number for masked scores is not low enough: where the other scores are lower still, the hidden keys get the weight. -∞ is below all.
@@ -447,8 +411,6 @@ return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9) @ value
     you mask rows, the queries, as well. Only keys are hidden, and mask says which: it fits the scores as it is.
 = masked_attention(query, key, value, torch.ones(query.shape[-2], key.shape[-2]).tril().bool())
     you hide the future, with a causal mask of your own. What is hidden here is what the argument mask says.
-= masked_attention(query, key, value, mask & torch.ones(query.shape[-2], key.shape[-2]).tril().bool())
-    besides what mask says you hide the future, with a causal mask of your own. The argument alone says what is hidden.
 = torch.softmax(scaled_scores(query, key), -1).masked_fill(~mask.any(-1, keepdim=True), 0.0) @ value
     only queries that may attend to nothing are treated; the others attend to what is hidden. mask says for each key whether it counts: -∞ for its score where not.
 = torch.softmax(scaled_scores(query, key), -1) @ (value * mask[..., 0, :, None])
@@ -563,8 +525,6 @@ mask.sum(dim=1, keepdim=True) -> mask.sum()
     you divide by the number of words in the whole batch. Each sentence has its own: mask.sum(dim=1).
 mask.sum(dim=1, keepdim=True) -> mask.sum(dim=1).max()
     you divide all by the number of words of the longest sentence. Each has its own.
-mask.sum(dim=1, keepdim=True) -> mask.sum(dim=1)[0]
-    you divide all by the number of words of the first sentence. Each has its own.
 mask.sum(dim=1, keepdim=True) -> 3
     you divide every sentence by 3, but not all have three words: their number is the sum of a row of the mask.
 mask.sum(dim=1, keepdim=True) -> outputs.shape[0]
@@ -575,14 +535,10 @@ mask.sum(dim=1, keepdim=True) -> (mask.sum(dim=1, keepdim=True) - 1)
     you divide by one word too few: a mean divides by all of them.
 mask.sum(dim=1, keepdim=True) -> (mask.sum(dim=1, keepdim=True) + 1)
     you divide by one word too many: a mean divides by their number as it is.
-mask.sum(dim=1, keepdim=True) -> mask.sum(dim=1, keepdim=True).clamp(min=2)
-    a sentence of one word is divided by 2. clamp(min=1) would guard against 0 without touching any other number.
 , keepdim=True ->
     the number of words is (b,) and divides along d, or crashes. It has to be (b, 1): keepdim=True, or [:, None].
 total / words -> total * words
     you multiply by the number of words. A mean divides by it.
-total / words -> total / words.sqrt()
-    you divide by the root of the number of words. A mean divides by the number itself.
 .sum(dim=1) -> .mean(dim=1)
     you average, over n, what is still to be divided by the number of words: sum, then divide once.
 .sum(dim=1) -> .sum(dim=0)
@@ -598,8 +554,6 @@ mask.sum(dim=1, keepdim=True) -> mask.sum(dim=0)[:, None]
     you take the last token, which may be padding. The mean is over all the words of a sentence.
 = outputs.masked_fill(~mask[:, :, None], -math.inf).amax(1)
     you take the largest number of the words. The mean adds them up and divides by their number.
-= outputs.masked_fill(~mask[:, :, None], math.nan).nanmedian(1).values
-    you take the median of the words. The mean adds them up and divides by their number.
 kept = outputs.masked_fill(~mask[:, :, None], 0.0)
 return kept.sum(1) / (kept != 0).sum(1)
     you count the numbers that are not 0, but a word may hold a 0, too. How many words there are is what mask says.
@@ -618,8 +572,6 @@ return kept.sum(1) / (kept != 0).any(-1).sum(1, keepdim=True)
     outputs[mask] is one list of the words of all sentences, and you cut it into equal parts. Sentences differ in their number of words: keep (b, n, d), with 0 in padded rows.
 = outputs[:, mask[0]].mean(1)
     you take the words of the first sentence's mask for every sentence. Each has a row of its own.
-= outputs.masked_fill(~mask[:, :, None], 0.0) / mask.sum(1)[:, None, None]
-    the tokens are still to be added up: sum over dim=1.
 """)
 
 
@@ -673,10 +625,6 @@ causal_mask.mistakes("""
     each token sees one token too far, the very one it is to predict. The diagonal is the last True.
 .tril() -> .tril(-2)
     two are missing: the token itself and the one before it. Row i is True up to column i, the diagonal.
-.tril() -> .tril(2)
-    each token sees two tokens too far, of the future. The diagonal is the last True.
-.tril() -> .triu(-1)
-    each token sees the future, itself and one token before. Rows are queries: row i is True up to column i.
 .tril() ->
     nothing is hidden: each token sees the whole sentence, the future included.
 torch.ones(n, n -> torch.eye(n
@@ -689,8 +637,6 @@ bool -> long
     ones and zeros come as integers. A mask is boolean: dtype=torch.bool.
 = torch.full((n, n), -math.inf).triu(1)
     that is what is added to the scores, 0 or -∞. The mask itself is boolean: True = may attend.
-= torch.full((n, n), -math.inf).tril()
-    -∞ and 0 are for adding to the scores, and here they hide the past and the token itself. The mask itself is boolean: True = may attend.
 = (torch.arange(n)[:, None] - torch.arange(n)).bool()
     the difference of the positions is 0 on the diagonal alone, so all else is True, the future, too. Compare: is the key behind the query?
 """)
@@ -750,10 +696,6 @@ sliding_window_mask.mistakes("""
     the window is one too narrow. width = 1 is the token itself: distances 0 to width - 1.
 < width -> == width
     only what lies precisely `width` back is left. All that lies nearer belongs to the window: distances 0 to width - 1.
-< width -> == width - 1
-    only the far end of the window is left. All that lies nearer belongs to it: distances 0 to width - 1.
-< width -> <= width // 2
-    half of width on one side is a window that looks both ways. Here all of it lies behind: distances 0 to width - 1.
 < width -> >= width
     what lies too far back is seen, and what is near is hidden. The window is the near part: distances 0 to width - 1.
 >= 0 -> > 0
@@ -763,8 +705,6 @@ sliding_window_mask.mistakes("""
     the token itself is missing: the window begins one behind it. Begin at distance 0.
 >= 0 -> >= -1
     the next token is seen, too, which is the future. Begin at distance 0.
->= 0 -> == 0
-    only the token itself is seen. Those before it belong to the window: distances 0 to width - 1.
 (distance >= 0) & ->
     the past is limited, the future is not: nothing hides it. Two conditions are needed, joined by &.
 & (distance < width) ->
@@ -791,16 +731,8 @@ return block[:, None] == block
     those are blocks of `width` tokens, inside which all see all, the future, too. The window slides along and looks back only.
 = torch.ones(n, n).tril().bool() & (torch.arange(n) < width)
     a key is seen if it is among the first `width` of the sentence. What counts is how far it lies behind the query.
-= torch.ones(n, n).tril().bool() & (torch.arange(n)[:, None] < width)
-    the first `width` queries see their past, later ones nothing. What counts is how far a key lies behind the query.
-= torch.ones(n, n).tril().bool() & (torch.arange(n) >= n - width)
-    a key is seen if it is among the last `width` of the sentence. What counts is how far it lies behind the query.
 = torch.ones(n, n).tril().triu(width - 1).bool()
     triu(width - 1) begins above the diagonal, where tril has left nothing. Behind the diagonal numbers are negative: 1 - width.
-= torch.ones(n, n).tril().triu(width).bool()
-    triu(width) begins above the diagonal, where tril has left nothing. Behind the diagonal numbers are negative, and width counts the token itself.
-= torch.ones(8, 8).tril().triu(1 - width).bool()
-    your mask is (8, 8) whatever n is. It has n rows and n columns.
 """)
 
 
