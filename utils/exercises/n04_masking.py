@@ -117,7 +117,9 @@ def draw_scores_and_masks(generator):
     mask = torch.rand(2, 1, 3, 4, generator=generator) < 0.5
     mask[0, 0, 1], mask[1, 0, 2] = False, torch.tensor([True, False, False, True])
     yield scores(2, 2, 3, 4, dtype=torch.float64), mask
-    loud = torch.tensor([[1000.0, 2000, 1001, 999], [-2000, -2001, -1900, -1999.5], [1001, 999, 1000, 1000], [0, 2, 1, 1]])
+    loud = torch.tensor(
+        [[1000.0, 2000, 1001, 999], [-2000, -2001, -1900, -1999.5], [1001, 999, 1000, 1000], [0, 2, 1, 1]]
+    )
     yield loud + scores(4, 1), torch.tensor([[1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 1], [1, 1, 1, 0]]).bool()
     yield scores(3, 3, 3), torch.tensor([[1, 1, 0], [1, 0, 0], [0, 1, 1]]).bool()[:, None]
     yield scores(2, 2, 4, 4), causal_mask(4)
@@ -151,29 +153,30 @@ def masked_softmax(scores, mask):
     return weights.masked_fill(hidden, 0.0)
 
 
-masked_softmax.mistakes("""
-scores.masked_fill(hidden & some, -math.inf) -> scores
-.masked_fill(hidden, 0.0) ->
-    the mask is not used: padding and future get weights as if they were there.
+UNDER_A_MASK = """
 ~mask -> mask
     the sense is inverted: you hide what may be attended to. True = may attend, so what is hidden is ~mask.
-, dim=-1) -> , dim=-2)
-    the softmax runs over the queries. Each row, over the keys, sums to 1: dim=-1.
+    https://github.com/rasbt/LLMs-from-scratch/issues/1061
 scores.masked_fill(hidden & some, -math.inf) -> scores
-    you mask after the softmax: the weights that are left no longer sum to 1, for the masked scores had their share. Mask before.
+.masked_fill(hidden, 0.0) ->
+    the mask is not used: each query attends to padding and future, as if they were there.
+, dim=-1) -> , dim=-2)
+    the softmax runs over the queries. Each query shares its weight out among the keys: its row sums to 1, dim=-1.
+scores.masked_fill(hidden & some, -math.inf) -> scores
+    you mask after the softmax: the weights that are left no longer sum to 1, for the masked scores had their share. Mask the scores, before it.
     https://github.com/lucidrains/memory-compressed-attention/issues/2
 hidden & some -> hidden
 .masked_fill(hidden, 0.0) ->
-    a row that may attend to nothing is NaN: every score there is -∞, and the softmax is 0/0. Make such rows 0.
-    https://github.com/tracel-ai/burn/issues/4694
+    a query that may attend to nothing gets NaN: every score there is -∞, and the softmax is 0/0. What it gets is 0.
+    https://github.com/pytorch/pytorch/issues/103963
 hidden & some, -math.inf -> hidden, -1e9
 .masked_fill(hidden, 0.0) ->
-    a row that may attend to nothing comes out uniform: its scores are equal, all of them hugely negative. So it attends to padding; make such rows 0.
+    a query that may attend to nothing has equal scores, all hugely negative, so its weights come out uniform, on the very keys that are hidden. What it gets is 0.
 scores.masked_fill(hidden & some, -math.inf) -> scores + hidden * -1e9
 .masked_fill(hidden, 0.0) ->
-    in a row that may attend to nothing the huge negative number is added to all scores alike, and the softmax ignores what all have in common. Make such rows 0.
+    where a query may attend to nothing, the huge negative number is added to all scores alike, and the softmax ignores what all have in common. What it gets is 0.
 .masked_fill(hidden, 0.0) ->
-    a row that may attend to nothing comes out as if there were no mask. Make such rows 0.
+    a query that may attend to nothing gets what it would get without a mask. What it gets is 0.
 hidden & some, -math.inf -> hidden, 0.0
 .masked_fill(hidden, 0.0) ->
     you set masked scores to 0. exp(0) is 1: they get a weight all the same. -∞ gets none.
@@ -181,21 +184,25 @@ hidden & some, -math.inf -> hidden, 0.0
     you set masked scores to 0, and their weights, too. In between, exp(0) = 1 took a share: the rest of the row no longer sums to 1. A score of -∞ takes none.
 hidden & some, -math.inf -> hidden, -10.0
 .masked_fill(hidden, 0.0) ->
-    you put masked scores at -10: exp(-10) is small, not 0, and a row whose scores are lower still prefers the mask. Only -∞ hides for certain.
+    you put masked scores at -10: exp(-10) is small, not 0, and a query whose scores are lower still prefers what is hidden. Only -∞ hides for certain.
 hidden & some, -math.inf -> hidden, -100.0
 .masked_fill(hidden, 0.0) ->
-    your number for masked scores is not low enough: where the other scores are lower still, the masked ones get the weight. -∞ is below all.
+    your number for masked scores is not low enough: where the other scores are lower still, the hidden keys get the weight. -∞ is below all.
 -math.inf -> -100.0
-    your number for masked scores is not low enough: where the other scores are lower still, the masked ones take all the weight in the softmax, and the row ends as 0. -∞ is below all.
+    your number for masked scores is not low enough: where the other scores are lower still, hidden keys take all the weight in the softmax, and 0 is left. -∞ is below all.
 scores.masked_fill(hidden & some, -math.inf) -> scores + mask
 .masked_fill(hidden, 0.0) ->
     you add the mask as 1 and 0: that prefers what may be attended to a little, and hides nothing. What hides is -∞, in place of the score.
-scores.masked_fill(hidden & some, -math.inf) -> scores / mask
-.masked_fill(hidden, 0.0) ->
-    you divide by the mask: a score divided by 0 is +∞ or -∞, by its sign. masked_fill puts -∞ where the mask is False.
 scores.masked_fill(hidden & some, -math.inf) -> scores + hidden * -math.inf
 .masked_fill(hidden, 0.0) ->
     0 · ∞ is NaN: multiplied by -∞, the mask ruins the scores that it does not hide. masked_fill(~mask, …) sets only what is hidden.
+"""  # edits of masked_softmax and of masked_attention, which hold the same lines
+
+masked_softmax.mistakes(UNDER_A_MASK)
+masked_softmax.mistakes("""
+scores.masked_fill(hidden & some, -math.inf) -> scores / mask
+.masked_fill(hidden, 0.0) ->
+    you divide by the mask: a score divided by 0 is +∞ or -∞, by its sign. masked_fill puts -∞ where the mask is False.
 torch.softmax -> torch.log_softmax
     log_softmax gives the logarithms of the weights. It is torch.softmax that gives weights.
 = scores.masked_fill(~mask, -math.inf)
@@ -334,47 +341,9 @@ query.shape[-1] -> 4
     you divide by √4, which is right for e = 4 alone. e is the length of a query, its last axis.
 / math -> * math
     you multiply by √e. The scores spread with √e already; dividing takes that away.
-~mask, mask.any -> mask, mask.any
-    the sense is inverted: you hide what may be attended to. True = may attend, so what is hidden is ~mask.
-    https://github.com/rasbt/LLMs-from-scratch/issues/1061
-scores.masked_fill(hidden & some, -math.inf) -> scores
-.masked_fill(hidden, 0.0) ->
-    the mask is not used: each query attends to padding and future, too.
-scores.masked_fill(hidden & some, -math.inf) -> scores
-    you mask after the softmax: the weights that are left no longer sum to 1. Mask the scores, before it.
-hidden & some -> hidden
-.masked_fill(hidden, 0.0) ->
-    a query that may attend to nothing gets NaN, a softmax of nothing but -∞. Its output is 0.
-    https://github.com/pytorch/pytorch/issues/103963
-hidden & some, -math.inf -> hidden, -1e9
-.masked_fill(hidden, 0.0) ->
-    a query that may attend to nothing has equal scores, all hugely negative: it gets the mean of all values, the very ones that are hidden. Its output is 0.
-scores.masked_fill(hidden & some, -math.inf) -> scores + hidden * -1e9
-.masked_fill(hidden, 0.0) ->
-    where a query may attend to nothing, the huge negative number is added to all scores alike, and the softmax ignores what all have in common. Its output is 0.
-.masked_fill(hidden, 0.0) ->
-    a query that may attend to nothing gets what it would get without a mask. Its output is 0.
-, dim=-1) -> , dim=-2)
-    the softmax runs over the queries. Each query shares its weights out among the keys, the last axis: dim=-1.
-hidden & some, -math.inf -> hidden, 0.0
-.masked_fill(hidden, 0.0) ->
-    you set masked scores to 0. exp(0) is 1: they get a weight all the same. -∞ gets none.
--math.inf -> 0.0
-    you set masked scores to 0, and their weights, too. In between, exp(0) = 1 took a share, and the rest no longer sums to 1. A score of -∞ takes none.
-hidden & some, -math.inf -> hidden, -10.0
-.masked_fill(hidden, 0.0) ->
-    you put masked scores at -10: exp(-10) is small, not 0, and a query whose scores are lower still prefers what is hidden. Only -∞ hides for certain.
-hidden & some, -math.inf -> hidden, -100.0
-.masked_fill(hidden, 0.0) ->
-    your number for masked scores is not low enough: where the other scores are lower still, the hidden keys get the weight. -∞ is below all.
--math.inf -> -100.0
-    your number for masked scores is not low enough: where the other scores are lower still, hidden keys take all the weight in the softmax, and 0 is left. -∞ is below all.
-scores.masked_fill(hidden & some, -math.inf) -> scores + mask
-.masked_fill(hidden, 0.0) ->
-    you add the mask as 1 and 0: that prefers what may be attended to a little, and hides nothing. What hides is -∞, in place of the score.
-scores.masked_fill(hidden & some, -math.inf) -> scores + hidden * -math.inf
-.masked_fill(hidden, 0.0) ->
-    0 · ∞ is NaN: multiplied by -∞, the mask ruins the scores that it does not hide. masked_fill(~mask, …) sets only what is hidden.
+""")
+masked_attention.mistakes(UNDER_A_MASK)
+masked_attention.mistakes("""
 @ value ->
     you return the weights. They say how much of each value to take: did you forget the values?
 @ value -> @ key
@@ -562,7 +531,7 @@ return kept.sum(1) / (kept != 0).any(-1).sum(1, keepdim=True)
     you count the rows that are not all 0, but a word's output may be 0. How many words there are is what mask says.
 = outputs.masked_fill(~mask[:, :, None], 0.0).mean(1) * mask.to(outputs.dtype).mean(1, keepdim=True)
     you average over n and multiply by the share of words. n is too much to divide by: dividing by that share makes up for it.
-= (outputs.masked_fill(~mask[:, :, None], 0.0) * torch.softmax(mask.to(outputs.dtype), -1)[:, :, None]).sum(1)
+= (outputs.masked_fill(~mask[:, :, None], 0.0) * torch.softmax(mask.float(), -1)[:, :, None]).sum(1)
     a softmax of 1 and 0 gives padding a share, too, as exp(0) is 1. Each word's share is 1 divided by the number of words, padding has none.
 = torch.stack([rows[: real.sum()].mean(0) for rows, real in zip(outputs, mask)])
     you take as many rows from the front as there are words. Padding may stand in front or in between: mask says which rows count.
