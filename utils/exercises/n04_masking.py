@@ -65,9 +65,9 @@ pad_id -> 0
     you take all ids above pad_id for words. An id below it is a word, too: what differs is one.
 != -> <
     you take all ids below pad_id for words. An id above it is a word, too: what differs is one.
-pad_id) -> pad_id).float()
+return ( -> return 1.0 * (
     ones and zeros come as floats. A mask is boolean, as the comparison alone gives it.
-pad_id) -> pad_id).long()
+return ( -> return 1 * (
     ones and zeros come as integers, for which ~ and & mean something else. A mask is boolean, as the comparison gives it.
 pad_id) -> pad_id).log()
     0 and -∞ are what is added to the scores. The mask itself is boolean: True = may attend.
@@ -382,8 +382,8 @@ return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9) @ value
     you hide the future, with a causal mask of your own. What is hidden here is what the argument mask says.
 = torch.softmax(scaled_scores(query, key), -1).masked_fill(~mask.any(-1, keepdim=True), 0.0) @ value
     only queries that may attend to nothing are treated; the others attend to what is hidden. mask says for each key whether it counts: -∞ for its score where not.
-= torch.softmax(scaled_scores(query, key), -1) @ (value * mask[..., 0, :, None])
-    you mask the values: hidden keys still take their share of the weight. Mask the scores; and mask has a row for each query, not only the first.
+= torch.softmax(scaled_scores(query, key), -1) @ (value * mask.any(-2)[..., None])
+    you mask the values that no query may attend to: they still take their share of the weight, and what is hidden from some queries is open to all. Mask the scores.
 = torch.softmax(scaled_scores(query, key * mask[..., 0, :, None]), -1) @ value
     you mask the keys: a key of zeros has the score 0, and exp(0) is 1. Mask the scores; and mask has a row for each query, not only the first.
 = torch.softmax(scaled_scores(query, key), -1) @ (value * mask.mT)
