@@ -1,19 +1,13 @@
 """Exercises that tell a learner what went wrong: `check`, `hint`, `solution`, `use`.
 
-An exercise is a reference function with a way to draw inputs, graded hints, and a catalogue of *known mistakes*: edits
-of the reference, each with the sentence that helps whoever wrote it (rows.py). `check` runs the learner's function
+An exercise is a reference function with a way to draw inputs, graded hints, and a catalogue of *known mistakes*: rows
+of text beside the module, each with the sentence that helps whoever wrote it (rows.py). `check` runs the learner's function
 beside the reference on every draw. Is it wrong, the first of the findings that applies speaks (findings.py), known
 mistakes among them, alone or two at once. The tests use the same catalogue to prove that every mistake is caught.
 
     @exercise(draws=..., hints=["Which ...?", "..."], names={"the weights: did you forget the values?": weights_of})
     def attention_scores(query, keys):
         return keys @ query / math.sqrt(keys.shape[-1])
-
-    attention_scores.mistakes('''
-    / math.sqrt(keys.shape[-1]) ->
-        the scores are not divided by √e, so their spread grows with e.
-    ''')
-    attention_scores.right("(keys * query).sum(-1) / len(query) ** 0.5")
 """
 
 import ast
@@ -28,6 +22,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -39,7 +34,7 @@ from .known import Known
 from .numbers import condition
 from .reading import is_stub
 from .records import record
-from .rows import IMPORTS, Mistake, answers, mistake, read
+from .rows import IMPORTS, Mistake, answers, mistake, read, sections
 from .running import Run, copied, run, same, unchanged
 from .settings import marked
 from .wording import describe_kind, listed, own_frame, own_line, own_loop, shorten, text_of
@@ -101,7 +96,7 @@ class Exercise:
         return "●" * self.level + "○" * (3 - self.level)
 
     def mistakes(self, text: str) -> None:
-        """Add rows to the catalogue (rows.py says what they look like); they are read when they are first needed."""
+        """Add rows to those of the file (rows.py says what they look like); they are read when they are first needed."""
         self.texts.append(text)
 
     def mistake(self, message: str, thread: str = "") -> Callable:
@@ -118,11 +113,14 @@ class Exercise:
         self.right_texts.append(answer)
         return answer
 
+    def _rows(self, kind: str) -> str:
+        return sections(Path(inspect.getfile(self.reference)).with_suffix(".txt")).get((self.name, kind), "")
+
     @functools.cached_property
     def rows(self) -> list[Mistake]:
-        """The known mistakes, those that hide most first."""
+        """The known mistakes: those of the file of rows, then those that the module adds."""
         found = []
-        for text in self.texts:
+        for text in [self._rows("mistakes"), *self.texts]:
             found += [text] if isinstance(text, Mistake) else [mistake(self.reference, *row) for row in read(text)]
         return found
 
@@ -130,7 +128,7 @@ class Exercise:
     def answers(self) -> list[Callable]:
         """Right answers in other words than the reference's."""
         found = []
-        for text in self.right_texts:
+        for text in [self._rows("right"), *self.right_texts]:
             found += [text] if callable(text) else answers(self.reference, text)
         return found
 
@@ -157,6 +155,7 @@ class Exercise:
         """
         if not callable(function):
             return Verdict("wrong", f"{describe_kind(function)} is not a function.")
+        self.known  # noqa: B018, a row that cannot be read is no mistake of the learner's: its error is not caught
         with Isolation() as isolation:
             usual = list(self.inputs(seed))
             draws = usual + self._other_numbers(usual, seed)

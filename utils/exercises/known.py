@@ -27,7 +27,8 @@ class Candidate(NamedTuple):
     def sentence(self) -> str:
         """What is said of it: one sentence, or two with numbers."""
         text = self.messages[0] if len(self.messages) == 1 else "two things: (1) {} (2) {}".format(*self.messages)
-        return text + "".join(f" You are in good company: {thread}" for thread in self.threads if thread)
+        thread = next(filter(None, self.threads), "")
+        return f"{text} You are in good company: {thread}" if thread else text
 
 
 class Known:

@@ -40,6 +40,7 @@ REMEDIES = (
     Remedy(r"Dimension out of range", "there is no such axis: axes count from 0, or from the end with -1."),
     Remedy(r"batch1 must be a 3D|expand\(|must be a 3D tensor", "bmm takes batches, three axes each; two matrices, or any number of axes, take @.", r"bmm"),
     Remedy(r"ints, ?but got float|'float' object cannot be interpreted|not 'float'", "`/` always gives a float. A size is whole: `//`."),
+    Remedy(r"softmax\(\).*must be int, not Tensor", "the second argument of softmax is the axis: dim=-1."),
     Remedy(r"return_types", "`max` with dim, like sort and topk, returns values and positions: take `.values`, or use `amax`."),
     Remedy(r"builtin_function_or_method|'method'|'function'", "a function stands where its result is meant: add ()."),
     Remedy(r"norm\(\) got an unexpected keyword", "torch's norm along an axis is torch.linalg.vector_norm(x, dim=…)."),

@@ -1,13 +1,17 @@
-"""Known mistakes and right answers as rows of text beside their reference: edits of it, or code in its place.
+"""Known mistakes and right answers as rows of text: edits of the reference, or code in its place.
 
-    attention_scores.mistakes('''
+They stand in a file beside the module of the exercise, named as it is, but for .txt:
+
+    [attention_scores: mistakes]
     / math.sqrt(keys.shape[-1]) ->
         the scores are not divided by √e, so their spread grows with e.
     keys.shape[-1] -> keys.shape[-2]
         you divide by the root of n, the number of keys. The sums run over e products: √e.
     = torch.softmax(keys @ query, -1)
         those are weights already. Here the scores are asked for; the softmax comes after them.
-    ''')
+
+    [attention_scores: right]
+    (keys * query).sum(-1) / len(query) ** 0.5
 
 A row is one or more lines of code, then, indented, the sentence that helps. `old -> new` exchanges a piece that occurs
 exactly once in the reference's body; several edits in one row are made at once. `= expression`, or statements up to a
@@ -24,6 +28,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +46,9 @@ IMPORTS = {  # what a row may use, besides the names of its module
     "torch": torch,
 }
 EDIT = re.compile(r"(?P<old>.*?\S) ->(?: (?P<new>.*))?")
+
+
+HEADING = re.compile(r"^\[(\w+): (mistakes|right)\]\n", re.MULTILINE)
 
 
 class Edit(NamedTuple):
@@ -72,6 +80,13 @@ def body_of(reference: Callable) -> tuple[str, str]:
     return "\n".join(lines[definition.lineno - 1 : definition.body[0].lineno - 1]), "\n".join(lines[first.lineno - 1 :])
 
 
+@functools.cache
+def sections(file: Path) -> dict[tuple[str, str], str]:
+    """{(exercise, "mistakes" or "right"): text} of a file of rows; empty where there is none."""
+    parts = HEADING.split(file.read_text(encoding="utf-8"))[1:] if file.exists() else []
+    return {(name, kind): text for name, kind, text in zip(parts[::3], parts[1::3], parts[2::3])}
+
+
 def read(text: str) -> Iterator[tuple[str, str, str]]:
     """The code, the sentence and the address of every row."""
     code: list[str] = []
@@ -83,6 +98,10 @@ def read(text: str) -> Iterator[tuple[str, str, str]]:
         inside = code and not (code[-1].startswith(("return ", "= ")) or EDIT.fullmatch(code[-1]))
         if line[0] != " " or inside:
             code.append(line.rstrip())
+        elif EDIT.fullmatch(line):
+            raise ValueError(
+                f"`{line.strip()}` is indented: is it a row's code? Code begins at the left, sentences do not"
+            )
         else:
             message.append(line.strip())
     if code:
@@ -135,7 +154,7 @@ def written(reference: Callable, body: str, name: str = "") -> Callable:
 
 def answers(reference: Callable, text: str) -> Iterator[Callable]:
     """Right answers, divided by empty lines: edits, an expression, or statements that end in `return`."""
-    for block in re.split(r"\n\s*\n", textwrap.dedent(text).strip()):
+    for block in filter(None, re.split(r"\n\s*\n", textwrap.dedent(text).strip())):
         lines = block.splitlines()
         if all(EDIT.fullmatch(line) for line in lines):
             body = body_of(reference)[1]
