@@ -14,7 +14,8 @@ import pytest
 from utils.exercises import catalogue, use
 
 HERE = Path(__file__).parent
-QUICK = [line.split()[0] for line in (HERE / "syllabus.txt").read_text().splitlines() if re.match(r"\d\d_(?!.*trains$)", line)]
+LINES = (HERE / "syllabus.txt").read_text(encoding="utf-8").splitlines()
+QUICK = [line.split()[0] for line in LINES if re.match(r"\d\d_(?!.*trains$)", line)]
 NOTEBOOKS = [HERE.parent / "notebooks" / f"{name}.ipynb" for name in QUICK]
 EXERCISES = catalogue()
 
@@ -30,7 +31,7 @@ def run(code, space):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_right_answer_carries_its_notebook_on(path, monkeypatch):
-    """Those of notebooks that train have their gradients judged with the answer, and run with it in test_notebooks.py."""
+    """Where a notebook trains through an answer, its gradients are judged with it."""
     monkeypatch.chdir(path.parent)
     monkeypatch.setitem(os.environ, "MPLBACKEND", "Agg")
     matplotlib.use("Agg")

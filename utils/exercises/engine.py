@@ -1,9 +1,9 @@
 """Exercises that tell a learner what went wrong: `check`, `hint`, `solution`, `use`.
 
 An exercise is a reference function with a way to draw inputs, graded hints, and a catalogue of *known mistakes*: rows
-of text beside the module, each with the sentence that helps whoever wrote it (rows.py). `check` runs the learner's function
-beside the reference on every draw. Is it wrong, the first of the findings that applies speaks (findings.py), known
-mistakes among them, alone or two at once. The tests use the same catalogue to prove that every mistake is caught.
+of text beside the module, each with the sentence that helps whoever wrote it (rows.py). `check` runs the learner's
+function beside the reference on every draw. Is it wrong, the first of the findings that applies speaks (findings.py),
+known mistakes among them, alone or two at once. The tests use the same catalogue to prove that every mistake is caught.
 
     @exercise(draws=..., hints=["Which ...?", "..."], names={"the weights: did you forget the values?": weights_of})
     def attention_scores(query, keys):
@@ -96,7 +96,7 @@ class Exercise:
         return "●" * self.level + "○" * (3 - self.level)
 
     def mistakes(self, text: str) -> None:
-        """Add rows to those of the file (rows.py says what they look like); they are read when they are first needed."""
+        """Add rows to those of the file (rows.py says what they look like)."""
         self.texts.append(text)
 
     def mistake(self, message: str, thread: str = "") -> Callable:
