@@ -6,6 +6,7 @@ and memory of each notebook are reported.
 
 import os
 import runpy
+import signal
 import time
 from pathlib import Path
 
@@ -20,6 +21,10 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OFFLINE), os.enviro
 os.environ.update(OMP_NUM_THREADS="1", PYTHONHASHSEED="0", TQDM_DISABLE="1", ATTENTION_PROGRESS="off")
 for name in ("MPLBACKEND", "ATTENTION_MARKED"):
     os.environ.pop(name, None)
+
+# A shell that runs the tests in the background lets them ignore interrupts, which some of them send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 notebook_runs = []  # (name, seconds, peak memory in MB or None), in the order in which they ran
 browser_lines = []  # what tests measured on widgets

@@ -507,7 +507,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     (
         "padding_mask",
         "return (tokens == pad_id)[None, :, None]",
-        ["the sense is inverted", "axes exchanged"],
+        ["the sense is inverted", "axis of the heads"],
         ["left over"],
     ),
     (

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 import utils
 from utils import plots, widgets
-from utils.exercises import check, hint, solution, use
+from utils.exercises import check, hint, progress, solution, use
 from utils.vectors import WordVectors
 torch.set_num_threads(1)  # the same numbers whatever the number of cores
 if getattr(utils, "VERSION", None) != VERSION:

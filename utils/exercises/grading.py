@@ -211,7 +211,8 @@ def judge(found: Exercise, function: Any, error: BaseException | None, seed: int
         message = f"its cell raises {type(error).__name__}{place}: {error.args[0] if error.args else ''}."
     else:
         try:
-            status, message, _, _, names = found.verdict(function, seed)
+            verdict = found.verdict(function, seed)
+            status, message, names = verdict.status, verdict.message, verdict.names
         except BaseException as problem:  # KeyboardInterrupt, which an answer can raise, too
             message = f"it cannot be judged: {type(problem).__name__}."
     message = "not tried yet." if status == "todo" else " ".join(message.split())

@@ -23,6 +23,7 @@ def draw_padded_tokens(generator):
     yield tokens([[1, 0, 1, 1, 0, 0], [0, 1, 1, 0, 1, 1]], 5)
     yield tokens([[1, 1, 0]], 0)
     yield tokens([[1], [0]], 1)
+    yield tokens((torch.rand(3, 6, generator=generator) < 0.7).tolist(), 3)
 
 
 @exercise(
