@@ -241,6 +241,7 @@ def test_marked_work_gives_no_answers(value, closed, capsys, monkeypatch):
         ) == closed
         assert text
     assert (use(mine) is mine) == closed
+    assert ("hint(" not in said(capsys, written("return ..."))) == closed
     assert said(capsys, mine).startswith("✘ weighted_sum: ") and use(written(RIGHT)).__name__ == "weighted_sum"
     use(written(WRONG, "weighted_sun", "weights, values"))
     assert "do you mean weighted_sum?" in capsys.readouterr().out

@@ -231,7 +231,8 @@ class Exercise:
 
     def _todo(self, function: Callable) -> tuple[str, str]:
         if is_stub(function):
-            return "todo", f"not tried yet ({self.dots}, {self.minutes} minutes). hint({self.name}) helps."
+            help_there_is = "" if marked() else f" hint({self.name}) helps."
+            return "todo", f"not tried yet ({self.dots}, {self.minutes} minutes).{help_there_is}"
         return "wrong", "your code is there, but `...` still stands in it: return your result in its place."
 
     def _diagnose(self, function: Callable, runs: list[Run], usual: int) -> tuple:
