@@ -205,10 +205,8 @@ class Exercise:
         floats = [value for value in inputs.values() if isinstance(value, torch.Tensor) and value.is_floating_point()]
         for value in floats:
             value.requires_grad_()
-        done = Run(inputs, None)
         try:
-            done.result = function(*inputs.values())
-            got = torch.autograd.grad(done.result.sum(), floats, allow_unused=True)
+            got = torch.autograd.grad(function(*inputs.values()).sum(), floats, allow_unused=True)
         except Exception as error:
             return (
                 "the numbers are right, but cut off from what they were computed from: nothing can be trained through "
