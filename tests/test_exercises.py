@@ -303,7 +303,7 @@ def test_wrong_numbers_in_a_tuple_are_named_by_their_place_only(capsys):
     assert re.search(r"n = \d+, d_model = \d+, d_head = 8 the number at place 1 of your \(\d+, 61\)", text)
     assert "is a float" not in said(capsys, written("return (n / 1, d_head)", "projection_shape"))
     assert "a float" in said(capsys, written("return (n / 1, d_head)", "projection_shape"))
-    assert "as there are axes, 2" in said(capsys, written("return (n,)", "projection_shape"))
+    assert "as there are axes, 2" in said(capsys, written("return (n, d_head, 1)", "projection_shape"))
     assert "a list" in said(capsys, written("return [n, d_head]", "projection_shape"))
 
 

@@ -19,6 +19,7 @@ from jupyter_client.manager import KernelManager
 from test_exercises import said, written
 
 from utils.exercises import catalogue, check, hint, isolation, solution, use
+from utils.exercises.known import Known
 
 RIGHT = "return weights @ values"
 FOUND = catalogue()["weighted_sum"]
@@ -102,20 +103,17 @@ def test_first_import_in_an_answer_is_not_taken_for_a_patch(tmp_path, monkeypatc
     assert FOUND.verdict(written(f"import patches_warnings\n{RIGHT}")).status == "right"
 
 
-def test_reference_and_known_mistakes_are_not_spoiled_by_the_answer(capsys):
+def test_reference_and_known_mistakes_are_not_spoiled_by_the_answer(capsys, monkeypatch):
     """With math.sqrt patched the reference was wrong too, and a right answer was told of a mistake."""
     spoiled = "math.sqrt = lambda x: 1.0\n"
     right = written(f"{spoiled}return keys @ query / query.shape[-1] ** 0.5", "attention_scores")
     assert "sets math.sqrt: " in said(capsys, right)
     found, done = catalogue()["attention_scores"], []
-    monitored = [mistake._replace(function=lambda *a: done.append(math.sqrt(4)) or 0) for mistake in found.rows]
+    monitored = [row._replace(function=lambda *a: done.append(math.sqrt(4)) or 0) for row in found.rows]
     wrong = written("torch.set_default_dtype(torch.float64)\nreturn 3 * keys @ query", "attention_scores")
-    found.rows[:], kept = monitored, found.rows[:]
-    try:
-        assert "sets torch's default dtype" in said(capsys, wrong)
-        said(capsys, written("return 3 * keys @ query", "attention_scores"))
-    finally:
-        found.rows[:] = kept
+    monkeypatch.setattr(found, "known", Known(found.reference, monitored, next(found.inputs())))
+    assert "sets torch's default dtype" in said(capsys, wrong)
+    said(capsys, written("return 3 * keys @ query", "attention_scores"))
     assert set(done) == {2.0}
 
 
