@@ -237,7 +237,7 @@ def _how_shapes_differ(case: Case, misshapen: list[tuple[Run, torch.Size, torch.
         if all(len(want) >= -k and got == want[: len(want) + k] + want[len(want) + k + 1 :] for got, want in pairs):
             return f"axis {k} is missing: it has been added up, or indexed away."
         if all(len(got) >= -k and got[: len(got) + k] + got[len(got) + k + 1 :] == want for got, want in pairs):
-            return f"axis {k} of your result is one too many: should it have been added up?"
+            return f"you return an axis too many, axis {k}: should it have been added up?"
         differ = [(got[k], want[k]) for got, want in pairs if len(got) == len(want) >= -k and got[:k] == want[:k]]
         if len(differ) == len(pairs) and all(
             got[len(got) + k + 1 :] == want[len(want) + k + 1 :] for got, want in pairs if len(got) == len(want)

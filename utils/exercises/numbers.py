@@ -59,8 +59,8 @@ def one_factor(case: Case) -> str | None:
         return _named(
             case,
             amounts,
-            "every number of your result is {} too large.",
-            "every number of your result is {} too small.",
+            "every number that you return is {} too large.",
+            "every number that you return is {} too small.",
             False,
         )
     return None
