@@ -246,6 +246,8 @@ def _how_shapes_differ(case: Case, misshapen: list[tuple[Run, torch.Size, torch.
             if len(steps) == 1:
                 step = steps.pop()
                 return f"axis {k} is {abs(step)} too {'long' if step > 0 else 'short'}."
+            if len({one for one, _ in differ}) == 1 < len({other for _, other in differ}):
+                return f"axis {k} is {differ[0][0]} long, whatever goes in: is a number written out there?"
             letters = [
                 {name for name, size in case.sizes(done).items() if size == got[k]} for done, got, _ in misshapen
             ]
