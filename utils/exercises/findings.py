@@ -340,7 +340,7 @@ def another_each_time(case: Case) -> str | None:
     if not isinstance(first, Tensor) or not isinstance(again, Tensor) or unchanged(first, again):
         return None
     if re.search(r"\bempty(_like)?\(", case.source):
-        return "`empty` reserves memory and leaves in it whatever was there: the entries that you do not set are arbitrary. `zeros` begins at 0."
+        return "`empty` leaves in memory whatever was there: entries that you do not set are arbitrary. Use `zeros`."
     return (
         "your function gives another result each time for the same input: does it draw random numbers, as dropout does?"
     )
