@@ -658,6 +658,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         ["entry"],
     ),
     ("attention_scores", "return keys @ query / keys.shape[-1] ** 0.5 / len(keys)", ["divided by k."], []),
+    ("dot_product", "return (a * b).sum() - (a * b).max()", ["expected"], ["cannot be compared"]),
     ("attention_scores", "return torch.outer(query, keys)", ["takes a fixed number of axes"], []),
     (
         "one_hot",
