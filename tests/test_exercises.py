@@ -659,10 +659,44 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         ["with pre=True: norm_1 stands in both places"],
         ["entry"],
     ),
+    ("attention_scores", "return keys @ query / keys.shape[-1] ** 0.5 / len(keys)", ["divided by k."], []),
+    ("dot_product", "return (a * b).sum() - (a * b).max()", ["expected"], ["cannot be compared"]),
+    ("attention_scores", "return torch.outer(query, keys)", ["takes a fixed number of axes"], []),
+    (
+        "one_hot",
+        "rows = torch.empty(len(token_ids), vocabulary_size)\n"
+        "rows[torch.arange(len(token_ids)), token_ids] = 1\nreturn rows.fill_(torch.rand(()).item())",
+        ["`empty` leaves"],
+        ["dropout"],
+    ),
+    (
+        "one_hot",
+        "return torch.nn.functional.one_hot(vocabulary_size, token_ids)",
+        ["the arguments in the right order?"],
+        ["math.sqrt"],
+    ),
+    (
+        "merge_query_key",
+        "W = torch.zeros(len(W_q), len(W_q))\nfor i in range(len(W)):\n    for j in range(len(W)):\n"
+        "        W[i, j] = (W_q[:, i] * W_k[:, j]).sum()\nreturn W",
+        ["a position runs past the end"],
+        ["number of entries varies"],
+    ),
+    ("split_heads", "return X.unflatten(-1, num_heads)", ["several sizes are asked for"], []),
+    (
+        "multi_head_attention",
+        "e = X.shape[-1] // num_heads\ncut = lambda M, i: M[..., i * e : i + 1 * e]\n"
+        "Q, K, V = X @ W_q, X @ W_k, X @ W_v\n"
+        "return torch.cat([attend(*(cut(M, i) for M in (Q, K, V))) "
+        "for i in range(num_heads)], -1) @ W_o",
+        ["shapes (5, 5) and (8, 8) do not fit"],
+        ["two things"],
+    ),
 ]
 NOTEBOOK = {"X": torch.ones(5, 16), "S": torch.ones(5), "five": 5}
 NOTEBOOK |= {"MultiHeadAttention": MultiHeadAttention, "merge": catalogue()["merge_heads"]}
 NOTEBOOK |= {name: torch.ones(5, 16) for name in "QKV"}
+NOTEBOOK["attend"] = torch.nn.functional.scaled_dot_product_attention
 
 
 @pytest.mark.parametrize("name, body, parts, others", MENDED, ids=lambda part: part if isinstance(part, str) else "")

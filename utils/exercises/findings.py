@@ -341,6 +341,8 @@ def another_each_time(case: Case) -> str | None:
     first, again = case.first.result, run(case.function, case.first.arguments, call=Isolation.current.call).result
     if not isinstance(first, Tensor) or not isinstance(again, Tensor) or unchanged(first, again):
         return None
+    if re.search(r"\bempty(_like)?\(", case.source):
+        return "`empty` leaves in memory whatever was there: entries that you do not set are arbitrary. Use `zeros`."
     return (
         "your function gives another result each time for the same input: does it draw random numbers, as dropout does?"
     )

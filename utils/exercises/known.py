@@ -61,7 +61,10 @@ class Known:
         Stages: "rows", "pairs", "variants", "mixed".
         """
         runs = sorted(runs, key=lambda done: done.right)  # where the answer is right, so are most candidates
+        only_raised = all(done.error is not None for done in runs if not done.right)
         for stage in stages:
+            if only_raised and stage in ("pairs", "mixed"):
+                continue  # what stands behind an exception cannot be seen
             for candidate in getattr(self, stage):
                 if all(self._alike(candidate, done) for done in runs):
                     return candidate

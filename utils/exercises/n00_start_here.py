@@ -95,6 +95,12 @@ MISTAKES = """
     you multiply two lengths for the last axis. In a matrix product the inner axes vanish, and the outer ones stay as long as they are.
 ({rows}, -> ({rows} * {middle},
     you multiply two lengths for the first axis. In a matrix product the inner axes vanish, and the outer ones stay as long as they are.
+{last} -> {middle} + {last}
+    you add two lengths for the last axis. In a matrix product the inner axes vanish, and the outer ones stay as long as they are.
+({rows}, -> ({rows} + {middle},
+    you add two lengths for the first axis. In a matrix product the inner axes vanish, and the outer ones stay as long as they are.
+{last} -> {middle} // {last}
+    you divide one length by another for the last axis. In a matrix product the inner axes vanish, and the outer ones stay as long as they are.
 = ({arguments})
     you list all three lengths. The products along {middle} are added up, so that this axis vanishes.
 = ({rows}, {middle}, {middle}, {last})
@@ -120,3 +126,8 @@ for asked, left, right, rows, middle, last, each, columns in (
     words["arguments"] = ", ".join(asked.reference.__code__.co_varnames)
     asked.mistakes(MISTAKES.format(**words))
     asked.right(RIGHT.format(**words))
+
+scores_shape.mistakes("""
+= (n_queries, d_head, n_keys)
+    you list the three lengths in the order of the product. Along d_head its terms are added up, so that this axis vanishes.
+""")

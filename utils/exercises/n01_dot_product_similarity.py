@@ -29,6 +29,8 @@ SUMS = """
     the last entry is left out: range(n) ends at n - 1 by itself, so range(len(a)) runs over all the entries.
 {old} -> {terms}[-1]
     you keep the term of the last entry only: add it to those before it, instead of replacing them.
+{old} -> {terms}.sum().add(1)
+    1 too much is added up: a sum begins at 0, not at 1.
 {old} -> {terms}.prod()
     you multiply the terms, one for each entry. They have to be added.
 {old} -> {terms}.max()

@@ -97,6 +97,8 @@ math.sqrt({keys}.shape[-1]) -> {keys}.shape[-1] ** 2
     you divide by e²: the root is a square here. √e is e ** 0.5.
 math.sqrt({keys}.shape[-1]) -> {keys}.shape[-1] ** 0.25
     you divide by the fourth root of e. Half of the growth is left: is there one root too many?
+{keys}.shape[-1] -> ({keys}.shape[-2] * {keys}.shape[-1])
+    you divide by the root of all k · e numbers in the keys. A score is a sum of e products, however many keys there are: √e.
 {keys}.shape[-1] -> 16
     you divide by 4 = √16. 16 is this notebook's e; take e from the shape, as in math.sqrt(x.shape[-1]), to fit any.
 {keys}.shape[-1] -> 64
@@ -119,6 +121,8 @@ math.sqrt(keys.shape[-1]) -> (keys @ query).std()
     you divide by the spread of these very scores. The same number for every query, √e, keeps a strong query strong.
 keys @ query -> (keys - query).norm(dim=-1)
     those are distances: a key that is alike gets a small one. A dot product gets large.
+keys @ query -> -((keys - query) ** 2).sum(-1)
+    those are squared distances, with a minus. A score is a dot product: each key's entries times those of the query, added up.
 """
 attention_scores.mistakes(SCALE.format(keys="keys") + VECTORS)
 

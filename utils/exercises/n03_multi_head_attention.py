@@ -159,6 +159,7 @@ def draw_layers(generator):
         r"\.T\b": "`.T` exchanges all the axes, the heads among them. Exchange the last two only: transpose(-2, -1).",
         r"(transpose|swapaxes)\(\d": "In a batch that is another axis. Count from the end: -2 and -1 for the last two "
         "of K, -3 and -2 for heads and tokens.",
+        "W_o @|matmul\\(W_o": "Tokens are the rows here, so a matrix stands on the right of what it projects.",
         "W_o": "W_o takes all heads side by side, (…, n, h·e). Added or averaged heads have e numbers only.",
         r"W_[qkv]": "X is (…, n, d) and the matrices are (d, d): which axes meet in this product?",
         "": "After the split, Q, K and V are (…, h, n, e), weights (…, h, n, n): which axes meet in this line?",

@@ -76,7 +76,7 @@ def _one_number(values: Tensor) -> float | None:
 
 def _named(case: Case, found: list[tuple[Run, float]], more: str, less: str, times: bool) -> str | None:
     """The factor (or amount) by a name: a constant, or what the letters of the shapes are long."""
-    inverse = (lambda x: 1 / x) if times else (lambda x: -x)
+    inverse = (lambda x: 1 / x if x else math.inf) if times else (lambda x: -x)
     for text, turn in ((more, lambda x: x), (less, inverse)):
         if times and all(value == 0 for _, value in found):
             return "you return 0 everywhere."

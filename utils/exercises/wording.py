@@ -114,10 +114,12 @@ def listed(names: Iterable[str]) -> str:
 
 
 def letters_of(reference: Callable) -> dict[str, tuple[str, ...]]:
-    """The letters of the axes of each argument, as the docstring gives them: "scores (…, q, k)"."""
+    """The letters of the axes of each argument, as the docstring gives them: "scores (…, q, k)", and of `keys` and `K`,
+    too, where it says "every key (k, e)" or "its keys (k, e)"."""
     text = inspect.getdoc(reference) or ""
     found = {}
     for name in inspect.signature(reference).parameters:
-        if shape := re.search(rf"\b{name} \(([^()]*)\)", text):
+        noun = name.lower().rstrip("s")
+        if shape := re.search(rf"\b{name} \(([^()]*)\)", text) or re.search(rf"\b{noun}\w* \(([^()]*)\)", text):
             found[name] = tuple(letter.strip() for letter in shape[1].split(",") if letter.strip())
     return found
