@@ -835,6 +835,34 @@ def test_an_answer_that_is_cut_off_from_the_graph_is_told_so_where_the_notebook_
         assert verdict.status == "wrong" and "cut" in verdict.message
 
 
+def test_a_wrong_gradient_is_not_called_cut_where_nothing_cuts():
+    answer = written("return weights / weights.sum(-1, keepdim=True) @ states", "context_vector")
+    message = catalogue()["context_vector"].verdict(answer).message
+    assert "gradient that reaches weights is not" in message and "changes nothing here" in message
+
+
+@pytest.mark.parametrize(
+    "name, body, told",
+    [
+        (  # 0 times the right rate for one input, which has no inverse
+            "alignment_error_rate",
+            "hits = [sum(len(a & b) for a, b in zip(links, others)) for others in (possible, sure)]\n"
+            "P, R = (n / max(1, sum(map(len, sets))) for n, sets in zip(hits, (links, sure)))\n"
+            "return 1 - (P * R) ** 0.5 if P + R else 0.0",
+            "your result is",
+        ),
+        ("bilinear_weights", "return solved(query, keys, W_s, mask)[:, None]", "single query left over"),
+        ("padding_mask", "return (tokens is not pad_id)[:, None, None, :]", "`is not` ask"),
+        ("causal_mask", "return torch.tril(torch.ones(n)).bool()", "keep a triangle of a matrix"),
+        ("residual_step", "if pre:\n    y = x + sublayer(norm(x))\nreturn y", "an else missing"),
+    ],
+)
+def test_what_is_said_is_the_mistake(name, body, told):
+    found = catalogue()[name]
+    message = found.verdict(written(body, name, solved=found.reference)).message
+    assert told in message and "cannot be compared" not in message and "still to come" not in message
+
+
 def test_another_seed_is_a_second_try(capsys):
     found = catalogue()["dot_product"]
     table = [(inputs, found.reference(*inputs.values())) for inputs in (*found.inputs(0), *found.inputs(1))]
