@@ -78,9 +78,9 @@ def test_half_a_clone_is_not_taken_for_the_course(address, tmp_path):
 def test_a_course_of_another_version_is_named(tmp_path):
     (tmp_path / "utils").mkdir()
     for name in ("widgets", "plots", "exercises", "vectors"):
-        (tmp_path / "utils" / f"{name}.py").write_text("check = hint = progress = solution = use = WordVectors = None\n")
+        (tmp_path / "utils" / f"{name}.py").write_text("check = hint = solution = use = WordVectors = None\n")
     (tmp_path / "utils" / "exercises").mkdir()
-    (tmp_path / "utils" / "exercises" / "__init__.py").write_text("check = hint = progress = solution = use = None\n")
+    (tmp_path / "utils" / "exercises" / "__init__.py").write_text("check = hint = solution = use = None\n")
     done = run_setup_cell(NOWHERE, tmp_path)
     said = f"This notebook is of version {VERSION}, the course in {tmp_path} is not: take both from the same place."
     assert done.stdout.splitlines()[0] == said, done.stderr

@@ -14,12 +14,12 @@ if home is None:  # the notebook was opened alone, as on Colab: fetch the course
     except (OSError, subprocess.CalledProcessError) as problem:
         raise RuntimeError(f"Cannot fetch {COURSE} into {home}: it takes git and a network. {problem}") from None
 sys.path.insert(0, str(home))
+import utils
+if getattr(utils, "VERSION", None) != VERSION:  # said before a name of the one is missed in the other
+    print(f"This notebook is of version {VERSION}, the course in {home} is not: take both from the same place.")
 import numpy as np
 import torch
-import utils
 from utils import plots, widgets
 from utils.exercises import check, hint, progress, solution, use
 from utils.vectors import WordVectors
 torch.set_num_threads(1)  # the same numbers whatever the number of cores
-if getattr(utils, "VERSION", None) != VERSION:
-    print(f"This notebook is of version {VERSION}, the course in {home} is not: take both from the same place.")

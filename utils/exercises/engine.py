@@ -79,8 +79,8 @@ class Exercise:
         self.level, self.minutes, self.trained = level, minutes, trained
         self.hints, self.names = list(hints), names
         self.questions = question if isinstance(question, dict) else {"": question}
-        self.texts: list[str | Mistake] = []
-        self.right_texts: list[str | Callable] = []
+        self.texts: list[str] = []
+        self.right_texts: list[str] = []
         self.hints_given = 0
         self.used, self.stopped = False, None  # has use(…) been called; the last function that ran too long
 
@@ -99,19 +99,9 @@ class Exercise:
         """Add rows to those of the file (rows.py says what they look like)."""
         self.texts.append(text)
 
-    def mistake(self, message: str, thread: str = "") -> Callable:
-        """Decorator: add a wrong function to the catalogue, where a row will not do."""
-
-        def add(function: Callable) -> Callable:
-            self.texts.append(Mistake(function.__name__, message, thread, function))
-            return function
-
-        return add
-
-    def right(self, answer: str | Callable) -> Any:
-        """Add right answers, which the tests judge: rows of text, or as a decorator a function."""
-        self.right_texts.append(answer)
-        return answer
+    def right(self, text: str) -> None:
+        """Add right answers, which the tests judge, to those of the file."""
+        self.right_texts.append(text)
 
     def _rows(self, kind: str) -> str:
         return sections(Path(inspect.getfile(self.reference)).with_suffix(".txt")).get((self.name, kind), "")
@@ -119,18 +109,14 @@ class Exercise:
     @functools.cached_property
     def rows(self) -> list[Mistake]:
         """The known mistakes: those of the file of rows, then those that the module adds."""
-        found = []
-        for text in [self._rows("mistakes"), *self.texts]:
-            found += [text] if isinstance(text, Mistake) else [mistake(self.reference, *row) for row in read(text)]
-        return found
+        texts = [self._rows("mistakes"), *self.texts]
+        return [mistake(self.reference, *row) for text in texts for row in read(text)]
 
     @functools.cached_property
     def answers(self) -> list[Callable]:
         """Right answers in other words than the reference's."""
-        found = []
-        for text in [self._rows("right"), *self.right_texts]:
-            found += [text] if callable(text) else answers(self.reference, text)
-        return found
+        texts = [self._rows("right"), *self.right_texts]
+        return [answer for text in texts for answer in answers(self.reference, text)]
 
     @functools.cached_property
     def known(self) -> Known:
@@ -214,12 +200,11 @@ class Exercise:
                 f"it ({shorten(text_of(error), 80)}). detach(), item(), tolist(), numpy() and torch.tensor(…) cut."
             )
         want = torch.autograd.grad(self.reference(*inputs.values()).sum(), floats, allow_unused=True)
-        zeros = [torch.zeros_like(value) for value in floats]
-        wrong = [
-            value
-            for value, zero, mine, theirs in zip(floats, zeros, got, want)
-            if not same(zero if mine is None else mine, zero if theirs is None else theirs)
-        ]
+        wrong = []
+        for value, mine, theirs in zip(floats, got, want):
+            none = torch.zeros_like(value)  # no way leads there: the gradient is 0
+            if not same(none if mine is None else mine, none if theirs is None else theirs):
+                wrong.append(value)
         if not wrong:
             return None
         lost = listed(name for name, value in inputs.items() if any(value is one for one in wrong))
@@ -395,7 +380,9 @@ def _fitted(function: Callable) -> Callable:
     @functools.wraps(function)
     def fitted(*arguments, **keywords):
         tensor = torch.as_tensor(function(*arguments, **keywords))
-        given = (value for value in (*arguments, *keywords.values()) if isinstance(value, torch.Tensor))
+        given = [value for value in (*arguments, *keywords.values()) if isinstance(value, torch.Tensor)]
+        if not given:
+            return tensor.item()
         dtype = next((value.dtype for value in given if value.is_floating_point()), torch.get_default_dtype())
         return tensor.to(dtype) if tensor.is_floating_point() else tensor
 

@@ -25,7 +25,7 @@ from .numbers import (
     wrong_in_one_place,
 )
 from .remedies import A_SHAPE_PROBLEM, BATCH_REMEDY, BATCH_REVERSED, BROADCAST, PRODUCTS, REMEDIES
-from .running import FLOATS, INTEGERS, Run, as_asked, as_tensor, holds_nan, run, same, same_kind, unchanged
+from .running import FLOATS, INTEGERS, Run, as_tensor, holds_nan, run, same, same_kind, unchanged
 from .wording import (
     describe_inputs,
     describe_kind,
@@ -48,7 +48,7 @@ def applies(finding: Callable, case: Case) -> bool:
 
 
 def diagnosis(case: Case) -> str:
-    """The first sentence that applies; whoever is right on some inputs learns on which not."""
+    """The sentence of the first finding that applies."""
     for finding in FINDINGS:
         if applies(finding, case) and (message := finding(case)):
             return message
@@ -200,12 +200,8 @@ def nothing_returned(case: Case) -> str | None:
 @needs("result")
 def wrong_shape(case: Case) -> str | None:
     """The shape that came out, the one expected, and the named intermediate that has it."""
-    misshapen = []
-    for done in case.wrong:
-        got = as_tensor(as_asked(done.result, done.want)) if done.error is None else None
-        want = None if isinstance(done.want, tuple) else as_tensor(done.want)
-        if got is not None and want is not None and got.shape != want.shape:
-            misshapen.append((done, got.shape, want.shape))
+    pairs = ((done, *done.tensors) for done in case.wrong if done.tensors)
+    misshapen = [(done, got.shape, want.shape) for done, got, want in pairs if got.shape != want.shape]
     if not misshapen or misshapen[0][0] is not case.first:
         return None
     done, got, want = misshapen[0]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from .case import Case, needs
-from .running import Run, as_asked, as_tensor, same
+from .running import Run, as_tensor, same
 from .variants import CONSTANTS, LAST_STEPS
 from .wording import describe_inputs
 
@@ -17,20 +17,18 @@ from .wording import describe_inputs
 def results_as_numbers(case: Case) -> Iterator[tuple[Run, Tensor, Tensor]]:
     """The wrong inputs whose result has the right shape: result and wanted, as float64."""
     for done in case.wrong:
-        got = as_tensor(as_asked(done.result, done.want)) if done.error is None else None
-        want = None if isinstance(done.want, tuple) else as_tensor(done.want)
-        if got is not None and want is not None and got.shape == want.shape and not got.is_complex() and want.numel():
+        got, want = done.tensors or (None, None)
+        if want is not None and got.shape == want.shape and not got.is_complex() and want.numel():
             yield done, got.double(), want.double()
 
 
 @needs("result")
 def last_step_missing(case: Case) -> str | None:
     """One more step would make every result right."""
-    results = [(as_tensor(as_asked(done.result, done.want)), done.want) for done in case.wrong if done.error is None]
-    results = [(got, want) for got, want in results if got is not None and not isinstance(want, tuple)]
-    if len(results) < len(case.wrong) or any(same(got, want) for got, want in results):
+    results = [done.tensors for done in case.wrong]
+    if not all(results) or any(same(got, want) for got, want in results):
         return None
-    if all(got.ndim > as_tensor(want).ndim and got.numel() == as_tensor(want).numel() for got, want in results):
+    if all(got.ndim > want.ndim and got.numel() == want.numel() for got, want in results):
         return None  # an axis of length 1 is left over: a sum over it adds nothing up
     for message, step in LAST_STEPS:
         try:
@@ -146,53 +144,46 @@ PLACES = (  # of a tensor's entries: which, and what to ask
 
 @needs("result")
 def wrong_in_one_place(case: Case) -> str | None:
-    """All that is wrong lies in one part of the result."""
+    """All that is wrong lies in one part of the result, and fills most of it; outside, more than zeros is right."""
     numbers = list(results_as_numbers(case))
     if len(numbers) < len(case.wrong):
         return None
-    wrong = [~torch.isclose(got, want, rtol=1e-3, atol=1e-5, equal_nan=True) for _, got, want in numbers]
+    several_rows = any(want.shape[-2:-1] > (1,) for _, _, want in numbers)  # a single one has no diagonal
     for name, part, axes, question in PLACES:
-        rows = axes < 2 or any(want.shape[-2:-1] > (1,) for _, _, want in numbers)  # a single one has no diagonal
-        if rows and all(want.ndim >= axes for _, _, want in numbers):
-            parts = [part(np.indices(want.shape)) for _, _, want in numbers]
-            parts = [
-                torch.from_numpy(np.broadcast_to(there, tuple(want.shape)).copy())
-                for there, (_, _, want) in zip(parts, numbers)
-            ]
-            if all(bad.any() and not (bad & ~there).any() for bad, there in zip(wrong, parts)) and sum(
-                map(int, map(torch.sum, wrong))
-            ) >= 0.6 * sum(map(int, map(torch.sum, parts))):
-                if sum(int((~there).sum()) for there in parts):
-                    done, got, want = numbers[0]
-                    return f"right, except {name}. {question} ({_entry(done, got, want)})".replace(". (", ". (")
-    for name, value in case.first.arguments.items():
-        if (
-            isinstance(value, Tensor)
-            and value.dtype == torch.bool
-            and (message := _wrong_by_mask(case, name, numbers, wrong))
-        ):
-            return message
-    return None
+        if all(want.ndim >= axes for _, _, want in numbers) and (several_rows or axes < 2):
+            parts = [torch.from_numpy(_everywhere(part, want)) for _, _, want in numbers]
+            if _fill(numbers, parts, 0.6):
+                asked = f" {question}" if question else ""
+                return f"right, except {name}.{asked} ({_entry(*numbers[0])})"
+    masks = (name for name, x in case.first.arguments.items() if isinstance(x, Tensor) and x.dtype == torch.bool)
+    return next(filter(None, (_wrong_by_mask(name, numbers) for name in masks)), None)
 
 
-def _wrong_by_mask(case: Case, name: str, numbers: list, wrong: list[Tensor]) -> str | None:
+def _everywhere(part: Callable, want: Tensor) -> np.ndarray:
+    """A part of a tensor as a truth for each of its entries."""
+    return np.broadcast_to(part(np.indices(tuple(want.shape))), tuple(want.shape)).copy()
+
+
+def _fill(numbers: list[tuple[Run, Tensor, Tensor]], parts: list[Tensor], share: float) -> bool:
+    """Does all that is wrong lie in the parts, and make up this share of them, and is some number outside not 0?"""
+    wrong = [~torch.isclose(got, want, rtol=1e-3, atol=1e-5, equal_nan=True) for _, got, want in numbers]
+    if not all(bad.any() and not (bad & ~part).any() for bad, part in zip(wrong, parts)):
+        return False
+    filled = sum(bad.sum() for bad in wrong) >= share * sum(part.sum() for part in parts)
+    return bool(filled) and any(want[~part].any() for (_, _, want), part in zip(numbers, parts))
+
+
+def _wrong_by_mask(name: str, numbers: list[tuple[Run, Tensor, Tensor]]) -> str | None:
     """Is everything wrong where a mask is False, or everything in rows that hold nothing True?"""
     try:
         masks = [done.arguments[name].expand(want.shape) for done, _, want in numbers]
     except (RuntimeError, AttributeError):
         return None
-    for place, parts in (
-        (
-            f"in rows where {name} is False everywhere",
-            [~mask.any(-1, keepdim=True).expand(mask.shape) for mask in masks],
-        ),
-        (f"where {name} is False", [~mask for mask in masks]),
-        (f"where {name} is True", masks),
-    ):
-        if all(not (bad & ~there).any() for bad, there in zip(wrong, parts)):
-            done, got, want = numbers[0]
-            return f"right, except {place}. ({_entry(done, got, want)})"
-    return None
+    empty = [~mask.any(-1, keepdim=True).expand(mask.shape) for mask in masks]
+    places = {f"in rows where {name} is False everywhere": empty, f"where {name} is False": [~mask for mask in masks]}
+    places[f"where {name} is True"] = masks
+    found = next((place for place, parts in places.items() if _fill(numbers, parts, 0)), None)
+    return f"right, except {found}. ({_entry(*numbers[0])})" if found else None
 
 
 def _entry(done: Run, got: Tensor, want: Tensor) -> str:

@@ -46,8 +46,6 @@ IMPORTS = {  # what a row may use, besides the names of its module
     "torch": torch,
 }
 EDIT = re.compile(r"(?P<old>.*?\S) ->(?: (?P<new>.*))?")
-
-
 HEADING = re.compile(r"^\[(\w+): (mistakes|right)\]\n", re.MULTILINE)
 
 
@@ -115,22 +113,31 @@ def _sentence(lines: list[str]) -> tuple[str, str]:
 
 def mistake(reference: Callable, code: str, message: str, thread: str) -> Mistake:
     """A row as a `Mistake`. Raises ValueError where a piece of an edit does not occur exactly once."""
-    if not all(map(EDIT.fullmatch, code.splitlines())):
-        body = f"return {code[2:]}" if code.startswith("= ") else code
-        return Mistake(code, message, thread, written(reference, textwrap.indent(body, "    "), code))
-    body = body_of(reference)[1]
-    edits = tuple(_edit(reference.__name__, body, line) for line in code.splitlines())
-    return Mistake(code, message, thread, edited(reference, edits, code), edits)
+    return Mistake(code, message, thread, *_compiled(reference, code))
 
 
-def _edit(name: str, body: str, line: str) -> Edit:
-    found = EDIT.fullmatch(line)
-    if (times := body.count(found["old"])) != 1:
-        raise ValueError(
-            f"{name}: `{found['old']}` stands {times} times in the reference; an edit needs a piece that is there once"
-        )
-    start = body.index(found["old"])
-    return Edit(start, start + len(found["old"]), found["new"] or "")
+def answers(reference: Callable, text: str) -> Iterator[Callable]:
+    """Right answers, divided by empty lines: edits, an expression, or statements that end in `return`."""
+    for block in filter(None, re.split(r"\n\s*\n", textwrap.dedent(text).strip())):
+        yield _compiled(reference, block)[0]
+
+
+def _compiled(reference: Callable, code: str) -> tuple[Callable, tuple[Edit, ...]]:
+    """The function that a row's code stands for, and its edits, if it is made of them."""
+    if all(map(EDIT.fullmatch, code.splitlines())):
+        edits = tuple(_edit(reference, line) for line in code.splitlines())
+        return edited(reference, edits, code), edits
+    body = code if "return " in code else f"return {code.removeprefix('= ')}"
+    return written(reference, textwrap.indent(body, "    "), code), ()
+
+
+def _edit(reference: Callable, line: str) -> Edit:
+    found, body = EDIT.fullmatch(line), body_of(reference)[1]
+    old, name = found["old"], reference.__name__
+    if (times := body.count(old)) != 1:
+        raise ValueError(f"{name}: `{old}` stands {times} times in the reference; an edit needs what is there once")
+    start = body.index(old)
+    return Edit(start, start + len(old), found["new"] or "")
 
 
 def edited(reference: Callable, edits: tuple[Edit, ...], name: str = "") -> Callable:
@@ -150,18 +157,6 @@ def written(reference: Callable, body: str, name: str = "") -> Callable:
     space, made = {**IMPORTS, **reference.__globals__}, {}
     exec(compile(code, file, "exec"), space, made)  # the reference keeps its name there: a row may call it
     return made[reference.__name__]
-
-
-def answers(reference: Callable, text: str) -> Iterator[Callable]:
-    """Right answers, divided by empty lines: edits, an expression, or statements that end in `return`."""
-    for block in filter(None, re.split(r"\n\s*\n", textwrap.dedent(text).strip())):
-        lines = block.splitlines()
-        if all(EDIT.fullmatch(line) for line in lines):
-            body = body_of(reference)[1]
-            yield edited(reference, tuple(_edit(reference.__name__, body, line) for line in lines), block)
-        else:
-            block = block if "return " in block else f"return {block}"
-            yield written(reference, textwrap.indent(block, "    "), block)
 
 
 def pairs(mistakes: list[Mistake]) -> Iterator[tuple[Mistake, Mistake]]:

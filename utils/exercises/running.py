@@ -36,6 +36,14 @@ class Run:
         return self.error is None and same(self.result, self.want)
 
     @cached_property
+    def tensors(self) -> tuple[Tensor, Tensor] | None:
+        """Result and wanted result as tensors, where both can be such: lists and arrays, too, but no tuples."""
+        if self.error is not None or isinstance(self.want, tuple):
+            return None
+        got, want = as_tensor(as_asked(self.result, self.want)), as_tensor(self.want)
+        return None if got is None or want is None else (got, want)
+
+    @cached_property
     def sample(self) -> tuple[int, float] | None:
         """The place (in the flat tensor) and value of the largest finite entry: who differs there, differs."""
         if not isinstance(self.result, Tensor) or not self.result.numel() or not self.result.is_floating_point():
