@@ -336,7 +336,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ("cosine_similarity", "return a@b / (a.norm() * b.norm() + 1e-8)", ["`+ 1e-08`", "not needed"], ["expected"]),
     (
         "variance_kept",
-        "return (S[:count]**2).sum() / (S**2).sum()",
+        "return (S[:count]**2).sum() / S.norm()**2",
         ["uses S from outside", "points and count alone"],
         [],
     ),

@@ -132,9 +132,7 @@ def draw_points(generator):
     ],
     names={
         "the centred points: did you forget to reduce them to one number?": lambda points, count: points,
-        "all the components: did you forget to add the first of them up?": lambda points, count: torch.linalg.svdvals(
-            points
-        ),
+        "all the components: did you forget to add some up?": lambda points, count: torch.linalg.svdvals(points),
     },
     question="points (n, d) has one point a row: which axis holds the points?",
     level=2,
