@@ -139,7 +139,7 @@ def draw_points(generator):
     minutes=10,
 )
 def variance_kept(points, count):
-    """Share of the variance of points (n, d) in their first `count` principal components: returns one number, 0 to 1."""
+    """Share of the variance of points (n, d) in their first `count` components: returns one number."""
     singular_values = torch.linalg.svdvals(points - points.mean(0))  # largest first
     variances = singular_values**2
     return variances[:count].sum() / variances.sum()
@@ -178,7 +178,7 @@ def draw_queries(generator):
     minutes=8,
 )
 def nearest(query, matrix, count):
-    """Positions of the `count` rows of matrix (n, d) with the largest cosine to query (d,), best first: returns (count,)."""
+    """Rows of matrix (n, d) of largest cosine to query (d,), best first: returns positions (count,)."""
     cosines = matrix @ query / (matrix.norm(dim=1) * query.norm())  # (n,)
     return cosines.topk(count).indices
 

@@ -119,7 +119,7 @@ def draw_neighbours(
 ) -> tuple[str, np.ndarray]:
     """An arrow from each word to the nearest one: what they say in words, and points (m, 2) along them."""
     on_map = nearest_points(points)
-    for (x, y), here, there in zip(on_page, on_map, nearest):
+    for (x, y), here, there in sorted(zip(on_page, on_map, nearest), key=lambda one: one[1] != one[2]):  # red on top
         end = on_page[there] - 7 * (on_page[there] - (x, y)) / max(1e-9, math.dist(on_page[there], (x, y)))
         colour, dashes = (BLUE, {}) if here == there else (RED, {"stroke_dasharray": "6 4"})
         canvas.arrow(float(x), float(y), *map(float, end), colour, 1.6, **dashes)
