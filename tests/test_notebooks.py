@@ -267,7 +267,7 @@ def syllabus_ids(text):
 
 @pytest.mark.parametrize("name", SYLLABUS)
 def test_the_sources_lines_name_the_syllabus(name):
-    paragraphs = [text for text in re.split(r"\n\s*\n", prose(name)) if re.search(r"(\*|<small>)Sources?\b|^#+ .*Sources", text)]
+    paragraphs = [text for text in re.split(r"\n\s*\n", prose(name)) if re.search(r"\*Sources?\b|^#+ .*Sources", text)]
     missing = syllabus_ids(SYLLABUS[name]) - syllabus_ids("\n".join(paragraphs))
     assert not missing
 
