@@ -8,7 +8,7 @@ SET_UP = "$(PYTHON)" tools/setup_environment.py $(if $(filter file,$(origin PYTH
 WRITABLE_HOME = test -w "$$HOME" || { export HOME="$(CURDIR)/.venv/home"; mkdir -p "$$HOME"; }
 # JupyterLab refuses to run as root, as one does in a container, unless told so.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
-OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.app_settings_dir="$(CURDIR)/tools/lab"
+OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate "--LabApp.app_settings_dir=$(CURDIR)/tools/lab"
 COMPARABLE := env -u MPLBACKEND -u ATTENTION_MARKED OMP_NUM_THREADS=1 PYTHONHASHSEED=0 TQDM_DISABLE=1 ATTENTION_PROGRESS=off
 
 # Kernels of older processors, which round otherwise: what is stored in the notebooks has to hold with them, too.
@@ -16,7 +16,7 @@ SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_
 AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
 QUICK := $(shell sed -E '/^\#|trains$$/d; s|(\w+) .*|notebooks/\1.ipynb|' tests/syllabus.txt)
 
-.PHONY: help lab test test-processors test-colab notebooks glove vectors pins links clean setup setup-test python
+.PHONY: help lab test test-processors test-colab notebooks checkpoints glove vectors pins links clean setup setup-test python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
@@ -24,6 +24,7 @@ help:
 	@echo "make test-processors        every notebook with the kernels of older processors (SSE, then AVX2)"
 	@echo "make test-colab             the tests of the notebooks with Colab's IPython 7.34 and ipywidgets 7.7.1"
 	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
+	@echo "make checkpoints            train what the stations of the notebooks load, and store its weights"
 	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for notebook 01"
 	@echo "make vectors                train the vectors that ship with the course anew (needs WordNet)"
 	@echo "make pins                   raise all pinned versions; PINS=\"torch==VERSION\" keeps that one"
@@ -44,10 +45,13 @@ test-processors: setup-test
 # Colab's older packages are laid over those of .venv, in front of them on the path.
 test-colab: setup-test
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --upgrade --target .venv/colab -r tools/requirements-colab.txt
-	@PYTHONPATH=$(CURDIR)/.venv/colab $(COMPARABLE) $(BIN)/python -m pytest $(PYTEST) notebooks tests/test_notebooks.py tests/test_alone.py
+	@PYTHONPATH="$(CURDIR)/.venv/colab" $(COMPARABLE) $(BIN)/python -m pytest $(PYTEST) notebooks tests/test_notebooks.py tests/test_alone.py
 
 notebooks: setup-test
 	@$(COMPARABLE) $(BIN)/python tools/execute_notebooks.py
+
+checkpoints: setup-test
+	@$(COMPARABLE) $(BIN)/python tools/make_checkpoints.py
 
 glove: setup
 	@$(BIN)/python tools/fetch_glove.py

@@ -123,6 +123,13 @@ def word_map(widgets):
         points = points * V[:2].gather(1, V[:2].abs().argmax(1)[:, None]).sign().T  # its largest entry is positive
         kept = 100 * (S[:2].square().sum() / S.square().sum())
         placed = ", ".join(f"{word} ({x}, {y})" for word, (x, y) in zip(known, points.tolist()))
+        if state["neighbours"]:
+            pages = [
+                (torch.cdist(x, x) + torch.diag(torch.full((len(x),), torch.inf))).argmin(1)
+                for x in (rows(known).double(), points)
+            ]
+            lost = [f"{known[i]} to {known[j]}, not {known[k]}" for i, (j, k) in enumerate(zip(*pages)) if j != k]
+            note = f"Nearest with all entries and not on the map: {'; '.join(lost) or 'none'}. {note}"
         return f"Word map: {placed}. Two components keep {kept}% of the variance. {note}".rstrip(), None
 
     return widgets.word_map(VECTORS, MAP), expected

@@ -31,7 +31,7 @@ SECONDS = 3000  # for a notebook, as for its cells under nbval: a guard against 
 
 # What `make lab` starts JupyterLab with.
 OPTIONS = re.search(r"^OFFLINE_LAB := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
-OPTIONS = shlex.split(OPTIONS.replace("$(CURDIR)", str(ROOT)))
+OPTIONS = [option.replace("$(CURDIR)", str(ROOT)) for option in shlex.split(OPTIONS)]
 
 pytestmark = [
     pytest.mark.browser,

@@ -73,14 +73,14 @@ def test_among_offers_the_first_words_only(compass):
 
 
 def test_analogy_adds_the_difference_and_leaves_the_questions_out(compass):
-    assert compass.analogy("south", "east", "east", k=1)[0][0] == "northeast"
-    words = [word for word, _ in compass.analogy("north", "east", "south", k=5)]
+    assert compass.analogy("south", "east", "east", count=1)[0][0] == "northeast"
+    words = [word for word, _ in compass.analogy("north", "east", "south", count=5)]
     assert words == ["northeast"]
 
 
 def test_analogy_on_the_shipped_words(shipped):
     assert shipped.analogy("man", "king", "woman")[0][0] == "queen"
-    assert not {"man", "king", "woman"} & {word for word, _ in shipped.analogy("man", "king", "woman", k=50)}
+    assert not {"man", "king", "woman"} & {word for word, _ in shipped.analogy("man", "king", "woman", count=50)}
 
 
 @settings(max_examples=50, deadline=None)
@@ -109,9 +109,9 @@ def test_a_vector_without_a_direction_is_refused(compass, wrong):
 def test_wrong_arguments_are_named(compass):
     with pytest.raises(ValueError, match=re.escape("a vector of shape (2,), got shape (3,)")):
         compass.nearest(np.ones(3))
-    with pytest.raises(ValueError, match="k counts words and must be 1 or more, not 0"):
+    with pytest.raises(ValueError, match="count is a number of words, 1 or more, not 0"):
         compass.nearest("north", 0)
-    with pytest.raises(ValueError, match="among counts words .* not -1"):
+    with pytest.raises(ValueError, match="among is a number of words, 1 or more, not -1"):
         compass.analogy("north", "east", "south", among=-1)
     with pytest.raises(ValueError, match="3 words need a matrix"):
         WordVectors(["a", "b", "c"], np.ones((2, 2)))
@@ -134,7 +134,7 @@ def test_cosines_are_those_of_the_matrix_as_it_is(scale):
     vectors.matrix *= np.float32(scale)
     assert vectors.nearest("east") == found
     assert vectors.similarity("east", "northeast") == found[0][1]
-    assert vectors.analogy("west", "east", "up", k=1)[0] == ("northeast", pytest.approx(np.sqrt(0.9), rel=0.01))
+    assert vectors.analogy("west", "east", "up", count=1)[0] == ("northeast", pytest.approx(np.sqrt(0.9), rel=0.01))
     vectors.matrix[1] = -vectors.matrix[0]
     assert [word for word, _ in vectors.nearest("east")] == ["northeast", "up", "west"]
     assert vectors.nearest("east")[1][1] == -1
@@ -169,7 +169,7 @@ def test_all_cosines_together_cost_less_than_one_by_one(shipped):
 
 def test_pca_keeps_the_distances_when_it_keeps_all_axes():
     points = np.random.default_rng(0).normal(size=(5, 3))
-    coordinates, shares = pca(points, k=3)
+    coordinates, shares = pca(points, count=3)
     distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
     assert np.allclose(np.linalg.norm(coordinates[:, None] - coordinates[None], axis=-1), distances)
     assert shares.sum() == pytest.approx(1) and (np.diff(shares) <= 0).all()

@@ -46,7 +46,7 @@ def analogy_shares(vectors: WordVectors, pairs: list[tuple[str, str]]) -> list[f
     asked = questions(vectors, pairs)
     shares = []
     for among in (10_000, None):
-        right = sum(vectors.analogy(a, b, c, k=1, among=among)[0][0] == d for a, b, c, d in asked)
+        right = sum(vectors.analogy(a, b, c, count=1, among=among)[0][0] == d for a, b, c, d in asked)
         shares.append(right / len(asked) if asked else float("nan"))
     return shares
 

@@ -19,7 +19,7 @@ NOISE = 1e-9  # a smaller number may be what rounding leaves, so it differs from
 @in_style
 def heat_map(
     values: ArrayLike, rows: Sequence, columns: Sequence, title: str = "", kind: str = "attention weights",
-    signed: bool = False, decimals: int = 2, axis: str = "", colour_bar: bool = True,
+    *, signed: bool = False, decimals: int = 2, axis: str = "", colour_bar: bool = True,
     marks: Iterable[tuple[int, int]] = (),
 ) -> Figure:  # fmt: skip
     """Numbers (r, c) as colours, with the words of the rows and columns on the axes and the number in each cell.
@@ -104,20 +104,24 @@ def draw_curves(axes: Axes, x: Sequence, series: Named, log: bool | str) -> str:
 
 
 @in_style
-def word_map(points: ArrayLike, words: Sequence[str], title: str = "", arrows: bool = False) -> Figure:
-    """Words as points (n, 2) of the plane; `arrows` draws each as an arrow from the origin."""
+def word_map(
+    points: ArrayLike, words: Sequence[str], title: str = "", arrows: bool = False,
+    labels: tuple[str, str] = ("first component", "second component"),
+) -> Figure:  # fmt: skip
+    """Words as points (n, 2) of the plane, or with `arrows` as arrows from the origin; `labels`: those of the axes."""
     points = as_numbers(points, 2)
-    figure, axes = new_figure(7, 5)
+    figure, axes = new_figure(7, 5.6)
     axes.axhline(0, color="#CCCCCC", linewidth=1)
     axes.axvline(0, color="#CCCCCC", linewidth=1)
-    axes.scatter(*points.T, s=46, color=BLUE, zorder=3)
-    if arrows:
-        for end in points:
-            axes.annotate("", end, (0, 0), arrowprops={"arrowstyle": "->", "color": BLUE, "linewidth": 1.8})
-    axes.set(title=title, xlabel="first component", ylabel="second component")
+    axes.scatter(*points.T, s=0 if arrows else 46, color=BLUE, zorder=3)
+    for end in points if arrows else []:
+        drawn = {"arrowstyle": "-|>", "mutation_scale": 16, "color": BLUE, "linewidth": 1.8, "shrinkA": 0, "shrinkB": 0}
+        axes.annotate("", end, (0, 0), arrowprops=drawn)
+    axes.set(title=title, xlabel=labels[0], ylabel=labels[1])
     axes.margins(0.18)
     axes.set_aspect("equal", adjustable="datalim")
-    write_labels(axes, points, words)
+    along = np.concatenate([points * share for share in np.linspace(0, 0.95, 20)])  # the arrows, point by point
+    write_labels(axes, points, words, avoid=along if arrows else ())
     placed = ", ".join(f"{word} ({x:.2f}, {y:.2f})" for word, (x, y) in zip(words, points))
     figure.description = f"Map of {len(words)} words. {nearest_pairs(points, words)} Coordinates: {placed}."
     return figure
@@ -211,13 +215,18 @@ GROUND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0}  #
 BESIDE = {"textcoords": "offset pixels", "ha": "center", "va": "center", "bbox": GROUND}  # where a label stands
 
 
-def write_labels(axes: Axes, points: ArrayLike, labels: Sequence[str], colours: Sequence[str] | None = None) -> None:
-    """Write a label next to each point (n, 2) of the axes, where it covers neither a point nor another label.
+def write_labels(
+    axes: Axes, points: ArrayLike, labels: Sequence[str], colours: Sequence[str] | None = None,
+    avoid: ArrayLike = (),
+) -> None:  # fmt: skip
+    """Write a label next to each point (n, 2) of the axes, where it covers neither a point, nor one of those to `avoid`
+    (m, 2), nor another label.
 
     A label that found no place next to its point is tied to it by a line."""
     size = 12
     axes.figure.draw_without_rendering()  # settles the layout, and with it where a point lies on the page
-    places = label_places(axes.transData.transform(points), labels, size)
+    on_page = [axes.transData.transform(some) for some in (points, avoid) if len(some)]
+    places = label_places(on_page[0], labels, size, *on_page[1:])
     for point, label, (dx, dy), colour in zip(points, labels, places, colours or ["black"] * len(labels)):
         away = abs(dx) > 0.31 * size * len(label) + 12 or abs(dy) > 0.6 * size + 12
         tie = {"arrowstyle": "-", "color": GREY, "linewidth": 0.8, "shrinkB": 4} if away else None
@@ -228,14 +237,18 @@ RINGS = np.array([[9, 7], [18, 14]])  # pixels between a point and its label: tw
 SIDES = np.array([(1, 0), (1, 0.5), (1, -0.5), (-1, 0), (-1, 0.5), (-1, -0.5), (0, 1), (0, -1)])  # and those of a ring
 
 
-def label_places(points: ArrayLike, labels: Sequence[str], size: float) -> list[tuple[float, float]]:
-    """Shifts (dx, dy) in pixels from each point (n, 2) to the middle of its label, found one label after the other:
-    of sixteen places around a point the one whose box overlaps least with points and with labels already placed."""
+def label_places(
+    points: ArrayLike, labels: Sequence[str], size: float, avoid: ArrayLike = ()
+) -> list[tuple[float, float]]:
+    """Shifts (dx, dy) in pixels from each point (n, 2) to the middle of its label, found one label after the other: of
+    sixteen places around a point the one whose box overlaps least with points, those to `avoid` (m, 2) among them, and
+    with labels already placed."""
     points = np.asarray(points, dtype=float)
-    boxes = np.full((2 * len(points), 4), 6.0)  # middle and half sizes: of every point, then of the labels placed
-    boxes[: len(points), :2] = points
+    taken = np.concatenate([points, np.reshape(avoid, (-1, 2))])
+    boxes = np.full((len(taken) + len(points), 4), 6.0)  # middle and half sizes: of every point, then of labels placed
+    boxes[: len(taken), :2] = taken
     shifts = []
-    for number, (point, label) in enumerate(zip(points, labels), len(points)):
+    for number, (point, label) in enumerate(zip(points, labels), len(taken)):
         half = np.array([0.31 * size * len(label), 0.6 * size])
         around = ((half + RINGS)[:, None] * SIDES).reshape(-1, 2)  # (16, 2): the places of the near ring come first
         overlap = half + boxes[:number, 2:] - abs(point + around[:, None] - boxes[:number, :2])  # (16, boxes, 2)

@@ -88,21 +88,21 @@ class WordVectors:
         """The cosine of the angle between two words (or vectors): a.b / (|a| |b|), from -1 to 1."""
         return float(self._direction(a) @ self._direction(b))
 
-    def nearest(self, word_or_vector: str | np.ndarray, k: int = 10, among: int | None = 10_000) -> list:
-        """The k words with the largest cosine to a word or to a (d,) vector: [(word, cosine), ...], best first.
+    def nearest(self, word_or_vector: str | np.ndarray, count: int = 10, among: int | None = 10_000) -> list:
+        """The `count` words with the largest cosine to a word or to a (d,) vector: [(word, cosine), ...], best first.
 
         A word is not listed as its own neighbour. Only the first `among` words are offered, for rare words crowd
         around frequent ones ("lothringen" is closer to "france" than "italy" is); `among=None` offers all of them."""
         asked = {word_or_vector} if isinstance(word_or_vector, str) else set()
-        return self._closest(self._direction(word_or_vector), k, among, without=asked)
+        return self._closest(self._direction(word_or_vector), count, among, without=asked)
 
-    def analogy(self, a: str, b: str, c: str, k: int = 1, among: int | None = 10_000) -> list:
+    def analogy(self, a: str, b: str, c: str, count: int = 1, among: int | None = 10_000) -> list:
         """Words for "a is to b as c is to ...": [(word, cosine), ...], the three question words left out.
 
         The answer is sought near b - a + c, the three vectors scaled to length 1 (Mikolov, Yih & Zweig 2013).
         `among` is that of `nearest`."""
         target = self._direction(b) - self._direction(a) + self._direction(c)
-        return self._closest(self._direction(target), k, among, without={a, b, c})
+        return self._closest(self._direction(target), count, among, without={a, b, c})
 
     def _position(self, word: str) -> int:
         try:
@@ -140,16 +140,16 @@ class WordVectors:
         vector = vector / largest  # so that no square is too small or too large
         return vector / np.linalg.norm(vector)
 
-    def _closest(self, direction: np.ndarray, k: int, among: int | None, without: set) -> list:
-        for name, value in (("k", k), ("among", among)):
+    def _closest(self, direction: np.ndarray, count: int, among: int | None, without: set) -> list:
+        for name, value in (("count", count), ("among", among)):
             if value is not None and value < 1:
-                raise ValueError(f"{name} counts words and must be 1 or more, not {value}")
+                raise ValueError(f"{name} is a number of words, 1 or more, not {value}")
         cosines = self._cosines(self.matrix[:among], direction)
-        enough = min(k + len(without), len(cosines))
+        enough = min(count + len(without), len(cosines))
         best = np.argpartition(-cosines, enough - 1)[:enough]
         best = best[np.lexsort((best, -cosines[best]))]
         found = [(self.words[i], float(cosines[i])) for i in best if self.words[i] not in without]
-        return found[:k]
+        return found[:count]
 
     def _cosines(self, vectors: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """The cosine of each of the first vectors (n, d) with a (d,) vector of length 1; a zero vector has 0."""
@@ -165,24 +165,27 @@ class WordVectors:
         return products / np.sqrt(np.where(squares > 0, squares, 1))
 
 
-def pca(points: np.ndarray, k: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """Principal component analysis of n points (n, d): (coordinates (n, k), share of the variance of each axis (k,)).
+def pca(points: np.ndarray, count: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """Principal component analysis of n points (n, d): coordinates (n, count), and the share of the variance that each
+    axis keeps (count,).
 
     The points are centred first. An axis and its opposite serve equally well; here each points the way in which
     its entry of largest size is positive, so that the same points always give the same picture."""
     from sklearn.decomposition import PCA  # only here: it takes a second, and most notebooks do without
 
     points = np.asarray(points, dtype=np.float64)
-    if points.ndim != 2 or not 1 <= k <= min(points.shape) or len(points) < 2:
-        raise ValueError(f"cannot find {k} axes for points of shape {points.shape}: they must be (n, d) with k <= n, d")
+    if points.ndim != 2 or not 1 <= count <= min(points.shape) or len(points) < 2:
+        raise ValueError(
+            f"cannot find {count} axes for points of shape {points.shape}: they must be (n, d) with count <= n, d"
+        )
     if not np.isfinite(points).all():
         raise ValueError("the points hold NaN or infinite numbers")
     if (points == points[0]).all():
         raise ValueError("all points are the same: there is no variance to keep")
-    model = PCA(n_components=k, svd_solver="full")
+    model = PCA(n_components=count, svd_solver="full")
     coordinates = model.fit_transform(points)
     largest = np.abs(model.components_).argmax(axis=1)
-    signs = np.where(model.components_[np.arange(k), largest] < 0, -1.0, 1.0)
+    signs = np.where(model.components_[np.arange(count), largest] < 0, -1.0, 1.0)
     return coordinates * signs, model.explained_variance_ratio_
 
 

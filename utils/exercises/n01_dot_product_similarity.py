@@ -115,11 +115,11 @@ cosine_similarity.mistakes(SUMS.format(old="a @ b", terms="(a * b)"))
 
 def draw_points(generator):
     """Clouds that are not centred, with columns of different spread; more columns than points once, float64 once."""
-    for n, d, k in ((6, 4, 2), (20, 5, 3), (6, 3, 1), (5, 7, 3), (12, 4, 3)):
+    for n, d, count in ((6, 4, 2), (20, 5, 3), (6, 3, 1), (5, 7, 3), (12, 4, 3)):
         dtype = torch.float64 if n == 12 else None
         spread = torch.linspace(3, 0.5, d, dtype=dtype)[torch.randperm(d, generator=generator)]
         points = spread * torch.randn(n, d, generator=generator, dtype=dtype)
-        yield points + 2 * torch.randn(d, generator=generator, dtype=dtype), k
+        yield points + 2 * torch.randn(d, generator=generator, dtype=dtype), count
 
 
 @exercise(
@@ -128,33 +128,33 @@ def draw_points(generator):
         "Variance is measured from the centre of the cloud. Where is it, and what is left if you take it away?",
         "torch.linalg.svdvals(centred) gives the singular values, largest first. A singular value is a spread, like a "
         "standard deviation: what makes a variance of it?",
-        "The first k squares, added up, over all squares, added up.",
+        "The first `count` squares, added up, over all squares, added up.",
     ],
     names={
-        "the centred points: did you forget to reduce them to one number?": lambda points, k: points,
-        "all the components: did you forget to add the first k up?": lambda points, k: torch.linalg.svdvals(points),
+        "the centred points: did you forget to reduce them to one number?": lambda points, count: points,
+        "all the components: did you forget to add some up?": lambda points, count: torch.linalg.svdvals(points),
     },
     question="points (n, d) has one point a row: which axis holds the points?",
     level=2,
     minutes=10,
 )
-def variance_kept(points, k):
-    """Share of the variance of points (n, d) in their first k principal components: returns one number, 0 to 1."""
+def variance_kept(points, count):
+    """Share of the variance of points (n, d) in their first `count` components: returns one number."""
     singular_values = torch.linalg.svdvals(points - points.mean(0))  # largest first
     variances = singular_values**2
-    return variances[:k].sum() / variances.sum()
+    return variances[:count].sum() / variances.sum()
 
 
 def draw_queries(generator):
     """Rows of very different lengths; the query is a row of the matrix twice, else none; float64 once."""
-    for n, d, k, dtype in ((6, 3, 2, None), (30, 8, 5, None), (5, 5, 1, None), (12, 4, 3, torch.float64)):
+    for n, d, count, dtype in ((6, 3, 2, None), (30, 8, 5, None), (5, 5, 1, None), (12, 4, 3, torch.float64)):
         lengths = torch.logspace(-0.7, 0.7, n, dtype=dtype)[torch.randperm(n, generator=generator)]
         matrix = lengths[:, None] * torch.randn(n, d, generator=generator, dtype=dtype)
         matrix[-1] = 0
         matrix[-1, :2] = torch.tensor([3, 4])  # its cosine to itself is 1 to the last digit
-        yield 0.7 * torch.randn(d, generator=generator, dtype=dtype), matrix, k
+        yield 0.7 * torch.randn(d, generator=generator, dtype=dtype), matrix, count
         if n > 10:
-            yield matrix[-1].clone(), matrix, k
+            yield matrix[-1].clone(), matrix, count
 
 
 @exercise(
@@ -163,24 +163,24 @@ def draw_queries(generator):
         "How do you get the cosine of the query with all n rows at once, without a loop?",
         "matrix @ query gives n dot products. Each has to be divided by the magnitude of its own row: "
         "matrix.norm(dim=1). The magnitude of the query is the same for all: does it change the order?",
-        "torch.topk(cosines, k) finds the k largest and also says where they stand, under .indices.",
+        "torch.topk(cosines, count) finds the largest and also says where they stand, under .indices.",
     ],
     names={
-        "the cosines of all rows: did you forget to pick the best k?": lambda query, matrix, k: matrix @ query,
-        "the rows themselves: return their positions": lambda query, matrix, k: matrix[:k],
+        "the cosines of all rows: did you forget to pick the best?": lambda query, matrix, count: matrix @ query,
+        "the rows themselves: return their positions": lambda query, matrix, count: matrix[:count],
     },
     question={
-        r"max\(": "max and argmax find a single best, and what stands in their brackets is an axis. topk finds the k best.",
+        r"max\(": "max and argmax find a single best, and what stands in their brackets is an axis. topk finds the best, as many as you want.",
         r"cosine_similarity\(|normalize\(": "Along which axis do the entries of a vector run: 0 or 1?",
         "": "matrix (n, d) has one vector a row: which axis has the length d of the query?",
     },
     level=2,
     minutes=8,
 )
-def nearest(query, matrix, k):
-    """Positions of the k rows of matrix (n, d) with the largest cosine to query (d,), best first: returns (k,)."""
+def nearest(query, matrix, count):
+    """Rows of matrix (n, d) of largest cosine to query (d,), best first: returns positions (count,)."""
     cosines = matrix @ query / (matrix.norm(dim=1) * query.norm())  # (n,)
-    return cosines.topk(k).indices
+    return cosines.topk(count).indices
 
 
 @exercise(

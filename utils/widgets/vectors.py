@@ -6,11 +6,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..plots import label_places
+from ..plots import label_places, largest
 from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, RED
 from ..vectors import WordVectors, pca
 from .canvas import FAINT, INK, PALE, Canvas, View, cut, verdict
-from .controls import Explorer, slider, text
+from .controls import Explorer, checkbox, slider, text
 
 # Two arrows
 
@@ -78,9 +78,23 @@ def words_of_a_map(text: str, known: Mapping | WordVectors) -> tuple[list[str], 
     return words[:MOST_ON_A_MAP], notes
 
 
-def draw_word_map(points: ArrayLike, words: list[str], kept: float, note: str = "") -> View:
-    """Words at points (n, 2) of a plane, `kept` the share of variance it keeps; `note` is a line below the map."""
-    points, canvas = np.asarray(points, float), Canvas(760, 470)
+def nearest_points(points: ArrayLike) -> list[int]:
+    """For each of the points (n, d) the number of the one that lies nearest to it: n numbers."""
+    points = np.asarray(points, float)
+    squares = np.square(points).sum(-1)
+    distances = squares[:, None] + squares - 2 * points @ points.T  # (n, n), squared
+    np.fill_diagonal(distances, np.inf)
+    return [largest(-row)[0] for row in distances]
+
+
+def draw_word_map(
+    points: ArrayLike, words: list[str], kept: float, note: str = "", nearest: list[int] | None = None
+) -> View:
+    """Words at points (n, 2) of a plane, `kept` the share of variance it keeps; `note` is a line below the map.
+
+    nearest: for each word the number of the one that is nearest to it with all entries. An arrow goes there, a red and
+    dashed one where another word is nearer on the map."""
+    points, canvas = np.asarray(points, float), Canvas(760, 476)
     spread = max(np.ptp(points[:, 0]) / 600, np.ptp(points[:, 1]) / 330, 1e-9)
     centre = (points.max(0) + points.min(0)) / 2
     on_page = np.column_stack([380 + (points[:, 0] - centre[0]) / spread, 205 - (points[:, 1] - centre[1]) / spread])
@@ -90,25 +104,44 @@ def draw_word_map(points: ArrayLike, words: list[str], kept: float, note: str = 
         canvas.line(zero_x, 1, zero_x, 409, PALE)
     if 1 < zero_y < 409:
         canvas.line(1, zero_y, 759, zero_y, PALE)
-    for (x, y), word, (dx, dy) in zip(on_page, words, label_places(on_page, words, 15)):
+    said, along = draw_neighbours(canvas, points, on_page, words, nearest) if nearest else ("", ())
+    for (x, y), word, (dx, dy) in zip(on_page, words, label_places(on_page, words, 15, along)):
         canvas.add("circle", cx=float(x), cy=float(y), r=5, fill=BLUE)
         canvas.text(float(x + dx), float(y + dy + 5), word, 15)
-    canvas.text(10, 432, f"two components keep {kept:.0%} of the variance of these {len(words)} words", 14, "start")
-    canvas.text(10, 456, note, 13, "start", RED)
+    canvas.text(10, 428, f"two components keep {kept:.0%} of the variance of these {len(words)} words", 14, "start")
+    canvas.text(10, 466, note, 13, "start", RED)
     placed = ", ".join(f"{word} ({x:.1f}, {y:.1f})" for word, (x, y) in zip(words, points))
-    return canvas.view(f"Word map: {placed}. Two components keep {kept:.0%} of the variance. {note}".rstrip())
+    return canvas.view(f"Word map: {placed}. Two components keep {kept:.0%} of the variance. {said}{note}".rstrip())
 
 
-def word_map(vectors: Mapping[str, np.ndarray] | WordVectors, words: str) -> Explorer:
-    """Type words, see them on a map of two principal components."""
+def draw_neighbours(
+    canvas: Canvas, points: np.ndarray, on_page: np.ndarray, words: list[str], nearest: list[int]
+) -> tuple[str, np.ndarray]:
+    """An arrow from each word to the nearest one: what they say in words, and points (m, 2) along them."""
+    on_map = nearest_points(points)
+    for (x, y), here, there in sorted(zip(on_page, on_map, nearest), key=lambda one: one[1] != one[2]):  # red on top
+        end = on_page[there] - 7 * (on_page[there] - (x, y)) / max(1e-9, math.dist(on_page[there], (x, y)))
+        colour, dashes = (BLUE, {}) if here == there else (RED, {"stroke_dasharray": "6 4"})
+        canvas.arrow(float(x), float(y), *map(float, end), colour, 1.6, **dashes)
+    lost = [f"{word} to {words[k]}, not {words[here]}" for word, here, k in zip(words, on_map, nearest) if here != k]
+    canvas.text(750, 428, "→ the nearest word with all entries", 14, "end", BLUE)
+    canvas.text(750, 446, f"⇢ where on the map another one is nearer: {len(lost)}", 14, "end", RED)
+    along = np.concatenate([on_page + share * (on_page[nearest] - on_page) for share in np.linspace(0.1, 0.9, 9)])
+    return f"Nearest with all entries and not on the map: {'; '.join(lost) or 'none'}. ", along
 
-    def draw(words):
+
+def word_map(vectors: Mapping[str, np.ndarray] | WordVectors, words: str, neighbours: bool = False) -> Explorer:
+    """Type words, see them on a map of two principal components, with arrows to their nearest words if wanted."""
+
+    def draw(words, neighbours):
         known, notes = words_of_a_map(words, vectors)
         if len(known) < 3:
             return verdict("A map needs three words or more", False, notes or ["Type more words, separated by spaces."])
-        points, kept = pca([vectors[word] for word in known], 2)
-        return draw_word_map(points, known, sum(kept), "; ".join(notes))
+        rows = [vectors[word] for word in known]
+        points, kept = pca(rows, 2)
+        return draw_word_map(points, known, sum(kept), "; ".join(notes), nearest_points(rows) if neighbours else None)
 
     some = words.split()
     tries = (" ".join(some[:2]), ", ".join(some[:3]), " ".join([*some[:4], "qqzzx"]).upper(), " ".join(some[:3] * 2))
-    return Explorer(draw, {"words": text("words", words, tries)})
+    arrows = checkbox("an arrow to the nearest word, all entries counted", neighbours, "420px")
+    return Explorer(draw, {"words": text("words", words, tries), "neighbours": arrows})
