@@ -204,9 +204,9 @@ def read_einsum(equation: str, shapes: Sequence[tuple]) -> tuple[list[str], str,
 
 
 EINSUM_TENSORS = {  # with a string to begin with; every axis has a length of its own, so that no mix-up goes unseen
-    "A (5, 4) and B (4, 3)": ("A", (5, 4), "B", (4, 3), "nd,dm->nm"),
-    "A (2, 5, 4) and B (2, 4, 3)": ("A", (2, 5, 4), "B", (2, 4, 3), "bnd,bdm->bnm"),
-    "A (5, 4) and C (5, 4)": ("A", (5, 4), "C", (5, 4), "nd,nd->n"),
+    "B (5, 4) and C (4, 3)": ("B", (5, 4), "C", (4, 3), "nd,dm->nm"),
+    "B (2, 5, 4) and C (2, 4, 3)": ("B", (2, 5, 4), "C", (2, 4, 3), "bnd,bdm->bnm"),
+    "B (5, 4) and D (5, 4)": ("B", (5, 4), "D", (5, 4), "nd,nd->n"),
     "u (3,) and w (5,)": ("u", (3,), "w", (5,), "i,j->ij"),
 }
 

@@ -204,10 +204,13 @@ def draw_shelf(symbols: Sequence[int], places: tuple[int, int], read: Mapping[in
     """A shelf (8,), the two places that are asked for, and what one head and two make of it: {heads: (answers,
     weights (heads, 8))}."""
     canvas, wanted = Canvas(960, 400), "".join(LETTERS[symbols[place]] for place in places)
-    asked = f"place {places[0] + 1} and place {places[1] + 1}"
-    canvas.text(20, 24, f"What lies at {asked}? Right: {wanted[0]}, {wanted[1]}.", 16, "start", bold=True)
+    first, second = (place + 1 for place in places)
+    question = f"What lies at place {first} and at place {second}? Right: {wanted[0]}, {wanted[1]}."
+    if first == second:
+        question += " (In training, the two were never the same.)"
+    canvas.text(20, 24, question, 16, "start", bold=True)
     for place, (x, symbol) in enumerate(zip(PLACE_X, symbols)):
-        edge = {"stroke": RED, "stroke_width": 3} if place in places else {"stroke": GREY}
+        edge = {"stroke": INK, "stroke_width": 3} if place in places else {"stroke": GREY}
         canvas.rect(x - 24, 44, 48, 44, FAINT, **edge)
         canvas.text(x, 74, LETTERS[symbol], 22, bold=place in places)
         canvas.text(x, 106, place + 1, 13, fill=GREY)
@@ -228,11 +231,12 @@ def draw_shelf(symbols: Sequence[int], places: tuple[int, int], read: Mapping[in
             GREEN if right else RED,
             bold=True,
         )
-        looks = "; ".join(f"{name} looks most at place {largest(row)[0] + 1}" for name, row in zip(names, weights))
-        said.append(f"{looks}; answers {answers[0]}, {answers[1]}, {'right' if right else 'wrong'}.")
-    return canvas.view(
-        f"Shelf {' '.join(LETTERS[s] for s in symbols)}, asked for {asked}: {wanted[0]}, {wanted[1]}. " + " ".join(said)
-    )
+        looks = (
+            f"{name}: {row[first - 1]:.0%} and {row[second - 1]:.0%} of the weight there"
+            for name, row in zip(names, weights)
+        )
+        said.append(f"{', '.join(looks)}; answers {answers[0]}, {answers[1]}, {'right' if right else 'wrong'}.")
+    return canvas.view(f"Shelf {' '.join(LETTERS[symbol] for symbol in symbols)}. {question} {' '.join(said)}")
 
 
 def shelf(models: Mapping[tuple[int, int], Reader], shelves: ArrayLike) -> Explorer:
