@@ -220,22 +220,16 @@ def draw_shelf(symbols: Sequence[int], places: tuple[int, int], read: Mapping[in
         names = ["one head"] if num_heads == 1 else [f"head {head + 1} of {num_heads}" for head in range(num_heads)]
         for number, (name, row) in enumerate(zip(names, weights)):
             draw_weights_of_head(canvas, top + 84 * number, name, row)
-        right = answers == wanted
-        middle = top - 12 + 42 * (num_heads - 1)
-        canvas.text(
-            730,
-            middle,
-            f"{'✔' if right else '✘'} answers {answers[0]}, {answers[1]}",
-            16,
-            "start",
-            GREEN if right else RED,
-            bold=True,
-        )
+        right, colour = ("✔", GREEN) if answers == wanted else ("✘", RED)
+        answered = f"{right} answers {answers[0]}, {answers[1]}"
+        canvas.text(730, top - 12 + 42 * (num_heads - 1), answered, 16, "start", colour, bold=True)
         looks = (
             f"{name}: {row[first - 1]:.0%} and {row[second - 1]:.0%} of the weight there"
             for name, row in zip(names, weights)
         )
-        said.append(f"{', '.join(looks)}; answers {answers[0]}, {answers[1]}, {'right' if right else 'wrong'}.")
+        said.append(
+            f"{', '.join(looks)}; answers {answers[0]}, {answers[1]}, {'right' if answers == wanted else 'wrong'}."
+        )
     return canvas.view(f"Shelf {' '.join(LETTERS[symbol] for symbol in symbols)}. {question} {' '.join(said)}")
 
 
