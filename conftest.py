@@ -1,12 +1,14 @@
 """What holds for all tests, those in tests/ and the notebooks' own cells, which nbval runs and compares.
 
-No network, one thread, one hash seed, no progress bars, no record of what is checked; unrun cells are refused; the time
-and memory of each notebook are reported.
+No network, each training once (tests/offline/), one thread, one hash seed, no progress bars, no record of what is
+checked; unrun cells are refused; the time and memory of each notebook are reported.
 """
 
 import os
 import runpy
+import shutil
 import signal
+import tempfile
 import time
 from pathlib import Path
 
@@ -21,6 +23,10 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OFFLINE), os.enviro
 os.environ.update(OMP_NUM_THREADS="1", PYTHONHASHSEED="0", TQDM_DISABLE="1", ATTENTION_PROGRESS="off")
 for name in ("MPLBACKEND", "ATTENTION_MARKED"):
     os.environ.pop(name, None)
+
+TRAININGS = None  # what the process that runs the tests, and none of its workers, has made and removes
+if "COURSE_TRAININGS" not in os.environ:
+    TRAININGS = os.environ["COURSE_TRAININGS"] = tempfile.mkdtemp(prefix="trainings-")
 
 # A shell that runs the tests in the background lets them ignore interrupts, which some of them send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -59,11 +65,22 @@ def record_runs(notebook_file):
 record_runs(nbval.plugin.IPyNbFile)
 
 
+# What takes long comes first, so that no worker waits for the other at the end; the trainings of two notebooks before
+# the tests that run them again.
+FIRST = ["notebooks/05_", "notebooks/06_", "tests/test_exercises", "tests/test_notebooks", "tests/test_browser"]
+FIRST += ["tests/test_answers", "notebooks/03_", "tests/test_setup", "tests/test_widget_states", "tests/test_grading"]
+
+
 def pytest_collection_modifyitems(items):
-    """A cell that was never run has no stored output, so nbval would compare nothing: refuse it."""
+    """A cell that was never run has no stored output, so nbval would compare nothing: refuse it. Then the order."""
     for item in items:
         if isinstance(item, nbval.plugin.IPyNbCell) and item.cell.execution_count is None:
             raise pytest.UsageError(f"{item.nodeid} was never run, so nothing would be compared: run `make notebooks`")
+
+    def place(item):
+        return next((place for place, name in enumerate(FIRST) if item.nodeid.startswith(name)), len(FIRST))
+
+    items.sort(key=place)
 
 
 def pytest_sessionfinish(session):
@@ -71,6 +88,11 @@ def pytest_sessionfinish(session):
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["notebook_runs"] = notebook_runs
         session.config.workeroutput["browser_lines"] = browser_lines
+
+
+def pytest_unconfigure():
+    if TRAININGS:
+        shutil.rmtree(TRAININGS, ignore_errors=True)
 
 
 @pytest.hookimpl(optionalhook=True)
