@@ -190,6 +190,7 @@ def draw_layers(generator):
         "of K, -3 and -2 for heads and tokens.",
         "W_o @|matmul\\(W_o": "Tokens are the rows here, so a matrix stands on the right of what it projects.",
         "W_o": "W_o takes all heads side by side, (…, n, h·e). Added or averaged heads have e numbers only.",
+        "unflatten|reshape|view": "The last axis, d = h · e, becomes two, h and e: do the sizes in this line say so?",
         r"W_[qkv]": "X is (…, n, d) and the matrices are (d, d): which axes meet in this product?",
         "": "After the split, Q, K and V are (…, h, n, e), weights (…, h, n, n): which axes meet in this line?",
     },
