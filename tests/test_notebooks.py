@@ -492,7 +492,7 @@ def runs(request, tmp_path_factory):
     asked = {name for name in NOTEBOOKS if any(given.get("name") == name for given in tests)}
     pool, futures = ThreadPoolExecutor(1), {}
     address = alone.publish(tmp_path_factory.mktemp("published")) if (ROOT / ".git").exists() else None
-    for name in sorted(asked, key=lambda name: name not in TRAINS):
+    for name in sorted(asked, key=lambda name: name in TRAINS):  # by then nbval has run their trainings
         notebook, folder = VARIANTS["solved"](NOTEBOOKS[name]), tmp_path_factory.mktemp("alone")
         futures[name, "solved"] = pool.submit(run_alone, notebook, address, folder)
         if name not in TRAINS:
