@@ -237,7 +237,7 @@ def einsum_loops(widgets):
 def multi_head_plan(widgets):
     """The shapes are those that PyTorch's layer and its products have."""
     steps = [
-        "project: every head gets its own narrow queries, keys and values, X times its slices of W_q, W_k and W_v",
+        "project: every head gets its own narrow queries, keys and values, X times three matrices of its own",
         "weights: softmax of Q Kᵀ / √e, in every head by itself",
         "mix: weights times V, in every head by itself",
         "side by side: one row a word again, as wide as X",

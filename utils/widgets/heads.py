@@ -19,7 +19,7 @@ D_MODEL, N = 16, 5  # entries of a word, and words
 
 # Multi-head attention as a whole
 PLAN = (
-    "project: every head gets its own narrow queries, keys and values, X times its slices of W_q, W_k and W_v",
+    "project: every head gets its own narrow queries, keys and values, X times three matrices of its own",
     "weights: softmax of Q Kᵀ / √e, in every head by itself",
     "mix: weights times V, in every head by itself",
     "side by side: one row a word again, as wide as X",
