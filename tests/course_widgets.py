@@ -22,7 +22,6 @@ from utils.vocabulary import Vocabulary
 from utils.widgets import attention
 
 SHIP = "ship laden goods several international ports sailed gently ocean".split()
-ANIMAL = "the animal did not cross the street because it was too tired".split()
 MAP = "king queen man woman ship boat ocean sea paris france rome italy"
 VECTORS = WordVectors.load()
 
@@ -242,18 +241,81 @@ def einsum_loops(widgets):
     return widgets.einsum_loops(), expected
 
 
-def head_gallery(widgets):
-    x = rows(ANIMAL)
-    slices, not_itself = x.view(12, 4, -1).transpose(0, 1), ~torch.eye(12, dtype=torch.bool)
-    scores = torch.einsum("hqe,hke->hqk", slices, slices) / math.sqrt(slices.shape[-1])
-    shown = F.scaled_dot_product_attention(slices, slices, torch.eye(12).expand(4, 12, 12), not_itself)
+def multi_head_plan(widgets):
+    """The shapes are those that PyTorch's layer and its products have."""
+    steps = [
+        "project: every head gets its own narrow queries, keys and values, X times three matrices of its own",
+        "weights: softmax of Q Kᵀ / √e, in every head by itself",
+        "mix: weights times V, in every head by itself",
+        "side by side: one row a word again, as wide as X",
+        "W_o: one last matrix, and here the heads meet",
+    ]
 
     def expected(state):
-        head, i = state["head"], state["chosen"]
-        weights = scores[head, i].masked_fill(~not_itself[i], -math.inf).softmax(-1)
-        return f"Head {head}: {ANIMAL[i]} attends most to {attends(ANIMAL, weights, 3)}.", None
+        heads, step, x = state["num_heads"], state["step"], numbers(5, 16)
+        layer = nn.MultiheadAttention(16, heads, bias=False)
+        Q = (x @ layer.in_proj_weight[:16].T).chunk(heads, -1)[0]
+        _, maps = layer(x, x, x, average_attn_weights=False)
+        shapes = tuple(Q.shape), tuple(maps[0].shape), tuple((maps[0] @ Q).shape)
+        said = "Q, K, V of a head: {}. Its weights A: {}. What it finds, Z: {}.".format(*shapes)
+        some = "1 head" if heads == 1 else f"{heads} heads"
+        return f"Multi-head attention, {some}, step {step}: {steps[step - 1]}. {said}", None
 
-    return widgets.head_gallery(ANIMAL, shown, "it"), expected
+    return widgets.multi_head_plan(), expected
+
+
+def head_split(widgets):
+    """Number j of word i belongs to head j // e; where a view reads on, it comes to head (16 i + j) // 5 e."""
+    words = "my name is marcello politi".split()
+
+    def expected(state):
+        h = state["num_heads"]
+        e, place = 16 // h, {}
+        for i, j in itertools.product(range(5), range(16)):
+            read_on = 16 * i + j
+            direct = read_on // (5 * e), read_on // e % 5, read_on % e
+            place[direct if state["direct"] else (j // e, i, j % e)] = i, j
+        wrong = sum((i, j) != (row, head * e + column) for (head, row, column), (i, j) in place.items())
+        last = [f"{word} {' '.join(str(place[h - 1, i, c][0] + 1) for c in range(e))}" for i, word in enumerate(words)]
+        way = "viewed directly" if state["direct"] else "cut, then exchanged"
+        said = f"X (5, 16) {way}: {h} heads of (5, {e}), {wrong} of 80 numbers in a wrong place."
+        said += f" Numbers of the words in head {h}: {'; '.join(last)}. Merged again: {wrong} in a wrong place."
+        return said, None
+
+    return widgets.head_split(words), expected
+
+
+def shelf(widgets):
+    """With models that answer and look by tables of random numbers."""
+    tables = {(h, s): numbers(h + 2, 8, 8, seed=10 * h + s) for h in (1, 2) for s in range(3)}
+    shelves = torch.randint(8, (4, 8), generator=torch.Generator().manual_seed(0))
+
+    def reader(table):
+        def read(symbols, places):
+            asked = torch.stack([table[0][symbols.gather(1, places)[:, 0]], table[1][places[:, 1]]], 1)
+            return asked, table[2:][:, places[:, 0], :].transpose(0, 1).softmax(-1)
+
+        return read
+
+    def expected(state):
+        row, first, second = shelves[state["shelf"]].tolist(), state["first"], state["second"]
+        right, said = "ABCDEFGH"[row[first - 1]] + "ABCDEFGH"[row[second - 1]], []
+        for h in (1, 2):
+            table = tables[h, state["seed"]].double()
+            answer = "ABCDEFGH"[int(table[0][row[first - 1]].argmax())] + "ABCDEFGH"[int(table[1][second - 1].argmax())]
+            looks = []
+            for i in range(h):
+                share = [math.exp(x) for x in table[2 + i][first - 1].tolist()]
+                name = "one head" if h == 1 else f"head {i + 1} of 2"
+                one, two = (100 * share[place - 1] / sum(share) for place in (first, second))
+                looks.append(f"{name}: {one}% and {two}% of the weight there")
+            verdict = "right" if answer == right else "wrong"
+            said.append(f"{', '.join(looks)}; answers {answer[0]}, {answer[1]}, {verdict}.")
+        question = f"What lies at place {first} and at place {second}? Right: {right[0]}, {right[1]}."
+        question += " (In training, the two were never the same.)" * (first == second)
+        return f"Shelf {' '.join('ABCDEFGH'[k] for k in row)}. {question} {' '.join(said)}", None
+
+    return widgets.shelf({key: reader(table) for key, table in tables.items()}, shelves), expected
 
 
 # 04 masking
@@ -492,7 +554,9 @@ COURSE = {
         softmax_saturation,
         attention_walk,
         einsum_loops,
-        head_gallery,
+        multi_head_plan,
+        head_split,
+        shelf,
         paint_mask,
         masked_influence,
         bottleneck,

@@ -1,4 +1,4 @@
-"""Exercises of notebook 03: project per head, split, merge, scores of every head, parameters, the whole layer."""
+"""Exercises of notebook 03: project per head, scores of every head, split, merge, combine, parameters, the layer."""
 
 import math
 
@@ -41,9 +41,9 @@ def draw_queries_and_keys_of_heads(generator):
 @exercise(
     draws=draw_queries_and_keys_of_heads,
     hints=[
-        "What are the scores of a single head? What becomes of the head axis, and of those before it?",
-        "einsum sums e and keeps h, and `...` for what stands in front. @ too: the last two axes meet, all others stay.",
-        "Exchange the last two axes of K, counted from the end. A score is a sum of e products: Q.shape[-1] is e.",
+        "Which letters has Q, which K, and which the result? Which one is in both, but not in the result?",
+        "In einsum, `...` stands in front of the letters of Q, of K and of the result. What is summed? What stays, as h?",
+        "With @ the last two axes meet, so those of K are exchanged first. Either way: which number is e, for the root?",
     ],
     names={"one head's scores: does each head keep its own?": lambda Q, K: (Q @ K.mT).sum(-3)},
     question="Q is (…, h, q, e), K (…, h, k, e): which axes are to meet in this line, and do they count from the end?",
@@ -66,7 +66,7 @@ def draw_tokens_to_split(generator):
     level=2,
     minutes=10,
     hints=[
-        "One token has d numbers in a row. Which of them belong to head 0, which to head 1? How many to each?",
+        "One token has d numbers in a row. Which of them belong to the first head, which to the next? How many to each?",
         "Cutting the last axis into h pieces of e keeps each token's numbers together. Which shape is that?",
         "Cut it by unflatten, or reshape(*X.shape[:-1], …): (…, n, h, e). Then exchange two axes, counted from the end.",
     ],
@@ -90,7 +90,7 @@ def draw_heads(generator):
     draws=draw_heads,
     level=2,
     hints=[
-        "A token's row holds its e numbers from head 0, then those from head 1, …: which axes have to be neighbours?",
+        "A token's row holds its e numbers from the first head, then those from the next: which axes have to be neighbours?",
         "It is the way back from split_heads: exchange the two axes that it exchanged, then join what it cut.",
         "Exchange h and n, axes -3 and -2, to get (…, n, h, e). Then join the last two: flatten(-2), or reshape.",
     ],
@@ -104,6 +104,35 @@ def merge_heads(heads):
     """Put the heads (…, h, n, e) side by side for each token, the inverse of split_heads: returns (…, n, h·e)."""
     per_token = heads.transpose(-3, -2)  # (…, n, h, e)
     return per_token.flatten(-2)
+
+
+def draw_heads_and_blocks(generator):
+    """One sentence, a batch, two leading axes; h = q, e = d, all equal; one head, one query, e = 1; float64."""
+    shapes = (2, 5, 4, 8), (3, 3, 2, 2), (3, 3, 3, 3), (2, 3, 4, 2, 6), (2, 2, 3, 5, 2, 4), (2, 1, 3, 4, 5), (4, 1, 1, 3)
+    for *front, h, q, e, d in shapes:
+        yield torch.randn(*front, h, q, e, generator=generator), torch.randn(h, e, d, generator=generator)
+    many = {"generator": generator, "dtype": torch.float64}
+    yield torch.randn(3, 2, 6, 3, **many), torch.randn(2, 3, 5, **many)
+
+
+@exercise(
+    draws=draw_heads_and_blocks,
+    level=2,
+    minutes=10,
+    hints=[
+        "What does head i bring, whose Z is (q, e) and whose block is (e, d)? What becomes of what all heads bring?",
+        "Each entry of the result is a sum over i, the heads, and over the entries of Z. Which letters are gone after ->?",
+        "Three dots and three letters for the heads, three letters for W_o, and two for the result: q, d, dots in front.",
+    ],
+    names={
+        "(…, h, q, d): what the heads bring is still to be added up": lambda heads, W_o: heads @ W_o,
+        "the heads side by side, (…, q, h·e): times W_o?": lambda heads, W_o: heads.transpose(-3, -2).flatten(-2),
+    },
+    question="heads has the axes …hqe, W_o hed: does a letter stand for the same axis in both, and which ones meet here?",
+)
+def combine_heads(heads, W_o):
+    """The sum over the heads of Z_i (…, h, q, e) times its block of W_o (h, e, d): returns (…, q, d)."""
+    return torch.einsum("...hqe,hed->...qd", heads, W_o)
 
 
 def draw_layer_sizes(generator):
@@ -161,6 +190,7 @@ def draw_layers(generator):
         "of K, -3 and -2 for heads and tokens.",
         "W_o @|matmul\\(W_o": "Tokens are the rows here, so a matrix stands on the right of what it projects.",
         "W_o": "W_o takes all heads side by side, (…, n, h·e). Added or averaged heads have e numbers only.",
+        "unflatten|reshape|view": "The last axis, d = h · e, becomes two, h and e: do the sizes in this line say so?",
         r"W_[qkv]": "X is (…, n, d) and the matrices are (d, d): which axes meet in this product?",
         "": "After the split, Q, K and V are (…, h, n, e), weights (…, h, n, n): which axes meet in this line?",
     },

@@ -6,13 +6,13 @@ from .attention import (
     attention_shapes,
     attention_walk,
     einsum_loops,
-    head_gallery,
     sentence_attention,
     shape_quiz,
     softmax_saturation,
     softmax_temperature,
 )
 from .encoder import block_stepper, head_browser, position_waves
+from .heads import head_split, multi_head_plan, shelf
 from .masking import masked_influence, paint_mask
 from .translation import bottleneck, decoding, sentence_builder
 from .vectors import two_arrows, word_map

@@ -41,15 +41,6 @@ def sentence_attention(words: Sequence[str], weights: ArrayLike, first: str) -> 
     return Explorer(lambda chosen: draw_links(words, weights, chosen), {"chosen": word})
 
 
-def head_gallery(words: Sequence[str], weights: ArrayLike, first: str) -> Explorer:
-    """Pick a head and a word, and see how much it attends to each word; weights (h, n, n)."""
-    controls = {
-        "head": menu("head", list(range(len(weights)))),
-        "chosen": menu("word", numbered(words), words.index(first)),
-    }
-    return Explorer(lambda head, chosen: draw_links(words, weights[head], chosen, f"Head {head}: "), controls)
-
-
 # Softmax
 def draw_weights(
     labels: Sequence[str], scores: ArrayLike, weights: ArrayLike, title: str, facts: Sequence[str] = ()
@@ -213,10 +204,10 @@ def read_einsum(equation: str, shapes: Sequence[tuple]) -> tuple[list[str], str,
 
 
 EINSUM_TENSORS = {  # with a string to begin with; every axis has a length of its own, so that no mix-up goes unseen
-    "X (5, 16) and W (2, 16, 8)": ("X", (5, 16), "W", (2, 16, 8), "sd,hde->hse"),
-    "Q (2, 5, 8) and K (2, 7, 8)": ("Q", (2, 5, 8), "K", (2, 7, 8), "hqe,hke->hqk"),
-    "A (2, 5, 7) and V (2, 7, 8)": ("A", (2, 5, 7), "V", (2, 7, 8), "hqk,hke->hqe"),
-    "a (3,) and b (3,)": ("a", (3,), "b", (3,), "d,d->"),
+    "B (5, 4) and C (4, 3)": ("B", (5, 4), "C", (4, 3), "nd,dm->nm"),
+    "B (2, 5, 4) and C (2, 4, 3)": ("B", (2, 5, 4), "C", (2, 4, 3), "bnd,bdm->bnm"),
+    "B (5, 4) and D (5, 4)": ("B", (5, 4), "D", (5, 4), "nd,nd->n"),
+    "u (3,) and w (5,)": ("u", (3,), "w", (5,), "i,j->ij"),
 }
 
 
@@ -261,8 +252,8 @@ def einsum_loops() -> Explorer:
             return draw_code(f"{title} cannot be read", lines, False)
 
     strings = [string for *_, string in EINSUM_TENSORS.values()]
-    tries = [*strings, "hqk,hke->qhe", "hqe,hke->", "hqe , hke -> hq", "hqe,hke->hqqk", "hqe,hde->hqk", "hqe,hke->hqz"]
-    tries += ["d,e->de", "d,d->d", "hqe,hke", "hqe->hq", "HQE,hke->hqk", "...e,hke->hk", "sd,hde->hse," * 9]
+    tries = [*strings, "bnd,bdm->nm", "bnd,bdm->mnb", "bnd , bdm -> b", "bnd,bdm->", "bnd,bmd->bnm", "bnd,bdm->bnz"]
+    tries += ["nd,dm->nn", "nd,dm", "nd->n", "ND,dm->nm", "...d,dm->m", "i,i->", "i,j->", "bnd,bdm->bnm," * 9]
     tensors, equation = menu("tensors", list(EINSUM_TENSORS)), text("einsum", strings[0], tries, "340px")
     tensors.observe(lambda change: setattr(equation, "value", EINSUM_TENSORS[change.new][-1]), "value")
     return Explorer(draw, {"tensors": tensors, "equation": equation})
