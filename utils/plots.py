@@ -163,7 +163,7 @@ def mask_pictures(
             raise ValueError(f"mask {title!r} {grid.shape} needs {len(rows)} rows and {len(columns)} columns")
     slanted = max(len(str(column)) for column in columns) > 2
     width = sum(max(0.9 + 0.3 * len(columns), 0.3 + 0.09 * len(title)) for title in grids)
-    width += 0.4 + 0.1 * max(len(str(row)) for row in rows)
+    width = max(width + 0.4 + 0.1 * max(len(str(row)) for row in rows), 1.8 + 0.1 * len(meaning + leaks))
     figure, panels = new_figure(width, 2.0 + 0.3 * len(rows) + 0.4 * slanted, len(grids))
     for number, (panel, (title, grid)) in enumerate(zip(np.atleast_1d(panels), grids.items())):
         red = np.triu(grid, 1) > 0 if leaks else np.zeros(grid.shape, dtype=bool)
@@ -181,17 +181,18 @@ def mask_pictures(
     named = {meaning: YES_NO(1)} | ({leaks: YES_NO(2)} if leaks else {})
     patches = [Patch(facecolor=colour, edgecolor=GREY, label=name) for name, colour in named.items()]
     figure.legend(handles=patches, loc="outside lower center", ncols=2)
-    figure.description = f"Tables of yes and no, filled = {meaning}. {describe_masks(grids, leaks)}."
+    red = f", red = {leaks}" if leaks else ""
+    figure.description = f"Tables of yes and no, filled = {meaning}{red}. {describe_masks(grids, bool(leaks))}."
     return figure
 
 
-def describe_masks(grids: dict[str, np.ndarray], leaks: str) -> str:
-    """How many pairs of each table are filled, how many rows are empty, and how many squares are leaks."""
+def describe_masks(grids: dict[str, np.ndarray], leaks: bool) -> str:
+    """How many pairs of each table are filled, how many rows are empty, and with leaks how many squares are red."""
     said = []
     for title, grid in grids.items():
         empty, above = int((grid.sum(1) == 0).sum()), int(np.triu(grid, 1).sum())
         nothing = f", {empty} rows are empty" if empty else ""
-        red = f", {above or 'none'} of them {leaks}" if leaks else ""
+        red = f", {above or 'none'} in red" if leaks else ""
         said.append(f"{title}: {int(grid.sum())} of {grid.size} pairs{nothing}{red}")
     return "; ".join(said)
 
