@@ -14,6 +14,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import alone
 import nbformat
 import numpy as np
 import pytest
@@ -458,6 +459,18 @@ def run(notebook):
     return execute_notebooks.execute(notebook, ROOT / "notebooks")
 
 
+def run_alone(notebook, address, folder):
+    """Run the notebook in a folder that is empty, from where it fetches the course, as on Colab."""
+    if address is None:  # this copy of the course is not a git repository
+        return run(notebook)
+    setup = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    setup.source = alone.setup_cell(address)
+    executed = execute_notebooks.execute(notebook, folder)
+    assert (folder / "attention-course" / "utils" / "exercises").is_dir()
+    setup.source = links.setup_cell()
+    return executed
+
+
 ORDERS = {"in order": slice(None), "backwards": slice(None, None, -1)}
 
 
@@ -489,19 +502,22 @@ STATIONS = [(name, number) for name in NOTEBOOKS for number, _ in enumerate(stat
 
 
 @pytest.fixture(scope="module")
-def runs(request):
+def runs(request, tmp_path_factory):
     """{(name, variant): future of the executed notebook}; one kernel at a time, while other tests go on.
 
-    Solved, each of its cells runs twice more in the same kernel (`with_cells_again`). A number for a variant means the
-    station to begin from. Half wrong, a notebook that trains would do all its training for the sake of a few verdicts,
-    so it is left out. Only the notebooks that a selected test asks for are run.
+    Solved, it runs alone in an empty folder, and each of its cells twice more in the same kernel (`with_cells_again`).
+    A number for a variant means the station to begin from. Half wrong, a notebook that trains would do all its training
+    for the sake of a few verdicts, so it is left out. Only the notebooks that a selected test asks for are run.
     """
     tests = [item.callspec.params for item in request.session.items if "runs" in getattr(item, "fixturenames", ())]
     asked = {name for name in NOTEBOOKS if any(given.get("name") == name for given in tests)}
     pool, futures = ThreadPoolExecutor(1), {}
+    address = alone.publish(tmp_path_factory.mktemp("published")) if (ROOT / ".git").exists() else None
     for name in sorted(asked, key=lambda name: name not in TRAINS):
-        for kind in VARIANTS if name not in TRAINS else ["solved"]:
-            futures[name, kind] = pool.submit(run, VARIANTS[kind](NOTEBOOKS[name]))
+        notebook, folder = VARIANTS["solved"](NOTEBOOKS[name]), tmp_path_factory.mktemp("alone")
+        futures[name, "solved"] = pool.submit(run_alone, notebook, address, folder)
+        if name not in TRAINS:
+            futures[name, "half wrong"] = pool.submit(run, VARIANTS["half wrong"](NOTEBOOKS[name]))
     for name, number in STATIONS:
         if name in asked:
             futures[name, number] = pool.submit(run_from, name, number)
