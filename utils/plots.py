@@ -24,8 +24,8 @@ def heat_map(
 ) -> Figure:  # fmt: skip
     """Numbers (r, c) as colours, with the words of the rows and columns on the axes and the number in each cell.
 
-    `kind` says what the numbers are, `axis` what the columns are, `side` the rows. `signed`: colours for both signs. `marks`: cells
-    (row, column) to be framed."""
+    `kind` says what the numbers are, `axis` what the columns are, `side` what the rows are. `signed`: colours for both
+    signs. `marks`: cells (row, column) to be framed."""
     values, rows, columns = as_numbers(values, 2), [str(row) for row in rows], [str(column) for column in columns]
     if values.shape != (len(rows), len(columns)):
         raise ValueError(
