@@ -177,7 +177,7 @@ def mask_pictures(
         panel.spines[["top", "right"]].set_visible(True)
         panel.set_title(title, fontsize=13)
         panel.set(xlabel=sides[1], ylabel="" if number else sides[0])
-    figure.get_layout_engine().set(w_pad=0.14)
+    figure.get_layout_engine().set(w_pad=0.14, h_pad=0.1)
     named = {meaning: YES_NO(1)} | ({leaks: YES_NO(2)} if leaks else {})
     patches = [Patch(facecolor=colour, edgecolor=GREY, label=name) for name, colour in named.items()]
     figure.legend(handles=patches, loc="outside lower center", ncols=2)
