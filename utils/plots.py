@@ -167,8 +167,9 @@ def mask_pictures(
             raise ValueError(f"mask {title!r} {grid.shape} needs {len(rows)} rows and {len(columns)} columns")
     slanted = max(len(str(column)) for column in columns) > 2
     width = sum(max(0.9 + 0.3 * len(columns), 0.3 + 0.09 * len(title)) for title in grids)
-    width = max(width + 0.4 + 0.1 * max(len(str(row)) for row in rows), 1.8 + 0.1 * len(meaning + leaks))
-    figure, panels = new_figure(width, 2.0 + 0.3 * len(rows) + 0.4 * slanted, len(grids))
+    width += 0.4 + 0.1 * max(len(str(row)) for row in rows)
+    beside = width > 1.8 + 0.1 * len(meaning + leaks)  # is there room for the whole legend in one line?
+    figure, panels = new_figure(width, 2.0 + 0.3 * len(rows) + 0.4 * slanted + 0.3 * (not beside), len(grids))
     for number, (panel, (title, grid)) in enumerate(zip(np.atleast_1d(panels), grids.items())):
         red = np.triu(grid, 1) > 0 if leaks else np.zeros(grid.shape, dtype=bool)
         panel.imshow(np.where(red, 2, grid), cmap=YES_NO, vmin=0, vmax=2)
@@ -181,10 +182,10 @@ def mask_pictures(
         panel.spines[["top", "right"]].set_visible(True)
         panel.set_title(title, fontsize=13)
         panel.set(xlabel=sides[1], ylabel="" if number else sides[0])
-    figure.get_layout_engine().set(w_pad=0.14, h_pad=0.1)
+    figure.get_layout_engine().set(w_pad=0.14)
     named = {meaning: YES_NO(1)} | ({leaks: YES_NO(2)} if leaks else {})
     patches = [Patch(facecolor=colour, edgecolor=GREY, label=name) for name, colour in named.items()]
-    figure.legend(handles=patches, loc="outside lower center", ncols=2)
+    figure.legend(handles=patches, loc="outside lower center", ncols=1 + beside)
     red = f", red = {leaks}" if leaks else ""
     figure.description = f"Tables of yes and no, filled = {meaning}{red}. {describe_masks(grids, bool(leaks))}."
     return figure
