@@ -289,7 +289,12 @@ self_attention.mistakes(SCALE.format(keys="K") + WEIGHTS.format(keys="K", values
 def draw_two_sequences(generator):
     """n_q and n_k differ, widths differ; all equal once; one query, one key; batches; float64; scores too large for exp."""
     sizes = (((3,), 5, 6, 8, 4, 2, None), ((4,), 4, 4, 4, 4, 4, None), ((2, 3), 5, 6, 4, 3, 5, None))
-    sizes += (((1,), 6, 5, 3, 4, 1, None), ((4,), 1, 3, 5, 2, 3, None), ((2, 2, 3), 4, 3, 4, 5, 3, torch.float64))
+    sizes += (
+        ((1,), 6, 5, 3, 4, 1, None),
+        ((4,), 1, 3, 5, 2, 3, None),
+        ((3, 2), 3, 4, 5, 3, 2, None),
+        ((2, 2, 3), 4, 3, 4, 5, 3, torch.float64),
+    )
     for (*batch, q), k, wide, other, e, v, dtype in sizes:
         asking = torch.randn(*batch, q, wide, generator=generator, dtype=dtype)
         answering = torch.randn(*batch, k, other, generator=generator, dtype=dtype)
