@@ -92,7 +92,7 @@ def draw_scores_and_temperatures(generator):
     minutes=6,
 )
 def softmax_with_temperature(scores, temperature):
-    """Softmax of scores (…, k) over the last axis, each row at its own temperature (…), all above 0: returns (…, k)."""
+    """Softmax of scores (…, k), each row at its own temperature (…), above 0: returns (…, k)."""
     return torch.softmax(scores / temperature[..., None], dim=-1)
 
 
@@ -328,7 +328,7 @@ def draw_two_sequences(generator):
     minutes=8,
 )
 def attention_between(asking, answering, W_q, W_k, W_v):
-    """One output for each row of asking (…, q, d), made of the rows of answering (…, k, c): returns (…, q, v)."""
+    """One output for each row of asking (…, q, d), made of answering (…, k, d): returns (…, q, v)."""
     Q, K, V = asking @ W_q, answering @ W_k, answering @ W_v
     scores = Q @ K.mT / math.sqrt(K.shape[-1])  # (…, q, k)
     weights = torch.softmax(scores, dim=-1)
@@ -403,7 +403,7 @@ def draw_modules(generator):
     trained=True,
 )
 def pooling_forward(self, X):
-    """What the query self.query (e,) finds in X (…, n, d), by self.W_k and self.W_v: returns one vector each, (…, v)."""
+    """What self.query (e,) finds in X (…, n, d) with self.W_k and self.W_v: returns (…, v)."""
     K, V = self.W_k(X), self.W_v(X)
     scores = K @ self.query / math.sqrt(K.shape[-1])  # (…, n)
     weights = torch.softmax(scores, dim=-1)
