@@ -65,11 +65,22 @@ def record_runs(notebook_file):
 record_runs(nbval.plugin.IPyNbFile)
 
 
+# What takes long comes first, so that no worker waits for the other at the end; the trainings of two notebooks before
+# the tests that run them again.
+FIRST = ["notebooks/05_", "notebooks/06_", "tests/test_exercises", "tests/test_notebooks", "tests/test_browser"]
+FIRST += ["tests/test_answers", "notebooks/03_", "tests/test_setup", "tests/test_widget_states", "tests/test_grading"]
+
+
 def pytest_collection_modifyitems(items):
-    """A cell that was never run has no stored output, so nbval would compare nothing: refuse it."""
+    """A cell that was never run has no stored output, so nbval would compare nothing: refuse it. Then the order."""
     for item in items:
         if isinstance(item, nbval.plugin.IPyNbCell) and item.cell.execution_count is None:
             raise pytest.UsageError(f"{item.nodeid} was never run, so nothing would be compared: run `make notebooks`")
+
+    def place(item):
+        return next((place for place, name in enumerate(FIRST) if item.nodeid.startswith(name)), len(FIRST))
+
+    items.sort(key=place)
 
 
 def pytest_sessionfinish(session):

@@ -1,50 +1,25 @@
-"""A notebook opened alone in an empty folder fetches the course and runs: what happens on Colab.
+"""A notebook opened alone in an empty folder fetches the course: what happens on Colab, and what may go wrong.
 
-The course's address points to a repository on this machine, made of the files as they are now.
+test_notebooks.py runs whole notebooks alone.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from alone import git, publish, setup_cell
 
-import execute_notebooks
-import links
 from utils import VERSION
 
 ROOT = Path(__file__).parent.parent
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-
-
-def git(*arguments, folder):
-    who = ["-c", "user.name=course", "-c", "user.email=course@localhost"]
-    return subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     """The address of a repository that holds what a notebook needs of the course."""
-    if not (ROOT / ".git").exists():
-        pytest.skip("this copy of the course is not a git repository")
-    published = tmp_path_factory.mktemp("published")
-    listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "utils", "data", folder=ROOT)
-    for name in listed.split("\0"):
-        if name and (ROOT / name).is_file():
-            (published / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, published / name)
-    git("init", "--quiet", folder=published)
-    git("add", "--all", folder=published)
-    git("commit", "--quiet", "--message", "The course", folder=published)
-    git("tag", f"v{VERSION}", folder=published)
-    git("commit", "--quiet", "--allow-empty", "--message", "Later than the notebooks", folder=published)
-    return published.as_uri()
-
-
-def setup_cell(address):
-    return links.ADDRESS.sub(f'COURSE, VERSION = "{address}", "{VERSION}"', links.setup_cell())
+    return publish(tmp_path_factory.mktemp("published"))
 
 
 def run_setup_cell(address, folder, **environment):
@@ -55,15 +30,6 @@ def run_setup_cell(address, folder, **environment):
         capture_output=True,
         text=True,
     )
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_alone_in_an_empty_folder_runs(path, address, tmp_path):
-    notebook = execute_notebooks.read(path)
-    setup = next(cell for cell in notebook.cells if cell.cell_type == "code")
-    setup.source = setup_cell(address)
-    execute_notebooks.execute(notebook, tmp_path)
-    assert (tmp_path / "attention-course" / "utils" / "exercises").is_dir()
 
 
 def test_half_a_clone_is_not_taken_for_the_course(address, tmp_path):

@@ -101,7 +101,7 @@ COMES_WITH = {
     "requests": "remotezip",
     "urllib3": "remotezip",
 }
-OURS = {"utils"} | {path.stem for folder in ("tools", "tests") for path in (ROOT / folder).glob("*.py")}
+OURS = {"utils"} | {path.stem for folder in ("tools", "tests") for path in (ROOT / folder).rglob("*.py")}
 
 
 def imports(source):

@@ -76,9 +76,10 @@ def kernel_environment():
     return inherited | comparable
 
 
-def execute(notebook, folder, fresh=False):
+def execute(notebook, folder, fresh=False, **hooks):
     """Run every cell of `notebook` (changed in place, and returned) in a new kernel that works in `folder`.
 
+    `hooks` are those of nbclient, such as on_cell_start(cell, cell_index).
     Raises CellFailed where a cell raises without the tag `raises-exception`.
     """
     kept = {} if fresh else {cell.id: cell.outputs for cell in stored_and_valid(notebook)}
@@ -91,6 +92,7 @@ def execute(notebook, folder, fresh=False):
         coalesce_streams=True,
         extra_arguments=["--log-level=ERROR"],  # the kernel warns on the terminal about its loopback connection
         resources={"metadata": {"path": str(folder)}},
+        **hooks,
     )
     try:
         client.execute(env=kernel_environment())

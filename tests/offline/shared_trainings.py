@@ -36,6 +36,19 @@ def start_of(model, settings):
     return weights + random_numbers + repr((processor, type(model).__name__, model, settings)).encode()
 
 
+def catch_up(history):
+    """Draw the batches that a training taken over from another did not draw, for it is gone on with."""
+    import torch
+
+    before = torch.get_rng_state(), random.getstate()
+    for _ in range(getattr(history, "behind", 0)):
+        next(history.supply)
+    if history is not None:
+        history.behind = 0
+    torch.set_rng_state(before[0])
+    random.setstate(before[1])
+
+
 def shared(training, folder):
     """`training.fit` that takes over from an earlier training what is the same."""
     import torch
@@ -49,8 +62,7 @@ def shared(training, folder):
         given.apply_defaults()
         given = given.arguments
         if given["history"] is not None or given["steps"] < LEAST:
-            if getattr(given["history"], "taken_over", False):
-                raise RuntimeError("a training of this length cannot be gone on with here: see tests/offline")
+            catch_up(given["history"])
             return fit(**given)
         model, loss, began, calls = given["model"], given["loss"], clock(), []
         start = start_of(model, [given[name] for name in ("steps", "learning_rate", "warm_up", "clip")])
@@ -76,12 +88,15 @@ def shared(training, folder):
             model.eval()
             torch.set_rng_state(kept["torch"])
             random.setstate(kept["python"])
+            history.optimiser.load_state_dict(kept["optimiser"])
             history.losses, history.finished, history.taken_over = kept["losses"], True, True
+            history.behind, history.batch = given["steps"] - LIVE - 1, None  # batches that were not drawn
             ahead[0] += kept["seconds"]
             return history
         fit(**given | {"history": history})
         if history.finished:
             kept = {"weights": model.state_dict(), "losses": history.losses, "seconds": clock() - began}
+            kept |= {"optimiser": history.optimiser.state_dict()}
             kept |= {"torch": torch.get_rng_state(), "python": random.getstate()}
             with tempfile.NamedTemporaryFile(dir=folder, delete=False) as part:
                 torch.save(kept, part)

@@ -133,8 +133,12 @@ class Exercise:
         pairs = zip(self.inputs(seed + 1), usual)
         others = [new for new, old in pairs if not all(unchanged(old[name], value) for name, value in new.items())]
         known = [self.reference(*inputs.values()) for inputs in usual]
-        others.sort(key=lambda new: any(same(self.reference(*new.values()), want) for want in known))
-        return others[:1]
+
+        def is_known(new: dict[str, Any]) -> bool:
+            result = self.reference(*new.values())
+            return any(same(result, want) for want in known)
+
+        return sorted(others, key=is_known)[:1]
 
     def verdict(self, function: Callable, seed: int = 0) -> Verdict:
         """Judge `function` on every draw of `seed`, and on one of the next, which finds a table of the answers.

@@ -331,7 +331,7 @@ SHAPE_QUIZ = {
         "(5, 64)": (False, "The output is made of values, so it is as wide as a value, not as a key."),
         "(7, 32)": (False, "There are 7 values, but one output for each of the 5 queries."),
     },
-    "Q with axes (b, h, q, e): 2 sentences, 8 heads, 5 queries; the heads share 512 entries equally": {
+    "Q (b, h, q, e): 2 sentences, 8 heads, 5 queries, 512 entries shared by the heads": {
         "(2, 8, 5, 64)": (True, "512 entries are split over 8 heads: e = 512 / 8 = 64."),
         "(2, 8, 5, 512)": (False, "Heads share the 512 entries: each gets 512 / 8."),
         "(2, 5, 8, 64)": (False, "The order is b, h, q, e: a head sees all positions, so it comes before them."),
