@@ -200,6 +200,46 @@ def attention_walk(widgets):
     return widgets.attention_walk(words, Q, K, V, "eats"), expected
 
 
+def projections(widgets):
+    words, X = "cats eat fish".split(), torch.tensor([[1.0, 0, 0], [0, 1, 0], [1, 0, 1]])
+    W_q = torch.tensor([[0.0, 2, 0, 2], [2, 0, 1, 0], [0, 1, 0, 0]])
+    W_k = torch.tensor([[2.0, 0, 0, 0], [0, 2, 0, 1], [0, 0, 2, 0]])
+    W_v = torch.tensor([[4.0, 0], [0, 4], [0, 4]])
+
+    def in_brackets(row):
+        return f"({', '.join(str(int(entry)) for entry in row)})"
+
+    def expected(state):
+        x = X[state["chosen"]].tolist()
+        rows = []
+        for matrix in (W_q, W_k, W_v):
+            columns = zip(*matrix.tolist())
+            rows.append(in_brackets(sum(a * b for a, b in zip(x, column)) for column in columns))
+        said = f"{words[state['chosen']]}, the vector {in_brackets(x)}: times W_q it is the query {rows[0]}, what it "
+        said += f"looks for; times W_k it is the key {rows[1]}, what it can be found by; times W_v it is the value "
+        return f"{said}{rows[2]}, what it hands over.", None
+
+    return widgets.projections(words, X, W_q, W_k, W_v, "fish"), expected
+
+
+def kernel_smoothing(widgets):
+    places = torch.linspace(0, 1, 60)
+    true = torch.sin(2 * math.pi * places)
+    noisy = true + 0.4 * torch.randn(60, generator=torch.Generator().manual_seed(0))
+
+    def expected(state):
+        width, smoothed = state["width"], []
+        for place in places.tolist():
+            weights = [math.exp(-((place - other) ** 2) / (2 * width**2)) for other in places.tolist()]
+            smoothed.append(sum(w * y for w, y in zip(weights, noisy.tolist())) / sum(weights))
+        before = np.mean([abs(a - b) for a, b in zip(noisy.tolist(), true.tolist())])
+        after = np.mean([abs(a - b) for a, b in zip(smoothed, true.tolist())])
+        said = f"60 points over time, width {width}. Mean distance from the true curve: measured {before}, smoothed "
+        return f"{said}{after}.", None
+
+    return widgets.kernel_smoothing(places, noisy, true), expected
+
+
 # 03 multi-head attention
 
 
@@ -550,9 +590,11 @@ COURSE = {
         shape_quiz,
         two_arrows,
         word_map,
+        projections,
         softmax_temperature,
         softmax_saturation,
         attention_walk,
+        kernel_smoothing,
         einsum_loops,
         multi_head_plan,
         head_split,

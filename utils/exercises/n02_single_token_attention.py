@@ -1,8 +1,10 @@
-"""Exercises of notebook 02: one-hot look-up, softmax, scores, attention for one token and for all, W_q with W_k."""
+"""Exercises of notebook 02: one-hot look-up, softmax, temperature, scores, attention for one token, for all, between two
+sequences, W_q with W_k, and the forward of a module with a learned query."""
 
 import math
 
 import torch
+from torch import nn
 
 from .engine import exercise
 
@@ -60,6 +62,38 @@ def softmax(scores):
     shifted = scores - scores.amax(dim=-1, keepdim=True)
     powers = torch.exp(shifted)
     return powers / powers.sum(dim=-1, keepdim=True)
+
+
+def draw_scores_and_temperatures(generator):
+    """One row, some rows, a batch, a square, single scores; scores too large for exp; float64 once."""
+    for shape, size, dtype in (
+        ((2, 5), 2, None),
+        ((3, 3), 2, None),
+        ((5,), 2, None),
+        ((2, 3, 4), 1, None),
+        ((3, 1), 1, None),
+        ((2, 4), 2000, None),
+        ((3, 2, 6), 2, torch.float64),
+    ):
+        scores = size * torch.randn(shape, generator=generator, dtype=dtype)
+        yield scores, 0.3 + 3 * torch.rand(shape[:-1], generator=generator, dtype=dtype)
+
+
+@exercise(
+    draws=draw_scores_and_temperatures,
+    hints=[
+        "A lead of 1 becomes a factor of 2.72 at temperature 1. At temperature 4 it takes a lead of 4. What can you do to the scores for a lead of 4 to count like one of 1?",
+        "scores has one axis more than temperature, the last one. How do you give temperature an axis of length 1 at the end, so that each row meets its own number?",
+        "temperature[..., None] has the shape (…, 1): it fits the scores (…, k) row by row. What follows is a softmax over the last axis.",
+    ],
+    names={"one number a row, as temperature: did an axis get lost?": lambda scores, temperature: temperature},
+    question="scores is (…, k), temperature (…): each row has one number. Which of the two lacks an axis, and at which end?",
+    level=2,
+    minutes=6,
+)
+def softmax_with_temperature(scores, temperature):
+    """Softmax of scores (…, k), each row at its own temperature (…), above 0: returns (…, k)."""
+    return torch.softmax(scores / temperature[..., None], dim=-1)
 
 
 def draw_query_and_keys(generator):
@@ -252,6 +286,58 @@ def self_attention(X, W_q, W_k, W_v):
 self_attention.mistakes(SCALE.format(keys="K") + WEIGHTS.format(keys="K", values="V"))
 
 
+def draw_two_sequences(generator):
+    """n_q and n_k differ, widths differ; all equal once; one query, one key; batches; float64; scores too large for exp."""
+    sizes = (((3,), 5, 6, 8, 4, 2, None), ((4,), 4, 4, 4, 4, 4, None), ((2, 3), 5, 6, 4, 3, 5, None))
+    sizes += (
+        ((1,), 6, 5, 3, 4, 1, None),
+        ((4,), 1, 3, 5, 2, 3, None),
+        ((3, 2), 3, 4, 5, 3, 2, None),
+        ((2, 2, 3), 4, 3, 4, 5, 3, torch.float64),
+    )
+    for (*batch, q), k, wide, other, e, v, dtype in sizes:
+        asking = torch.randn(*batch, q, wide, generator=generator, dtype=dtype)
+        answering = torch.randn(*batch, k, other, generator=generator, dtype=dtype)
+        widths = ((wide, e), (other, e), (other, v))
+        W_q, W_k, W_v = (torch.randn(pair, generator=generator, dtype=dtype) / math.sqrt(pair[0]) for pair in widths)
+        yield asking, answering, 2 * W_q, W_k, W_v
+    yield asking, answering, 2000 * W_q, W_k, W_v
+
+
+@exercise(
+    draws=draw_two_sequences,
+    hints=[
+        "There is one output for each row of asking. Which of query, key and value has as many rows as the output?",
+        "What is compared and what is handed over both belong to the sequence that is looked at. Which of the two inputs meets which matrix?",
+        "Only the queries are made of asking. The scores are (…, q, k): a row for who asks, a column for who is asked; the softmax runs over the columns of each row.",
+    ],
+    names={
+        "the weights: did you forget the values?": lambda asking, answering, *matrices: (
+            asking @ matrices[0] @ (answering @ matrices[1]).mT
+        ),
+        "the values: a row for each key. There has to be a row for each query": lambda asking, answering, *matrices: (
+            answering @ matrices[2]
+        ),
+        "the queries": lambda asking, answering, *matrices: asking @ matrices[0],
+    },
+    question={
+        "W_[qkv]": "asking is as wide as W_q is tall, answering as W_k and W_v are: which of the two meets which matrix?",
+        "": "Queries are (…, q, e), keys (…, k, e), values (…, k, v), weights (…, q, k): which axes meet in this line?",
+    },
+    level=2,
+    minutes=8,
+)
+def attention_between(asking, answering, W_q, W_k, W_v):
+    """One output for each row of asking (…, q, d), made of answering (…, k, d): returns (…, q, v)."""
+    Q, K, V = asking @ W_q, answering @ W_k, answering @ W_v
+    scores = Q @ K.mT / math.sqrt(K.shape[-1])  # (…, q, k)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ V
+
+
+attention_between.mistakes(SCALE.format(keys="K") + WEIGHTS.format(keys="K", values="V"))
+
+
 def draw_query_key_matrices(generator):
     """e below d, above it, equal to it; e = 1, d = 1; float64 once."""
     for d, e, dtype in ((6, 3, None), (3, 5, None), (4, 4, None), (5, 1, None), (1, 2, None), (8, 4, torch.float64)):
@@ -274,3 +360,51 @@ def draw_query_key_matrices(generator):
 def merge_query_key(W_q, W_k):
     """The matrix W (d, d) with Q @ K.T = X @ W @ X.T, for W_q and W_k (d, e): returns (d, d)."""
     return W_q @ W_k.T
+
+
+class LearnedQuery(nn.Module):
+    """What `pooling_forward` is the forward of: a query (e,), and projections for keys and values."""
+
+    def __init__(self, d_model: int, d_head: int, d_value: int, generator: torch.Generator):
+        super().__init__()
+        self.query = nn.Parameter(torch.empty(d_head))
+        self.W_k = nn.Linear(d_model, d_head, bias=False)
+        self.W_v = nn.Linear(d_model, d_value, bias=False)
+        for parameter in self.parameters():
+            nn.init.normal_(parameter, generator=generator)
+
+
+def draw_modules(generator):
+    """A sentence, a batch, batches of batches; all sizes equal; n = 1 and v = 1; float64, and scores too large for exp."""
+    sizes = (((5, 6), 4, 3), ((4, 4), 4, 4), ((2, 5, 6), 4, 3), ((3, 3, 3), 3, 3), ((1, 6), 3, 2), ((2, 4, 5), 2, 1))
+    for shape, e, v in (*sizes, ((2, 3, 4, 5), 3, 2)):
+        yield LearnedQuery(shape[-1], e, v, generator), torch.randn(shape, generator=generator)
+    yield LearnedQuery(5, 4, 3, generator).double(), 500 * torch.randn(2, 6, 5, generator=generator).double()
+
+
+@exercise(
+    draws=draw_modules,
+    hints=[
+        "Which parts of the module does forward call? A layer such as self.W_k is called like a function: what do you give it?",
+        "Keys (…, n, e) and the one query (e,) make scores (…, n). What makes weights of them, and which root stands below the scores?",
+        "The weights are (…, n), the values (…, n, v). Give the weights an axis of length 1 at the end; multiply; then add up over the tokens, the axis before the last.",
+    ],
+    names={
+        "the weights: did you forget the values?": lambda self, X: X[..., 0],
+        "the weighted values: did you forget to add them up?": lambda self, X: self.W_v(X),
+        "the keys": lambda self, X: self.W_k(X),
+    },
+    question={
+        "W_[kv]": "self.W_k and self.W_v are layers: each is called with X (…, n, d). Is it?",
+        "": "Keys are (…, n, e), the query (e,), weights (…, n), values (…, n, v): which axes meet in this line?",
+    },
+    level=2,
+    minutes=10,
+    trained=True,
+)
+def pooling_forward(self, X):
+    """What self.query (e,) finds in X (…, n, d) with self.W_k and self.W_v: returns (…, v)."""
+    K, V = self.W_k(X), self.W_v(X)
+    scores = K @ self.query / math.sqrt(K.shape[-1])  # (…, n)
+    weights = torch.softmax(scores, dim=-1)
+    return (weights[..., None] * V).sum(-2)

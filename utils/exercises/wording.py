@@ -22,7 +22,7 @@ def describe_value(name: str, value: Any) -> str:
             + " with NaN" * holds_nan({name: value})
         )
     if callable(value):
-        return f"{name} (a function)"
+        return f"{name} (a {'module' if isinstance(value, torch.nn.Module) else 'function'})"
     return f"{name} = {shorten(repr(value), 120)}"
 
 

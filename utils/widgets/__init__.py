@@ -14,5 +14,6 @@ from .attention import (
 from .encoder import block_stepper, head_browser, position_waves
 from .heads import head_split, multi_head_plan, shelf
 from .masking import masked_influence, paint_mask
+from .projections import kernel_smoothing, projections
 from .translation import bottleneck, decoding, sentence_builder
 from .vectors import two_arrows, word_map

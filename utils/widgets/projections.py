@@ -1,0 +1,110 @@
+"""Notebook 02: the query, key and value of one word, and a curve smoothed by attention."""
+
+from collections.abc import Sequence
+
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from ..plots import as_numbers
+from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, RED
+from .attention import numbered
+from .canvas import FAINT, INK, PALE, Canvas, View
+from .controls import Explorer, menu
+
+# One word, three vectors
+ROLES = (  # name, symbol, colour, what it is for
+    ("query", "q", BLUE, "what it looks for"),
+    ("key", "k", DARK_ORANGE, "what it can be found by"),
+    ("value", "v", GREEN, "what it hands over"),
+)
+CELL, ROW = 42, 28  # width and height of a number
+
+
+def draw_table(canvas: Canvas, x: float, middle: float, numbers: ArrayLike, colour: str, ground: str = "white") -> None:
+    """Numbers (r, c) as a table whose left edge is at x, and which lies around the height `middle`."""
+    table = as_numbers(numbers, 2)
+    top = middle - ROW * len(table) / 2
+    for row, line in enumerate(table.tolist()):
+        for column, value in enumerate(line):
+            canvas.rect(x + CELL * column, top + ROW * row, CELL, ROW, ground, stroke=colour)
+            canvas.text(x + CELL * (column + 0.5), top + ROW * (row + 0.5) + 5, f"{value:g}", 15)
+
+
+def draw_projections(words: Sequence[str], X: Tensor, matrices: Sequence[Tensor], chosen: int) -> View:
+    """The vector (d,) of word number `chosen`, and its way through W_q, W_k (d, e) and W_v (d, v)."""
+    d, widest = X.shape[-1], max(matrix.shape[-1] for matrix in matrices)
+    height = ROW * d + 46
+    canvas, word, x = Canvas(960, 24 + height * len(matrices)), words[chosen], X[chosen]
+    middle, left = 12 + height * len(matrices) / 2, 70 + CELL * d
+    canvas.text(30 + CELL * d / 2, middle - ROW / 2 - 30, word, 17, fill=RED, bold=True)
+    canvas.text(30 + CELL * d / 2, middle - ROW / 2 - 10, f"x ({d},)", 14)
+    draw_table(canvas, 30, middle, x[None], RED)
+    end, result = left + 70, left + 70 + CELL * widest + 46
+    said = []
+    for number, (matrix, (name, symbol, colour, purpose)) in enumerate(zip(matrices, ROLES)):
+        y, width = 24 + height * (number + 0.5), CELL * matrix.shape[-1]
+        canvas.arrow(left - 28, middle, end - 10, y, GREY, 2)
+        canvas.text(
+            end + width / 2, y - ROW * d / 2 - 8, f"W_{symbol} {tuple(matrix.shape)}", 14, fill=colour, bold=True
+        )
+        draw_table(canvas, end, y, matrix, colour, FAINT)
+        canvas.text(result - 23, y + 6, "=", 20)
+        draw_table(canvas, result, y, (x @ matrix)[None], colour)
+        canvas.text(result + width / 2, y - ROW / 2 - 8, f"{symbol} ({matrix.shape[-1]},)", 14, fill=colour, bold=True)
+        canvas.text(result + CELL * widest + 16, y - 3, name, 16, "start", colour, bold=True)
+        canvas.text(result + CELL * widest + 16, y + 17, purpose, 14, "start")
+        said.append(f"times W_{symbol} it is the {name} {in_brackets(x @ matrix)}, {purpose}")
+    return canvas.view(f"{word}, the vector {in_brackets(x)}: {'; '.join(said)}.")
+
+
+def in_brackets(vector: Tensor) -> str:
+    return f"({', '.join(f'{entry:g}' for entry in vector.tolist())})"
+
+
+def projections(words: Sequence[str], X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, first: str) -> Explorer:
+    """Pick a word of X (n, d), and see which matrix makes its query, its key and its value."""
+    word = menu("word", numbered(words), words.index(first))
+    return Explorer(lambda chosen: draw_projections(words, X, (W_q, W_k, W_v), chosen), {"chosen": word})
+
+
+# A curve smoothed by attention
+WIDTHS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+
+
+def smooth(places: Tensor, values: Tensor, width: float) -> Tensor:
+    """Each value (n,) replaced by the mean of all, weighted by the softmax of -distance² / 2 width²: (n,)."""
+    scores = -(places[:, None] - places).square() / (2 * width**2)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+def draw_smoothing(places: Tensor, noisy: Tensor, true: Tensor, width: float) -> View:
+    """Noisy values (n,) as points over their places (n,), the true curve, and what smoothing makes of the points."""
+    smoothed, canvas = smooth(places, noisy, width), Canvas(760, 330)
+    low, high = float(noisy.min()), float(noisy.max())
+
+    def point(place, value):
+        across = (float(place) - float(places[0])) / float(places[-1] - places[0])
+        return 40 + 680 * across, 270 - 220 * (float(value) - low) / (high - low)
+
+    canvas.line(40, 285, 720, 285, PALE)
+    canvas.text(720, 304, "time", 13, "end")
+    for curve, colour, thick, dashes in ((true, GREY, 2, "6 5"), (smoothed, BLUE, 3.5, "none")):
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(point, places, curve))
+        canvas.add("polyline", points=path, fill="none", stroke=colour, stroke_width=thick, stroke_dasharray=dashes)
+    for x, y in map(point, places, noisy):
+        canvas.add("circle", cx=x, cy=y, r=3.5, fill=ORANGE)
+    canvas.text(40, 26, f"width {width:g}", 16, "start", INK, bold=True)
+    legend = ((190, "● measured", DARK_ORANGE), (330, "━ smoothed by attention", BLUE), (550, "╌ true curve", GREY))
+    for x, label, colour in legend:
+        canvas.text(x, 26, label, 14, "start", colour)
+    before, after = ((curve - true).abs().mean() for curve in (noisy, smoothed))
+    fact = f"mean distance from the true curve: measured {before:.2f}, smoothed {after:.2f}"
+    canvas.text(40, 322, fact, 14, "start")
+    return canvas.view(f"{len(places)} points over time, width {width:g}. {fact[0].upper()}{fact[1:]}.")
+
+
+def kernel_smoothing(places: Tensor, noisy: Tensor, true: Tensor, width: float = 0.05) -> Explorer:
+    """Noisy values (n,) smoothed by attention that looks as wide as one chooses, by minus the squared distances."""
+    widths = menu("width", list(WIDTHS), width)
+    return Explorer(lambda width: draw_smoothing(places, noisy, true, width), {"width": widths})
