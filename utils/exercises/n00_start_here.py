@@ -6,10 +6,10 @@ from .engine import exercise
 
 
 def draw_weights_and_values(generator):
-    """Weights that do not sum to 1, some of them negative; once k = d, two rows, one column, and float64."""
-    for k, d, dtype in ((3, 2, None), (4, 4, None), (2, 3, None), (5, 1, None), (6, 3, torch.float64)):
+    """Weights that do not sum to 1, some of them negative; once k = v, two rows, one column, and float64."""
+    for k, v, dtype in ((3, 2, None), (4, 4, None), (2, 3, None), (5, 1, None), (6, 3, torch.float64)):
         weights = torch.randn(k, generator=generator, dtype=dtype)
-        yield weights, torch.randn(k, d, generator=generator, dtype=dtype)
+        yield weights, torch.randn(k, v, generator=generator, dtype=dtype)
 
 
 @exercise(
@@ -24,7 +24,7 @@ def draw_weights_and_values(generator):
     minutes=6,
 )
 def weighted_sum(weights, values):
-    """Sum of the rows of values (k, d), each times its weight (k,): returns (d,)."""
+    """Sum of the rows of values (k, v), each times its weight (k,): returns (v,)."""
     return weights @ values
 
 
