@@ -109,7 +109,7 @@ def test_elman_cell_over_time_is_torch_s_rnn_forward_and_backward(bias):
     close(h.grad, twin_h.grad)
     close([ours.W.grad, ours.U.grad], [theirs.weight_ih_l0.grad.T, theirs.weight_hh_l0.grad.T])
     if bias:
-        close(ours.b.grad, theirs.bias_ih_l0.grad)
+        close(ours.bias.grad, theirs.bias_ih_l0.grad)
 
 
 def test_elman_cell_keeps_its_own_copy_and_takes_any_leading_axes():
@@ -131,7 +131,7 @@ def test_language_model_is_a_loop_of_cells(cell):
     step, state, rows = cell_of(model.rnn), torch.zeros(3, STATE, dtype=torch.float64), []
     for t in range(TARGETS.shape[1]):
         state = step(model.embedding.weight[TARGETS[:, t]], state)
-        rows.append(state @ model.head.weight.T + model.head.bias)
+        rows.append(state @ model.to_logits.weight.T + model.to_logits.bias)
     logits, last = model(TARGETS)
     close(logits, torch.stack(rows, dim=1))
     close(last[0], state)
@@ -149,10 +149,10 @@ def test_generation_feeds_back_what_it_wrote_and_stops():
         assert written == best[: len(written)] and 2 not in written and len(written) <= 9
         assert len(written) == 9 or best[-1] == 2
     with torch.no_grad():
-        model.head.bias[2] = 1e6
+        model.to_logits.bias[2] = 1e6
     assert model.generate() == []
     with torch.no_grad():
-        model.head.bias[2] = -1e6
+        model.to_logits.bias[2] = -1e6
     assert len(model.generate(limit=3)) == 3 and len(model.generate()) == 20
 
 
@@ -269,7 +269,7 @@ def test_decoders_are_loops_of_cells(name, cell):
                 close(weights[b, i, source.mask[b, 0, 0]], expected)
                 mixed = torch.cat([context, state]) @ model.combine.weight.T + model.combine.bias
                 features = torch.tanh(mixed)
-            close(logits[b, i], features @ model.head.weight.T + model.head.bias)
+            close(logits[b, i], features @ model.to_logits.weight.T + model.to_logits.bias)
         close(last[0, b], state)
     assert weights is None if isinstance(model, RecurrentDecoder) else weights.shape == (3, 6, 5)
 
@@ -405,7 +405,7 @@ def eager(name):
     for seed in range(8):
         model = translator(name, seed=seed)
         with torch.no_grad():
-            model.decoder.head.bias[2] += seed % 4
+            model.decoder.to_logits.bias[2] += seed % 4
         yield model
 
 
@@ -450,10 +450,10 @@ def test_decoding_ends_as_soon_as_all_sentences_do_and_at_the_limit(monkeypatch)
     forward = AttentionDecoder.forward
     monkeypatch.setattr(AttentionDecoder, "forward", lambda *given: calls.append(1) or forward(*given))
     with torch.no_grad():
-        model.decoder.head.bias[2] = 1e6
+        model.decoder.to_logits.bias[2] = 1e6
     assert model.translate(TOKENS, MASK)[0] == [[], [], []] and len(calls) == 1
     with torch.no_grad():
-        model.decoder.head.bias[2] = -1e6
+        model.decoder.to_logits.bias[2] = -1e6
     sentences, weights = model.translate(TOKENS, MASK, limit=4)
     assert [len(words) for words in sentences] == [4, 4, 4] and weights.shape == (3, 4, 5)
     assert max(len(words) for words in model.translate(TOKENS, MASK)[0]) == 40

@@ -19,9 +19,9 @@ def draw_inputs_and_states(generator):
         ((2, 4), 2, 5, None),
         ((2,), 3, 3, torch.float64),
     ):
-        x, h = (torch.randn(*leading, d, generator=generator, dtype=dtype) for d in (d_in, d_hidden))
+        x, state = (torch.randn(*leading, d, generator=generator, dtype=dtype) for d in (d_in, d_hidden))
         W, U = (torch.randn(d, d_hidden, generator=generator, dtype=dtype) for d in (d_in, d_hidden))
-        yield x, h.tanh(), W, U, torch.randn(d_hidden, generator=generator, dtype=dtype)
+        yield x, state.tanh(), W, U, torch.randn(d_hidden, generator=generator, dtype=dtype)
     W, U = torch.randn(2, 3, generator=generator), torch.randn(3, 3, generator=generator)
     yield torch.randn(4, 2, generator=generator), torch.zeros(4, 3), W, U, torch.randn(3, generator=generator)
 
@@ -34,31 +34,31 @@ def draw_inputs_and_states(generator):
         "Add both products and the bias first; the tanh comes last, once, around the whole sum.",
     ],
     names={
-        "x: is it projected by its matrix?": lambda x, h, W, U, b: x,
-        "x and h side by side: is the product with the matrices still to come?": (
-            lambda x, h, W, U, b: torch.cat([x, h], -1)
+        "x: is it projected by its matrix?": lambda x, state, W, U, bias: x,
+        "x and state side by side: is the product with the matrices still to come?": (
+            lambda x, state, W, U, bias: torch.cat([x, state], -1)
         ),
-        "the products of the state with U before they are added up": lambda x, h, W, U, b: h[..., None] * U,
-        "the products of the input with W before they are added up": lambda x, h, W, U, b: x[..., None] * W,
-        "W": lambda x, h, W, U, b: W,
+        "the products of the state with U before they are added up": lambda x, state, W, U, bias: state[..., None] * U,
+        "the products of the input with W before they are added up": lambda x, state, W, U, bias: x[..., None] * W,
+        "W": lambda x, state, W, U, bias: W,
     },
     question={
-        r"cat\(|stack\(": "Side by side, dim=-1, x and h have d_in + d_hidden numbers. The matrices then stand one "
+        r"cat\(|stack\(": "Side by side, dim=-1, x and state have d_in + d_hidden numbers. The matrices then stand one "
         "below the other, dim=0, in the same order.",
         r"\.T\b|\.mT\b|\.t\(\)|\b[WU] @|(matmul|mm|mv)\([WU]\b": "Vectors are rows here: they stand on the left of "
         "their matrices, W (d_in, d_hidden) and U (d_hidden, d_hidden), and nothing is transposed.",
-        "": "x is (…, d_in), W (d_in, d_hidden), h (…, d_hidden), U (d_hidden, d_hidden): which axes meet in this "
+        "": "x is (…, d_in), W (d_in, d_hidden), state (…, d_hidden), U (d_hidden, d_hidden): which axes meet in this "
         "line?",
     },
     trained=True,
 )
-def elman_step(x, h, W, U, b):
+def elman_step(x, state, W, U, bias):
     """One step of an Elman RNN: returns the new state (…, d_hidden).
 
-    Input x (…, d_in), old state h (…, d_hidden); W (d_in, d_hidden), U (d_hidden, d_hidden),
-    bias b (d_hidden,).
+    Input x (…, d_in), old state (…, d_hidden); W (d_in, d_hidden), U (d_hidden, d_hidden),
+    bias (d_hidden,). The non-linear function is tanh.
     """
-    return torch.tanh(x @ W + h @ U + b)
+    return torch.tanh(x @ W + state @ U + bias)
 
 
 # ---- sequence_cross_entropy
