@@ -202,7 +202,7 @@ def hand_score(name, query, key, parameters):
         W = parameters["W_s"]
         return sum(query[i] * W[i, j] * key[j] for i in range(len(query)) for j in range(len(key)))
     hidden = torch.tanh(query @ parameters["W_q"] + key @ parameters["W_k"])
-    return sum(a * b for a, b in zip(parameters["v"], hidden))
+    return sum(a * b for a, b in zip(parameters["w"], hidden))
 
 
 @pytest.mark.parametrize("name", rnn.SCORES)
@@ -219,7 +219,7 @@ def test_scores_are_loops_over_pairs(name):
 def test_bilinear_and_additive_let_the_sizes_differ_and_dot_does_not():
     query, keys = draw(2, 3, 4), draw(2, 5, 6)
     assert rnn.bilinear_score(query, keys, {"W_s": draw(4, 6)}).shape == (2, 3, 5)
-    additive = {"W_q": draw(4, 7), "W_k": draw(6, 7), "v": draw(7)}
+    additive = {"W_q": draw(4, 7), "W_k": draw(6, 7), "w": draw(7)}
     assert rnn.additive_score(query, keys, additive).shape == (2, 3, 5)
     with pytest.raises(ValueError, match=r"query \(2, 3, 4\) and keys \(2, 5, 6\) must end in 4 and 4"):
         rnn.dot_score(query, keys, {})
@@ -496,9 +496,9 @@ REFUSED = {
     "d_in 0 and d_hidden 3 must be at least 1": lambda: ElmanCell(0, 3),
     "d_in 2.5 and d_hidden 3 must be whole numbers": lambda: ElmanCell(2.5, 3),
     "d_in 4 and d_hidden 2.5 must be whole numbers": lambda: RecurrentLanguageModel(9, 4, 2.5),
-    "h is None": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), None),
-    "x (2, 4) and h (2, 6) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 4), torch.zeros(2, 6)),
-    "x (2, 5) and h (2, 5) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), torch.zeros(2, 5)),
+    "state is None": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), None),
+    "x (2, 4) and state (2, 6) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 4), torch.zeros(2, 6)),
+    "x (2, 5) and state (2, 5) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), torch.zeros(2, 5)),
     "RNN(6, 5) must be an nn.RNN(5, 6)": lambda: load(ElmanCell(5, 6), nn.RNN(6, 5)),
     "RNN(5, 6, num_layers=2) must be": lambda: load(ElmanCell(5, 6), nn.RNN(5, 6, 2)),
     "bidirectional=True) must be": lambda: load(ElmanCell(5, 6), nn.RNN(5, 6, bidirectional=True)),
@@ -536,7 +536,7 @@ REFUSED = {
     "to 12 must lie between 0 and 8": lambda: AttentionDecoder(9, SIZE, STATE)(TARGETS, MEMORY),
     "must end in 2 and 6": lambda: rnn.bilinear_score(draw(1, 3), draw(1, 6), {"W_s": draw(2, 6)}),
     "must end in 3 and 5": lambda: rnn.additive_score(
-        draw(1, 3), draw(1, 6), {"W_q": draw(3, 2), "W_k": draw(5, 2), "v": draw(2)}
+        draw(1, 3), draw(1, 6), {"W_q": draw(3, 2), "W_k": draw(5, 2), "w": draw(2)}
     ),
     "limit 0 must be at least 1": lambda: RecurrentTranslator(ENCODER, DECODER).translate(TOKENS, MASK, limit=0),
 }

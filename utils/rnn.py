@@ -148,12 +148,12 @@ def bilinear_score(query: Tensor, keys: Tensor, parameters: Mapping[str, Tensor]
 
 
 def additive_score(query: Tensor, keys: Tensor, parameters: Mapping[str, Tensor]) -> Tensor:
-    """tanh(query W_q + key W_k) · v (Bahdanau et al. 2015): W_q (d_query, d), W_k (d_key, d), v (d,)."""
+    """tanh(query W_q + key W_k) · w (Bahdanau et al. 2015): W_q (d_query, d), W_k (d_key, d), w (d,)."""
     W_q, W_k = parameters["W_q"], parameters["W_k"]
     require_last_axes((len(W_q), len(W_k)), query=query, keys=keys)
     queries, keys = query @ W_q, keys @ W_k  # (b, q, d), (b, k, d)
     pairs = queries[..., :, None, :] + keys[..., None, :, :]  # (b, q, k, d)
-    return torch.tanh(pairs) @ parameters["v"]
+    return torch.tanh(pairs) @ parameters["w"]
 
 
 SCORES = {"dot": dot_score, "bilinear": bilinear_score, "additive": additive_score}
@@ -163,7 +163,7 @@ def score_parameters(score: str, d: int) -> nn.ParameterDict:
     """What a score learns, for queries and keys of size d. The bilinear one starts as the dot product, W_s = 1."""
     if known(score, SCORES, "score") == "bilinear":
         return nn.ParameterDict({"W_s": torch.eye(d)})
-    shapes = {"W_q": (d, d), "W_k": (d, d), "v": (d,)} if score == "additive" else {}
+    shapes = {"W_q": (d, d), "W_k": (d, d), "w": (d,)} if score == "additive" else {}
     return nn.ParameterDict({name: torch.randn(shape) / d**0.5 for name, shape in shapes.items()})
 
 

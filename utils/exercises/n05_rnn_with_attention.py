@@ -1,4 +1,4 @@
-"""Exercises of notebook 05: an Elman step, its loss and perplexity, bilinear weights, context, alignment error rate."""
+"""Exercises of notebook 05: an Elman step, loss and perplexity, scores, context, a decoder step, alignment error rate."""
 
 import math
 
@@ -285,6 +285,154 @@ def bilinear_weights(query, keys, W_s, mask):
     """
     scores = torch.einsum("bd,bkd->bk", query @ W_s, keys)
     return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+
+
+# ---- additive_scores
+
+
+def draw_queries_and_keys(generator):
+    """All sizes different; q = k; d_q = d_k = d; b = q = k = d; one sentence, one query, one key; b = q; float64."""
+    for (b, q, k, d_q, d_k, d), dtype in (
+        ((2, 3, 4, 5, 6, 7), None),
+        ((2, 4, 4, 3, 2, 5), None),
+        ((2, 3, 5, 4, 4, 4), None),
+        ((3, 3, 3, 3, 3, 3), None),
+        ((1, 1, 4, 2, 3, 5), None),
+        ((2, 4, 1, 3, 5, 2), None),
+        ((3, 3, 2, 2, 4, 3), torch.float64),
+    ):
+        shapes = (b, q, d_q), (b, k, d_k), (d_q, d), (d_k, d), (d,)
+        yield tuple(torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
+
+
+@exercise(
+    draws=draw_queries_and_keys,
+    hints=[
+        "Start with one query and one key: each goes through its own matrix, and both are then vectors of one length. "
+        "What joins them, and what makes one number of the result?",
+        "Projected, the queries are (b, q, d) and the keys (b, k, d). Every query has to meet every key: (b, q, k, d). "
+        "None as an index gives each of them the axis that it lacks, of length 1, and adding broadcasts.",
+        "Queries with the index [:, :, None] are (b, q, 1, d), keys with [:, None] are (b, 1, k, d). Then tanh, and the "
+        "product with w takes the last axis away.",
+    ],
+    names={
+        "the pairs, (b, q, k, d): w makes one number of each": lambda query, keys, W_q, W_k, w: (
+            (query @ W_q)[:, :, None] + (keys @ W_k)[:, None]
+        ),
+        "(b, k, q): queries and keys are exchanged": lambda query, keys, W_q, W_k, w: query.new_zeros(
+            len(query), keys.shape[1], query.shape[1]
+        ),
+        "(b, q, k, 1): an axis of length 1 is left over": lambda query, keys, W_q, W_k, w: query.new_zeros(
+            *query.shape[:2], keys.shape[1], 1
+        ),
+        "(b, q, d), the projected queries: have they met the keys?": lambda query, keys, W_q, W_k, w: query @ W_q,
+        "(b, k, d), the projected keys: have they met the queries?": lambda query, keys, W_q, W_k, w: keys @ W_k,
+        "(b, q): one number a query, but every key has a score": lambda query, keys, W_q, W_k, w: query[..., 0],
+        "(b, k): one number a key, but every query has its own scores": lambda query, keys, W_q, W_k, w: keys[..., 0],
+        "(q, k): does each sentence keep its own?": lambda query, keys, W_q, W_k, w: query[0] @ query.new_zeros(
+            query.shape[-1], keys.shape[1]
+        ),
+    },
+    question={
+        "einsum": "query is bqi, W_q id, keys bkj, W_k jd, w d: does each string name as many axes as its tensor has?",
+        r"cat\(": "To be put side by side, query and key need the same axes in front: every query beside every key, "
+        "(b, q, k, d_q) and (b, q, k, d_k). expand makes them.",
+        r"\.T\b|\.mT|transpose|permute": "Vectors are rows: query and keys stand on the left of their matrices, and "
+        "nothing is transposed.",
+        r"\bw\b": "w is (d,): which axis of the tensor on its left has that length, and is it the last?",
+        r"\+": "(b, q, d) and (b, k, d) do not broadcast. Each needs an axis of length 1 where the other has its own: "
+        "(b, q, 1, d) and (b, 1, k, d).",
+        "": "query is (b, q, d_q), W_q (d_q, d), keys (b, k, d_k), W_k (d_k, d), w (d,): which axes meet in this line?",
+    },
+    level=2,
+    minutes=9,
+)
+def additive_scores(query, keys, W_q, W_k, w):
+    """Additive scores of all queries (b, q, d_q) for all keys (b, k, d_k): returns (b, q, k).
+
+    W_q (d_q, d) and W_k (d_k, d) bring both to one length; w (d,) makes a number of each pair.
+    """
+    queries = query @ W_q  # (b, q, d)
+    projected = keys @ W_k  # (b, k, d)
+    pairs = queries[:, :, None] + projected[:, None]  # (b, q, k, d)
+    return torch.tanh(pairs) @ w
+
+
+# ---- attention_step
+
+
+def draw_states_and_memories(generator):
+    """All sizes different; k = d, d = v, b = k, b = k = d = v; one sentence; a single word in each; loud states behind
+    the mask; scores too large for exp, and far below 0; float64."""
+    for (b, k, d, v), rows, loud, dtype in (
+        ((2, 4, 3, 6), [[1, 1, 1, 0], [1, 1, 1, 1]], 1, None),
+        ((3, 3, 3, 3), [[1, 1, 0], [1, 0, 1], [1, 1, 1]], 1, None),
+        ((2, 4, 4, 5), [[1, 1, 0, 0], [0, 1, 1, 1]], 4, None),
+        ((1, 5, 2, 4), [[1, 1, 1, 0, 0]], 4, None),
+        ((3, 1, 4, 2), [[1], [1], [1]], 1, None),
+        ((4, 4, 3, 3), [[1, 1, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1], [1, 0, 0, 0]], 4, torch.float64),
+    ):
+        mask = torch.tensor(rows).bool()
+        shapes = (b, d), (b, k, d), (2 * d, d), (d, v)
+        state, M, W_c, W_y = (torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
+        yield state, M * torch.where(mask, 1, loud)[..., None], mask, W_c / 2, W_y
+    M = 60 * torch.randn(2, 3, 4, generator=generator)
+    state = M[:, 0] / 2
+    W_c, W_y = torch.randn(8, 4, generator=generator) / 100, torch.randn(4, 5, generator=generator)
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    yield state, M, mask, W_c, W_y
+    yield state, torch.where(mask[..., None], -300 * state[:, None] / (state**2).sum(-1)[:, None, None], M), mask, W_c, W_y
+
+
+@exercise(
+    draws=draw_states_and_memories,
+    hints=[
+        "You have written each part: weights of a query with padding at 0, and states summed by weights. Here the score "
+        "is a dot product, and the query is the state. What is new comes after the context.",
+        "Five lines: scores (b, k), weights (b, k), context (b, d), both side by side (b, 2 d), logits (b, v). With "
+        "einsum, the context is bk,bkd->bd.",
+        "torch.cat([…, …], dim=-1) puts two tensors (b, d) side by side: which comes first? Then W_c, tanh, W_y; no "
+        "softmax at the end, for logits are asked for.",
+    ],
+    names={
+        "the weights, (b, k): what do they make of the states M?": lambda state, M, mask, W_c, W_y: mask,
+        "(b, d), before W_y: which word would that be?": lambda state, M, mask, W_c, W_y: state,
+        "(b, 2 d), context and state side by side: W_c and W_y are still to come": lambda state, M, mask, W_c, W_y: (
+            torch.cat([state, state], -1)
+        ),
+        "(b, 1, v): is the axis of a single step left over?": lambda state, M, mask, W_c, W_y: (state @ W_y)[:, None],
+        "(b, k, v), one word for each place of the source: are the states summed by their weights?": (
+            lambda state, M, mask, W_c, W_y: M @ W_y
+        ),
+        "(v,): does each sentence keep its own?": lambda state, M, mask, W_c, W_y: (state @ W_y)[0],
+        "(b,), the number of the likeliest word: the logits of all words are asked for": (
+            lambda state, M, mask, W_c, W_y: mask[:, 0]
+        ),
+    },
+    question={
+        r"cat\(": "torch.cat wants the same number of axes in each: context (b, d) and state (b, d), side by side, dim=-1.",
+        "einsum": "state is bd, M bkd, weights bk: does each string name as many axes, and a letter mean one length?",
+        r"\bW_c\b": "W_c is (2 d, d): on its left stand context and state side by side, (b, 2 d).",
+        r"\bW_y\b": "W_y is (d, v): on its left stands (b, d), what came through W_c and tanh.",
+        r"\bmask\b": "mask is (b, k). Have the scores that shape, too?",
+        "": "state is (b, d), M (b, k, d): the scores (b, k) are a dot product over d for each k. Which axes meet in this "
+        "line?",
+    },
+    level=3,
+    minutes=12,
+)
+def attention_step(state, M, mask, W_c, W_y):
+    """One step of a decoder with attention: returns logits (b, v) for the next word.
+
+    state (b, d), which asks; M (b, k, d), the encoder's states; mask (b, k), True for words. The
+    score is the dot product, not scaled. Context and state, side by side in this order, go through
+    W_c (2 d, d) and tanh, then through the output matrix W_y (d, v). There is no bias.
+    """
+    scores = torch.einsum("bd,bkd->bk", state, M)
+    weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+    context = torch.einsum("bk,bkd->bd", weights, M)
+    both = torch.cat([context, state], dim=-1)  # (b, 2 d)
+    return torch.tanh(both @ W_c) @ W_y
 
 
 # ---- alignment_error_rate
