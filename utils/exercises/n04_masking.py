@@ -287,6 +287,49 @@ def causal_mask(n):
     return torch.ones(n, n, dtype=torch.bool).tril()
 
 
+# ---- causal_head
+
+
+def draw_head(generator):
+    """Batches and none, n = e and n ≠ e, v ≠ e; a loud last row; a single word, where no mistake shows; float64."""
+    for shape, e, v, dtype in (
+        ((5, 4), 3, 3, None),
+        ((2, 4, 6), 4, 2, None),
+        ((3, 3, 5), 2, 4, torch.float64),
+        ((2, 2, 6, 4), 4, 4, None),
+        ((1, 4), 4, 4, None),
+    ):
+        X = torch.randn(shape, generator=generator, dtype=dtype)
+        yield X, *(torch.randn(shape[-1], width, generator=generator, dtype=dtype) for width in (e, e, v))
+    X = torch.randn(4, 4, generator=generator)
+    X[-1] *= 30
+    yield X, *(torch.randn(4, 4, generator=generator) for _ in range(3))
+
+
+@exercise(
+    draws=draw_head,
+    hints=[
+        "What does the probe say of this code, and in which modes? Which lines of it put one position together with "
+        "another, so that something could pass from the one to the other?",
+        "Three lines do: the scores, the softmax, the weighted sum. Print weights for n = 3, and compare them with those "
+        "of your masked_softmax under a causal mask: what should each row sum to?",
+        "Every column sums to 1 where every row should: the queries compete for a key, later ones too. Over which axis "
+        "does the softmax run?",
+    ],
+    names={"the weights: are the values still to come?": lambda X, W_q, W_k, W_v: X @ X.transpose(-2, -1)},
+    question="Queries and keys are (…, n, e), scores (…, q, k), values (…, k, v): which axes meet in this line?",
+    level=2,
+    minutes=12,
+)
+def causal_head(X, W_q, W_k, W_v):
+    """One head of causal self-attention: X (…, n, d), W_q and W_k (d, e), W_v (d, v); returns (…, n, v)."""
+    query, key, value = X @ W_q, X @ W_k, X @ W_v
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (…, q, k)
+    future = torch.ones(X.shape[-2], X.shape[-2], dtype=torch.bool).triu(1)  # (q, k), True = hidden
+    weights = torch.softmax(scores.masked_fill(future, -math.inf), dim=-1)  # (…, q, k)
+    return weights @ value
+
+
 # ---- sliding_window_mask
 
 
