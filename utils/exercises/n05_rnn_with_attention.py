@@ -435,6 +435,51 @@ def attention_step(state, M, mask, W_c, W_y):
     return torch.tanh(both @ W_c) @ W_y
 
 
+# ---- look_back
+
+
+def draw_queries_and_memories(generator):
+    """Padding behind, in front, none; q = k, d = k, b = q; one sentence; a single word; words that score far below
+    padding; states of padding as loud as those of words, or 0, as packing leaves them; float64."""
+    for (b, q, k, d), rows, loud, dtype in (
+        ((2, 3, 4, 5), [[1, 1, 0, 0], [1, 1, 1, 1]], 1, None),
+        ((2, 4, 4, 3), [[1, 1, 1, 0], [0, 1, 1, 1]], 0, None),
+        ((3, 3, 3, 3), [[1, 0, 0], [1, 1, 0], [1, 1, 1]], 2, None),
+        ((1, 2, 5, 5), [[1, 1, 1, 0, 0]], 0, torch.float64),
+        ((2, 1, 3, 2), [[1, 1, 1], [1, 1, 1]], 1, None),
+    ):
+        mask = torch.tensor(rows).bool()
+        query, M = (torch.randn(b, n, d, generator=generator, dtype=dtype) for n in (q, k))
+        yield query, M * torch.where(mask, 1, loud)[..., None], mask
+    query, mask = torch.randn(2, 1, 4, generator=generator).double(), torch.tensor([[1, 0, 1], [1, 1, 0]]).bool()
+    yield query, torch.where(mask[..., None], -200 * query / (query**2).sum(-1, keepdim=True), 0.0), mask
+
+
+@exercise(
+    draws=draw_queries_and_memories,
+    hints=[
+        "What does the cell below say of this code? Which line was meant to prevent that, and what does it do to "
+        "`scores`?",
+        "Print scores before and after the line with the mask. Are there any -∞ in it?",
+        "masked_fill returns a new tensor and leaves the old one as it is; so does nearly every method of a tensor. "
+        "Where does its result go?",
+    ],
+    names={"the weights: are the states still to be summed by them?": lambda query, M, mask: query @ M.mT},
+    question={
+        r"\bmask\b": "mask is (b, k), scores (b, q, k): the mask needs an axis of length 1 for q, mask[:, None].",
+        "": "query is (b, q, d), M (b, k, d), scores (b, q, k): which axes meet in this line?",
+    },
+    level=2,
+    minutes=8,
+)
+def look_back(query, M, mask):
+    """Context vectors (b, q, d) of queries (b, q, d) over the encoder's states M (b, k, d); mask (b, k), True = word."""
+    scores = query @ M.transpose(-2, -1)  # (b, q, k)
+    scores = scores.masked_fill(~mask[:, None], -math.inf)
+    weights = torch.softmax(scores, dim=-1)  # (b, q, k)
+    return weights @ M
+
+
 # ---- alignment_error_rate
 
 
