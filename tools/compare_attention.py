@@ -1,6 +1,6 @@
 """Train the small translators of notebook 05 with several seeds, for the tables of its section 6.
 
-    python tools/compare_attention.py [--seeds 0 1 2 3 4]        some twelve minutes
+    python tools/compare_attention.py [--seeds 0 1 2 3 4]        some ten minutes
 
 Two tables: which state asks, and where its context goes, each changed alone (dot product); and the three scores. For
 each translator its sentences right to the last word, its alignment error rate by the sure links and by the possible
@@ -18,8 +18,13 @@ COURSE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(COURSE))
 
 from utils import corpus, rnn, training  # noqa: E402
-from utils.masks import padding_mask  # noqa: E402
-from utils.vocabulary import PAD_ID, Vocabulary  # noqa: E402
+from utils.translating import (  # noqa: E402
+    translate_all,
+    translation_batches,
+    translation_loss,
+    vocabularies,
+    weights_while_reading,
+)
 
 SIZES = {"d_embedding": 64, "d_hidden": 96}
 
@@ -36,47 +41,34 @@ class Decoder(rnn.AttentionDecoder):
         if state is None:
             state = self.start.repeat(1, len(tokens), 1), torch.zeros_like(memory.context)[:, None]
         state, context = state  # (1, b, d), (b, 1, d): the context of the step before
-        steps = []
-        for word in self.embedding(tokens).split(1, dim=1):  # (b, 1, d_embedding)
-            if self.asks == "previous":
-                context, weights = self.attend(state.transpose(0, 1), memory)
-            read = torch.cat([word, context], dim=-1) if self.feeds else word
-            new, state = self.rnn(read, state)  # (b, 1, d)
-            if self.asks == "current":
-                context, weights = self.attend(new, memory)
+        words, steps = self.embedding(tokens), []  # (b, q, d_embedding)
+        for word in words.split(1 if self.feeds else words.shape[1], dim=1):  # without feedback all steps at once
+            before = state.transpose(0, 1)
+            if self.feeds and self.asks == "previous":
+                context, weights = self.attend(before, memory)
+            new, state = self.rnn(torch.cat([word, context], dim=-1) if self.feeds else word, state)  # (b, q, d)
+            if not (self.feeds and self.asks == "previous"):
+                asking = new if self.asks == "current" else torch.cat([before, new[:, :-1]], dim=1)
+                context, weights = self.attend(asking, memory)
             steps.append((torch.cat([context, new], dim=-1), weights))
         both, weights = (torch.cat(parts, dim=1) for parts in zip(*steps))
-        return self.to_logits(torch.tanh(self.combine(both))), (state, context), weights
+        return self.to_logits(torch.tanh(self.combine(both))), (state, context[:, -1:]), weights
 
 
 def train(small, english, spanish, number, **options):
     """Share right, error rates by sure and by possible links, weight on gold links."""
-
-    def collate(pairs):
-        source = english.batch([pair.source for pair in pairs], end=True)
-        return source, spanish.batch([pair.target for pair in pairs], start=True, end=True)
-
-    def loss(model, batch):
-        source, target = batch
-        logits, _ = model(source, padding_mask(source), target[:, :-1])
-        return training.sequence_loss(logits, target[:, 1:], target[:, 1:] != PAD_ID)
-
     training.seed(number)
     decoder = Decoder(len(spanish), **SIZES, **options)
     model = rnn.RecurrentTranslator(rnn.RecurrentEncoder(len(english), **SIZES), decoder)
-    batches = training.batches_by_length(small.train, lambda pair: len(pair.source), collate, seed=number)
-    training.fit(model, batches, loss, steps=700)
-    source = english.batch([pair.source for pair in small.test], end=True)
-    ids, _ = model.translate(source, padding_mask(source))
-    right = training.sequence_accuracy([tuple(spanish.decode(one)) for one in ids], [p.target for p in small.test])
+    words = english, spanish
+    training.fit(model, translation_batches(small.train, *words, seed=number), translation_loss, steps=700)
+    right = training.sequence_accuracy(translate_all(model, small.test, *words), [p.target for p in small.test])
     some = small.test[:500]
-    read = spanish.batch([pair.target for pair in some], start=True)
-    with torch.no_grad():
-        _, weights = model(source[:500], padding_mask(source[:500]), read)
+    weights = weights_while_reading(model, some, *words)
     links = [training.argmax_links(rows, len(p.source), len(p.target)) for rows, p in zip(weights, some)]
     sure, possible = [set(pair.alignment) for pair in some], [set(pair.possible) for pair in some]
     rates = [training.alignment_error_rate(links, sure, links_that_count) for links_that_count in (sure, possible)]
-    return [right, *rates, training.attention_mass(list(weights), sure)]
+    return [right, *rates, training.attention_mass(weights, sure)]
 
 
 def table(head, variants, seeds, *corpora):
@@ -95,7 +87,7 @@ def main(arguments=None):
     seeds = ask.parse_args(arguments).seeds
     torch.set_num_threads(1)
     small = corpus.splits("es", seed=0, train=12_000, longest=9, longest_test=10)
-    english, spanish = (Vocabulary(word for pair in small.train for word in pair[side]) for side in (0, 1))
+    english, spanish = vocabularies(small.train)
     queries = {
         f"{asks} state asks, context {'fed back' if feeds else 'into the prediction alone'}": {
             "asks": asks, "feeds": feeds

@@ -19,8 +19,7 @@ from .masks import lengths
 class ElmanCell(nn.Module):
     """One step of a recurrent network: s_t = tanh(x_t W + s_{t−1} U + bias). Elman 1990, "Finding structure in time".
 
-    Called with x (…, d_in) and the old state (…, d_hidden), returns the new state (…, d_hidden). Sizes that do not fit: ValueError.
-    """
+    Called with x (…, d_in) and the old state (…, d_hidden), returns the new one. Sizes that do not fit: ValueError."""
 
     def __init__(self, d_in: int, d_hidden: int):
         super().__init__()

@@ -14,5 +14,6 @@ from .attention import (
 )
 from .encoder import block_stepper, head_browser, position_waves
 from .masking import masked_influence, paint_mask
+from .recurrence import fading, look_back_steps
 from .translation import bottleneck, decoding, sentence_builder
 from .vectors import two_arrows, word_map
