@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
-from .style import BLUE, COLOURS, GREY, RED, SIGNED, WAVES, WEIGHTS, Figure, in_style, ink_on, new_figure
+from .style import BLUE, COLOURS, GREY, RED, SIGNED, WAVES, WEIGHTS, YES_NO, Figure, in_style, ink_on, new_figure
 
 Named = Mapping[str, ArrayLike]  # numbers of several things, each with its name
 NOISE = 1e-9  # a smaller number may be what rounding leaves, so it differs from processor to processor
@@ -19,12 +19,12 @@ NOISE = 1e-9  # a smaller number may be what rounding leaves, so it differs from
 @in_style
 def heat_map(
     values: ArrayLike, rows: Sequence, columns: Sequence, title: str = "", kind: str = "attention weights",
-    signed: bool = False, decimals: int = 2, axis: str = "", colour_bar: bool = True,
+    signed: bool = False, decimals: int = 2, axis: str = "", side: str = "", colour_bar: bool = True,
     marks: Iterable[tuple[int, int]] = (),
 ) -> Figure:  # fmt: skip
     """Numbers (r, c) as colours, with the words of the rows and columns on the axes and the number in each cell.
 
-    `kind` says what the numbers are, `axis` what the columns are. `signed`: colours for both signs. `marks`: cells
+    `kind` says what the numbers are, `axis` what the columns are, `side` the rows. `signed`: colours for both signs. `marks`: cells
     (row, column) to be framed."""
     values, rows, columns = as_numbers(values, 2), [str(row) for row in rows], [str(column) for column in columns]
     if values.shape != (len(rows), len(columns)):
@@ -39,7 +39,7 @@ def heat_map(
     axes.set_xticks(range(len(columns)), columns, **slanted)
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
-    axes.set(title=title, xlabel=axis)
+    axes.set(title=title, xlabel=axis, ylabel=side)
     for (row, column), value in np.ndenumerate(values):
         said, ink = f"{round(value, decimals) + 0.0:.{decimals}f}", ink_on(colours(image.norm(value)))
         axes.text(column, row, said, ha="center", va="center", color=ink, size=11)
@@ -148,20 +148,26 @@ def hull_of_values(values: ArrayLike, outputs: ArrayLike, names: Sequence[str], 
 
 
 @in_style
-def mask_pictures(masks: Named, rows: Sequence, columns: Sequence | None = None, meaning: str = "may attend") -> Figure:
+def mask_pictures(
+    masks: Named, rows: Sequence, columns: Sequence | None = None, meaning: str = "may attend",
+    sides: tuple[str, str] = ("query", "key"), leaks: str = "",
+) -> Figure:  # fmt: skip
     """Masks side by side, `masks` maps a title to a boolean (q, k); `meaning` says what a filled square is.
 
-    rows: a word or number for each query; columns: for each key, the same as `rows` if not given."""
+    rows: a word or number for each query; columns: for each key, the same as `rows` if not given; `sides` says what
+    rows and columns are. leaks: what a filled square above the diagonal is, drawn in red, where it must not be."""
     columns = rows if columns is None else columns
     grids = {title: as_numbers(mask, 2) for title, mask in masks.items()}
     for title, grid in grids.items():
         if grid.shape != (len(rows), len(columns)):
             raise ValueError(f"mask {title!r} {grid.shape} needs {len(rows)} rows and {len(columns)} columns")
     slanted = max(len(str(column)) for column in columns) > 2
-    width = len(grids) * (0.7 + 0.3 * len(columns)) + 0.1 * max(len(str(row)) for row in rows)
-    figure, panels = new_figure(width, 1.2 + 0.3 * len(rows) + 0.4 * slanted, len(grids))
+    width = sum(max(0.9 + 0.3 * len(columns), 0.3 + 0.09 * len(title)) for title in grids)
+    width += 0.4 + 0.1 * max(len(str(row)) for row in rows)
+    figure, panels = new_figure(width, 2.0 + 0.3 * len(rows) + 0.4 * slanted, len(grids))
     for number, (panel, (title, grid)) in enumerate(zip(np.atleast_1d(panels), grids.items())):
-        panel.imshow(grid, cmap=WEIGHTS, vmin=0, vmax=1.5)
+        red = np.triu(grid, 1) > 0 if leaks else np.zeros(grid.shape, dtype=bool)
+        panel.imshow(np.where(red, 2, grid), cmap=YES_NO, vmin=0, vmax=2)
         panel.set_xticks(range(len(columns)), columns, rotation=60 * slanted, ha="right" if slanted else "center")
         panel.set_yticks(range(len(rows)), [] if number else rows)
         panel.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
@@ -170,14 +176,24 @@ def mask_pictures(masks: Named, rows: Sequence, columns: Sequence | None = None,
         panel.tick_params(which="both", length=0)
         panel.spines[["top", "right"]].set_visible(True)
         panel.set_title(title, fontsize=13)
+        panel.set(xlabel=sides[1], ylabel="" if number else sides[0])
     figure.get_layout_engine().set(w_pad=0.14)
+    named = {meaning: YES_NO(1)} | ({leaks: YES_NO(2)} if leaks else {})
+    patches = [Patch(facecolor=colour, edgecolor=GREY, label=name) for name, colour in named.items()]
+    figure.legend(handles=patches, loc="outside lower center", ncols=2)
+    figure.description = f"Tables of yes and no, filled = {meaning}. {describe_masks(grids, leaks)}."
+    return figure
+
+
+def describe_masks(grids: dict[str, np.ndarray], leaks: str) -> str:
+    """How many pairs of each table are filled, how many rows are empty, and how many squares are leaks."""
     said = []
     for title, grid in grids.items():
-        empty = int((grid.sum(1) == 0).sum())
+        empty, above = int((grid.sum(1) == 0).sum()), int(np.triu(grid, 1).sum())
         nothing = f", {empty} rows are empty" if empty else ""
-        said.append(f"{title}: {int(grid.sum())} of {grid.size} pairs{nothing}")
-    figure.description = f"Tables of yes and no, filled = {meaning}. {'; '.join(said)}."
-    return figure
+        red = f", {above or 'none'} of them {leaks}" if leaks else ""
+        said.append(f"{title}: {int(grid.sum())} of {grid.size} pairs{nothing}{red}")
+    return "; ".join(said)
 
 
 def in_words(number: float, digits: int = 3) -> str:

@@ -8,7 +8,7 @@ import matplotlib.axes
 import matplotlib.figure
 import numpy as np
 from matplotlib import rc_context
-from matplotlib.colors import LinearSegmentedColormap, to_rgb
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap, to_rgb
 from PIL import Image
 
 # Told apart by colour-blind eyes, and read as text on white, but for ORANGE, which has a darker sister for that.
@@ -18,6 +18,7 @@ COLOURS = (BLUE, ORANGE, GREEN, RED, "#8A5A9E", GREY)
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#FFFFFF", "#8CC0E0", BLUE, "#003A66"])  # 0 … large
 # negative, 0, positive: as deep on either side, so in grey a cell shows the size, and the number in it the sign
 SIGNED = LinearSegmentedColormap.from_list("signed", [RED, "#F3B08A", "#FFFFFF", "#8CC0E0", BLUE])
+YES_NO = ListedColormap(["#FFFFFF", "#5A9FCB", RED])  # no, yes, and a yes where there must be none
 # negative … positive for pictures without numbers: dark to light, so that the sign is there in grey, too
 WAVES = LinearSegmentedColormap.from_list("waves", ["#003A66", BLUE, "#8CC0E0", "#FFF3D0"])
 # The style of the course, for its own figures only: a learner's keep theirs. Used as a decorator.

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from .. import masks
 from ..attention import scaled_dot_product_attention
 from ..plots import as_numbers
-from ..style import BLUE, GREY, RED
+from ..style import BLUE, DARK_ORANGE, GREY, RED
 from .canvas import INK, PALE, Canvas, View
 from .controls import Explorer, checkbox, menu, slider
 
@@ -106,19 +106,22 @@ def moved_by(layers: Sequence[nn.Module], X: Tensor, mask: Tensor, chosen: int, 
 
 
 def draw_moved(words: Sequence[str], changed: int, distances: ArrayLike, title: str) -> View:
-    """Inputs above, outputs below: a line from word number `changed` to each output that moved, distances (n,)."""
+    """Inputs above, outputs below: a line from word number `changed` to each output that moved, distances (n,); to
+    outputs on its left, which no causal model moves, the line is red."""
     distances, canvas = as_numbers(distances, 1), Canvas(960, 250)
     largest, step = distances.max() or 1.0, 940 / len(words)
     middle = [10 + step * (number + 0.5) for number in range(len(words))]
     canvas.text(10, 24, title, 15, "start", bold=True)
+    canvas.text(950, 24, "red: an earlier output moves", 13, "end", RED)
+    colours = [RED if number < changed else BLUE for number in range(len(words))]
     for number, distance in enumerate(distances):
         if distance > 0:
             width = float(1 + 9 * distance / largest)
-            canvas.line(middle[changed], 74, middle[number], 172, BLUE, width, opacity="0.7")
+            canvas.line(middle[changed], 74, middle[number], 172, colours[number], width, opacity="0.7")
     for number, (x, word, distance) in enumerate(zip(middle, words, distances)):
         said = f"moves by {distance:.2f}" if distance > 0 else "does not move"
-        canvas.text(x, 64, word, 15, fill=RED if number == changed else INK, bold=number == changed)
-        canvas.add("circle", cx=x, cy=180, r=8, fill=BLUE if distance > 0 else "white", stroke=GREY)
+        canvas.text(x, 64, word, 15, fill=DARK_ORANGE if number == changed else INK, bold=number == changed)
+        canvas.add("circle", cx=x, cy=180, r=8, fill=colours[number] if distance > 0 else "white", stroke=GREY)
         canvas.text(x, 212, f"output {number}", 13)
         canvas.text(x, 234, said, 13, fill=INK if distance > 0 else GREY)
     moves = [f"{words[k]} ({k}) by {distances[k]:.2f}" for k in np.flatnonzero(distances > 0)]
