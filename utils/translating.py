@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .corpus import Pair
 from .masks import padding_mask
@@ -32,7 +32,7 @@ def translation_batches(
     return batches_by_length(list(pairs), lambda pair: len(pair.source), collate, seed=seed)
 
 
-def translation_loss(model: RecurrentTranslator, batch: tuple[Tensor, Tensor]) -> Tensor:
+def translation_loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
     """Mean cross-entropy of the targets, each word guessed from the true ones before it; padding does not count."""
     source, target = batch
     reads, guesses = target[:, :-1], target[:, 1:]  # (b, q) each
