@@ -383,6 +383,7 @@ def sentence_builder(widgets):
     for verb, thing in (("found", "ring"), ("lost", "key"), ("painted", "door")):
         predicates[f"{verb} the {thing}"] = verb, corpus.NounPhrase(thing)
     modifiers = {"who saw the cat": saw, "near the castle": castle, "nothing more": None}
+    modifiers["who sang"] = corpus.Relative("sang")
     nouns, adjectives = ("witch", "dragon", "turtle"), ("green", "happy", "brave", "young")
     determiners = {"the, one": ("the", False), "the, several": ("the", True), "these": ("this", True)}
     determiners |= {"a": ("a", False), "this": ("this", False), "two": ("two", True), "three": ("three", True)}
@@ -409,7 +410,7 @@ def sentence_builder(widgets):
         sign = "✔" if list(target) == list(pair.target) else "✘"
         return f"{said} model: {' '.join(target)} {sign}", weights.flatten().tolist()
 
-    return widgets.sentence_builder(translate, "es", nouns, adjectives, predicates, modifiers), expected
+    return widgets.sentence_builder(translate, "es"), expected
 
 
 # 06 the transformer encoder

@@ -1,6 +1,7 @@
 """Sentence pairs and a translator: batches and loss to train it with, what it writes, and where it looks."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
 
 import torch
 from torch import Tensor, nn
@@ -65,3 +66,23 @@ def weights_while_reading(
         _, weights = model(source, padding_mask(source), reads)  # (b, q, k)
         found += list(weights)
     return found
+
+
+def right_by_length(written: Sequence, pairs: Sequence[Pair], lows: Iterable[int]) -> list[float]:
+    """The share of right translations among sources of low and low + 1 words, for each of `lows`."""
+    shares = []
+    for low in lows:
+        right = [words == pair.target for words, pair in zip(written, pairs) if low <= len(pair.source) <= low + 1]
+        shares.append(fmean(right))
+    return shares
+
+
+def by_length(written: Mapping[str, Sequence], pairs: Sequence[Pair]) -> tuple[dict, dict]:
+    """For each length of a source, an example, (source, target, {model: written}), and {model: share right}."""
+    examples, shares = {}, {}
+    for length in sorted({len(pair.source) for pair in pairs}):
+        chosen = [i for i, pair in enumerate(pairs) if len(pair.source) == length]
+        first = pairs[chosen[0]]
+        examples[length] = first.source, first.target, {name: words[chosen[0]] for name, words in written.items()}
+        shares[length] = {name: fmean(words[i] == pairs[i].target for i in chosen) for name, words in written.items()}
+    return examples, shares
