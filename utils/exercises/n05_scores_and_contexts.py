@@ -245,7 +245,7 @@ def draw_states_and_memories(generator):
     draws=draw_states_and_memories,
     hints=[
         "You have written each part: weights of a query with padding at 0, and states summed by weights. Here the score "
-        "is a dot product, and the query is the state. What is new comes after the context.",
+        "is a dot product, and the query is the state. What comes after the context?",
         "Five lines: scores (b, k), weights (b, k), context (b, d), both side by side (b, 2 d), logits (b, v). With "
         "einsum, the context is bk,bkd->bd.",
         "torch.cat([…, …], dim=-1) puts two tensors (b, d) side by side: which comes first? Then W_c, tanh, W_y; no "
@@ -330,7 +330,7 @@ def draw_queries_and_memories(generator):
     minutes=8,
 )
 def look_back(query, M, mask):
-    """Context vectors (b, q, d) of queries (b, q, d) over the encoder's states M (b, k, d); mask (b, k), True = word."""
+    """Contexts of queries (b, q, d) in states M (b, k, d), mask (b, k), True = word: returns (b, q, d)."""
     scores = query @ M.transpose(-2, -1)  # (b, q, k)
     scores = scores.masked_fill(~mask[:, None], -math.inf)
     weights = torch.softmax(scores, dim=-1)  # (b, q, k)
