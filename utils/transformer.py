@@ -181,7 +181,7 @@ class Tagger(nn.Module):
         super().__init__()
         self.embedding, self.causal = TokenEmbedding(vocabulary_size, d_model, positions, max_len), causal
         self.encoder = Encoder(num_layers, d_model, num_heads, d_ff, dropout, norm, final_norm=norm == "pre")
-        self.head = nn.Linear(d_model, num_tags)
+        self.to_logits = nn.Linear(d_model, num_tags)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
         x = self.embedding(tokens)  # (b, n, d)
@@ -189,4 +189,4 @@ class Tagger(nn.Module):
             past = causal_mask(tokens.shape[-1])  # (q, k)
             mask = past if mask is None else mask & past
         x, weights = self.encoder(x, mask)
-        return self.head(x), weights
+        return self.to_logits(x), weights
