@@ -6,6 +6,7 @@ import linecache
 import math
 import random
 import re
+import textwrap
 import time
 import warnings
 
@@ -52,7 +53,8 @@ def said(capsys, function):
 
 @pytest.mark.parametrize("found, mistake", MISTAKES, ids=lambda part: part.name)
 def test_known_mistake_is_diagnosed_as_itself(found, mistake):
-    verdict = found.verdict(mistake.function)
+    broken = mistake is found.broken  # word for word as it was given, it is not tried yet
+    verdict = found.verdict((lambda *arguments: mistake.function(*arguments)) if broken else mistake.function)
     company = f" You are in good company: {mistake.thread}" if mistake.thread else ""
     assert (verdict.status, verdict.message) == ("wrong", mistake.message + company)
 
@@ -228,6 +230,21 @@ def test_stub_is_not_tried_yet(found, stub):
     function = written(stub, found.name, "*arguments")
     time = f"({found.dots}, {found.minutes} minutes)"
     assert found.verdict(function)[:2] == ("todo", f"not tried yet {time}. hint({found.name}) helps.")
+
+
+DEBUGGING = [found for found in EXERCISES if found.broken]
+
+
+@pytest.mark.parametrize("found", DEBUGGING, ids=lambda found: found.name)
+def test_code_to_be_mended_is_not_tried_until_it_does_something_else(found, capsys):
+    """As it was given, comments and spacing aside, it is not tried; changed to no avail, it is told what is wrong."""
+    body = textwrap.dedent(found.stub.split('"""', 2)[2].strip("\n"))
+    given = written(f"# a comment\n{body}", found.name)
+    assert found.verdict(given).status == "todo" and use(given) is found.reference
+    assert said(capsys, given).startswith(f"○ {found.name}: not tried yet ({found.dots}, ")
+    changed = written(f"unused = 1\n{body}", found.name)
+    assert said(capsys, changed).startswith(f"✘ {found.name}: {found.broken.message}")
+    assert found.rows[0] is found.broken and found.broken.thread, "a mistake that has happened"
 
 
 def test_shortcut_that_fits_one_shape_does_not_pass():

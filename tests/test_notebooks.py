@@ -371,15 +371,36 @@ def test_the_catalogue_is_in_the_order_of_the_notebooks():
 @pytest.mark.parametrize("exercise", catalogue())
 def test_an_exercise_cell_holds_the_stub_of_its_reference(exercise):
     cell = next(cells[exercise] for cells in map(exercise_cells, NOTEBOOKS.values()) if exercise in cells)
-    stub, *rest = ast.parse(cell.source).body
-    reference = ast.parse(reference_source(catalogue()[exercise])).body[0]
+    found, (stub, *rest) = catalogue()[exercise], ast.parse(cell.source).body
+    reference = ast.parse(reference_source(found)).body[0]
     assert isinstance(stub, ast.FunctionDef) and stub.name == exercise
     assert ast.dump(stub.args) == ast.dump(reference.args)
     assert ast.get_docstring(stub) == ast.get_docstring(reference) is not None
-    assert [ast.unparse(line) for line in stub.body[1:]] in (["return ..."], ["return (..., ...)"])
+    if found.broken:
+        assert cell.source.startswith(f"{found.stub}\n")
+    else:
+        assert [ast.unparse(line) for line in stub.body[1:]] in (["return ..."], ["return (..., ...)"])
     lines = [ast.unparse(line) for line in rest]
     assert lines in ([f"check({exercise})"], [f"check({exercise})", f"{exercise} = use({exercise})"])
-    assert texts(cell) == [("stdout", f"○ {exercise}: {catalogue()[exercise].verdict(lambda *given: ...).message}\n")]
+    untried = found.verdict(found.broken.function if found.broken else lambda *given: ...)
+    assert texts(cell) == [("stdout", f"○ {exercise}: {untried.message}\n")]
+
+
+def bench_cells(notebook):
+    """{id: exercise} of the cells that try out the function of the exercise in debugging above them, as it stands."""
+    code, found = [cell for cell in notebook.cells if cell.cell_type == "code"], {}
+    for cell, after in zip(code, code[1:]):
+        if tagged(after, "bench") is not None:
+            found[after.id] = tagged(cell, "exercise:")
+    return found
+
+
+@every_notebook
+def test_a_bench_stands_below_an_exercise_in_debugging(name):
+    """The learner's code, not the course's, is tried out there: no use(...) comes between."""
+    debugging = {exercise for exercise in exercise_cells(NOTEBOOKS[name]) if catalogue()[exercise].broken}
+    assert set(bench_cells(NOTEBOOKS[name]).values()) == debugging
+    assert not [one for one in debugging if "use(" in exercise_cells(NOTEBOOKS[name])[one].source]
 
 
 # What the notebooks do
@@ -430,6 +451,10 @@ def test_executing_again_leaves_no_diff(runs, name):
     for exercise, cell in exercise_cells(NOTEBOOKS[name]).items():
         solved = exercise_cells(executed)[exercise]
         solved.source, solved.outputs = cell.source, cell.outputs
+    outputs_of = {cell.id: cell.outputs for cell in NOTEBOOKS[name].cells if cell.cell_type == "code"}
+    for cell in executed.cells:
+        if cell.id in bench_cells(NOTEBOOKS[name]):
+            cell.outputs = outputs_of[cell.id]
     kept = {cell.id: cell.outputs for cell in execute_notebooks.stored_and_valid(NOTEBOOKS[name])}
     execute_notebooks.stabilise(executed, kept)
     once = execute_notebooks.text(executed)
@@ -451,9 +476,11 @@ def test_exercises_change_nothing_but_their_verdicts(runs, name, variant, mark):
         assert said.startswith(f"{mark} {exercise}: ") and said.count("\n") == 1, said
         if mark == "✘":
             assert catalogue()[exercise].rows[0].message in said
-    stored = {cell.id: cell for cell in code_cells(name)}
+    stored, benches = {cell.id: cell for cell in code_cells(name)}, bench_cells(NOTEBOOKS[name])
     for _, cell in execute_notebooks.code_cells(executed):
-        if not tagged(cell, "exercise:") and not execute_notebooks.is_volatile(cell):
+        if cell.id in benches:
+            assert (texts(cell) == texts(stored[cell.id])) == (variant == "half wrong"), "a mended answer shows"
+        elif not tagged(cell, "exercise:") and not execute_notebooks.is_volatile(cell):
             assert texts(cell) == texts(stored[cell.id]), f"the cell that begins {cell.source[:60]!r}"
 
 

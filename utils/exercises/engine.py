@@ -33,7 +33,7 @@ from .known import Known
 from .numbers import condition
 from .reading import is_stub, source_of
 from .records import record
-from .rows import IMPORTS, Mistake, answers, mistake, read, sections
+from .rows import IMPORTS, Mistake, answers, given, mistake, read, sections
 from .running import Run, copied, run, same, unchanged
 from .settings import marked
 from .wording import describe_kind, listed, own_frame, own_line, own_loop, shorten, text_of
@@ -60,7 +60,8 @@ class Verdict(NamedTuple):
 class Exercise:
     """A reference function with draws, hints, named intermediates and known mistakes. Calling it calls the reference.
 
-    Public: `name`, `reference`, `hints`, `level` (1 to 3), `minutes`, `rows`, `answers`, `verdict(function)`.
+    Public: `name`, `reference`, `hints`, `level` (1 to 3), `minutes`, `rows`, `answers`, `broken`, `stub`,
+    `verdict(function)`.
     """
 
     def __init__(
@@ -108,9 +109,19 @@ class Exercise:
 
     @functools.cached_property
     def rows(self) -> list[Mistake]:
-        """The known mistakes: those of the file of rows, then those that the module adds."""
-        texts = [self._rows("mistakes"), *self.texts]
+        """The known mistakes: those of the file of rows, code to be mended first, then those that the module adds."""
+        texts = [self._rows("broken"), self._rows("mistakes"), *self.texts]
         return [mistake(self.reference, *row) for text in texts for row in read(text)]
+
+    @property
+    def broken(self) -> Mistake | None:
+        """In an exercise in debugging: the code that is to be mended, the first of the known mistakes."""
+        return self.rows[0] if self._rows("broken") else None
+
+    @property
+    def stub(self) -> str:
+        """What stands in the notebook in the place of an answer: the broken code, or else `return ...`."""
+        return given(self.reference, self.broken.function if self.broken else None)
 
     @functools.cached_property
     def answers(self) -> list[Callable]:
@@ -178,6 +189,8 @@ class Exercise:
             return "wrong", stopped(runs[-1].error, function)
         if any(is_todo(done, function) for done in runs):
             return self._todo(function)
+        if self.broken and source_of(function) == source_of(self.broken.function):
+            return "todo", self._untried(" This is the code as it was given, with its mistake.")
         if isolation.switched:
             return "wrong", (
                 f"your function sets {listed(isolation.switched)}: every later cell would go on with that. "
@@ -216,9 +229,12 @@ class Exercise:
 
     def _todo(self, function: Callable) -> tuple[str, str]:
         if is_stub(function):
-            help_there_is = "" if marked() else f" hint({self.name}) helps."
-            return "todo", f"not tried yet ({self.dots}, {self.minutes} minutes).{help_there_is}"
+            return "todo", self._untried()
         return "wrong", "your code is there, but `...` still stands in it: return your result in its place."
+
+    def _untried(self, said: str = "") -> str:
+        help_there_is = "" if marked() else f" hint({self.name}) helps."
+        return f"not tried yet ({self.dots}, {self.minutes} minutes).{said}{help_there_is}"
 
     def _diagnose(self, function: Callable, runs: list[Run], usual: int) -> tuple:
         """Right, or what went wrong on the usual inputs, or else on the other numbers."""

@@ -13,6 +13,9 @@ They stand in a file beside the module of the exercise, named as it is, but for 
     [attention_scores: right]
     (keys * query).sum(-1) / len(query) ** 0.5
 
+An exercise in debugging has one row under `[name: broken]`: the code that the learner gets, to be mended. It is the
+first of the mistakes, and its sentence says what is still wrong, not how to mend it.
+
 A row is one or more lines of code, then, indented, the sentence that helps. `old -> new` exchanges a piece that occurs
 exactly once in the reference's body; several edits in one row are made at once. `= expression`, or statements up to a
 `return` that is not indented, stand in its place. Two rows of edits at different places make a pair, so a sentence has
@@ -46,7 +49,7 @@ IMPORTS = {  # what a row may use, besides the names of its module
     "torch": torch,
 }
 EDIT = re.compile(r"(?P<old>.*?\S) ->(?: (?P<new>.*))?")
-HEADING = re.compile(r"^\[(\w+): (mistakes|right)\]\n", re.MULTILINE)
+HEADING = re.compile(r"^\[(\w+): (broken|mistakes|right)\]\n", re.MULTILINE)
 
 
 class Edit(NamedTuple):
@@ -80,7 +83,7 @@ def body_of(reference: Callable) -> tuple[str, str]:
 
 @functools.cache
 def sections(file: Path) -> dict[tuple[str, str], str]:
-    """{(exercise, "mistakes" or "right"): text} of a file of rows; empty where there is none."""
+    """{(exercise, "broken", "mistakes" or "right"): text} of a file of rows; empty where there is none."""
     parts = HEADING.split(file.read_text(encoding="utf-8"))[1:] if file.exists() else []
     return {(name, kind): text for name, kind, text in zip(parts[::3], parts[1::3], parts[2::3])}
 
@@ -157,6 +160,15 @@ def written(reference: Callable, body: str, name: str = "") -> Callable:
     space, made = {**IMPORTS, **reference.__globals__}, {}
     exec(compile(code, file, "exec"), space, made)  # the reference keeps its name there: a row may call it
     return made[reference.__name__]
+
+
+def given(reference: Callable, function: Callable | None = None) -> str:
+    """What a learner gets: the reference's first line and docstring, above `return ...` or the body of a row's code."""
+    text = textwrap.dedent(inspect.getsource(reference))
+    definition = ast.parse(text).body[0]
+    head = "\n".join(text.splitlines()[definition.lineno - 1 : definition.body[0].end_lineno])
+    body = inspect.getsource(function).removeprefix(body_of(reference)[0]) if function else "\n    return ..."
+    return f"{head}{body.rstrip()}"
 
 
 def pairs(mistakes: list[Mistake]) -> Iterator[tuple[Mistake, Mistake]]:
