@@ -16,7 +16,7 @@ SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_
 AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
 QUICK := $(shell sed -E '/^\#|trains$$/d; s|(\w+) .*|notebooks/\1.ipynb|' tests/syllabus.txt)
 
-.PHONY: help lab test test-processors test-colab notebooks glove vectors pins links clean setup setup-test python
+.PHONY: help lab test test-processors test-colab notebooks checkpoints glove vectors pins links clean setup setup-test python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
@@ -24,6 +24,7 @@ help:
 	@echo "make test-processors        every notebook with the kernels of older processors (SSE, then AVX2)"
 	@echo "make test-colab             the tests of the notebooks with Colab's IPython 7.34 and ipywidgets 7.7.1"
 	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
+	@echo "make checkpoints            train what the stations of the notebooks load, and store its weights"
 	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for notebook 01"
 	@echo "make vectors                train the vectors that ship with the course anew (needs WordNet)"
 	@echo "make pins                   raise all pinned versions; PINS=\"torch==VERSION\" keeps that one"
@@ -48,6 +49,9 @@ test-colab: setup-test
 
 notebooks: setup-test
 	@$(COMPARABLE) $(BIN)/python tools/execute_notebooks.py
+
+checkpoints: setup-test
+	@$(COMPARABLE) $(BIN)/python tools/make_checkpoints.py
 
 glove: setup
 	@$(BIN)/python tools/fetch_glove.py

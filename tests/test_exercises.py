@@ -939,6 +939,8 @@ def test_keyboard_interrupt_gets_through():
     ],
 )
 def test_what_is_not_an_exercise_gets_a_message(verb, passed, part, capsys):
+    if verb is use and isinstance(passed, str):
+        pytest.skip("a name is what use takes, too")
     result = verb(passed)
     text = capsys.readouterr().out
     assert text.startswith(f"✘ {verb.__name__}: ") and part in text
@@ -963,6 +965,21 @@ def test_use_takes_the_learners_function_only_if_right(capsys):
     assert use(right) is right
     assert use(use(written("return ..."))) is reference
     assert capsys.readouterr().out == ""
+
+
+def test_use_with_a_name_gives_the_courses_function(capsys, monkeypatch):
+    reference = catalogue()["weighted_sum"].reference
+    assert use("weighted_sum") is reference
+    monkeypatch.setenv("ATTENTION_MARKED", "1")
+    assert use("weighted_sum") is reference and capsys.readouterr().out == ""
+    with pytest.raises(ValueError, match="no exercise named 'weighted_sums'; do you mean 'weighted_sum'"):
+        use("weighted_sums")
+
+
+def test_an_answer_cannot_call_the_courses_function_by_name(capsys):
+    answer = written("return use('weighted_sum')(weights, values)")
+    answer.__globals__["use"] = use
+    assert said(capsys, answer).startswith("✘")
 
 
 def test_the_courses_own_function_is_not_taken_for_the_learners(capsys):

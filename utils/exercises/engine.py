@@ -372,12 +372,16 @@ def solution(function: Callable) -> None:
         print(source(found))
 
 
-def use(function: Callable) -> Callable:
+def use(function: Callable | str) -> Callable:
     """The learner's function where it is right or the work is marked, the reference where it is not, without a word.
 
+    The name of an exercise instead of a function, `use("attend")`, gives the course's function, whatever the learner
+    wrote: so a station goes on without the cells above it. ValueError where there is no exercise of that name.
     A right function of another kind of number, a list or a NumPy array for instance, is fitted with what the notebook
     goes on with: tensors of the inputs' precision. A function that a check had to stop is not run again.
     """
+    if isinstance(function, str) and Isolation.current is None:
+        return _by_name(function).reference
     found = _find(function, "use")
     if found is None or marked():
         return function
@@ -385,6 +389,14 @@ def use(function: Callable) -> Callable:
     if function is found.stopped or (verdict := found.verdict(function)).status != "right":
         return found.reference
     return function if verdict.fits else _fitted(function)
+
+
+def _by_name(name: str) -> Exercise:
+    """The exercise of that name; ValueError, with the nearest one, where there is none."""
+    if name in _catalogue:
+        return _catalogue[name]
+    near = difflib.get_close_matches(name, _catalogue, n=1)
+    raise ValueError(f"there is no exercise named {name!r}" + (f"; do you mean {near[0]!r}?" if near else ""))
 
 
 def _fitted(function: Callable) -> Callable:

@@ -1,0 +1,168 @@
+"""Store the weights that a notebook's stations load, to go on from there without training (`make checkpoints`).
+
+    python tools/make_checkpoints.py [NOTEBOOK ...]        without names: every notebook of the course
+    python tools/make_checkpoints.py --list                write SHA256SUMS and the rows of data/README.md anew, no more
+
+A cell tagged `station` says `attentive = load_checkpoint("05_attentive", …)` for what the cells above it trained. Each
+notebook with such cells is run as far as its last one, trainings and all, and what `attentive` is right after the
+station goes to data/checkpoints/05_attentive.pt as float32. Where the weights are those that the file holds already,
+the file stays as it is: a second run leaves no diff. What no station loads any more is removed.
+"""
+
+import argparse
+import ast
+import copy
+import hashlib
+import io
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+from nbformat.v4 import new_code_cell
+
+import execute_notebooks
+
+COURSE = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(COURSE))
+
+from utils.checkpoints import FOLDER, SUMS  # noqa: E402  (the folder above has to be on the path first)
+
+TOLD = "weights of `{target}` after its training in notebook {notebook} | MIT, as the code"
+ROW = f"| `checkpoints/{{file}}` | {TOLD} | {{size:,}} | `{{sha}}` |"
+SAVE = """
+import torch as _torch
+_torch.save({{key: value.detach().float().clone() for key, value in ({target}).state_dict().items()}}, {file!r})
+"""
+
+
+def is_station(cell):
+    return cell.cell_type == "code" and "station" in cell.metadata.get("tags", [])
+
+
+def loads(source):
+    """{name of a checkpoint: the text of what it is assigned to} in the source of a station cell.
+
+    ValueError for a call of load_checkpoint that is not `target = load_checkpoint("name", …)`."""
+    tree, found = ast.parse(source), {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and is_load(node.value) and len(node.targets) == 1:
+            name = node.value.args[0] if node.value.args else None
+            if isinstance(name, ast.Constant) and isinstance(name.value, str) and re.fullmatch(r"\w+", name.value):
+                found[name.value] = ast.unparse(node.targets[0])
+    calls = sum(is_load(node) for node in ast.walk(tree))
+    if calls != len(found):
+        raise ValueError(
+            f"{calls} calls of load_checkpoint; {len(found)} of the form target = load_checkpoint('name', …)"
+        )
+    return found
+
+
+def is_load(node):
+    return isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "load_checkpoint"
+
+
+def stations(notebook):
+    """{name of a checkpoint: target} of all stations of a notebook."""
+    return {name: target for cell in notebook.cells if is_station(cell) for name, target in loads(cell.source).items()}
+
+
+def as_far_as_stations(notebook, folder):
+    """A copy of the notebook that ends with its last station, each followed by a cell that saves what it loads."""
+    cells, end = [], 0
+    for cell in copy.deepcopy(notebook.cells):
+        cells.append(cell)
+        for name, target in loads(cell.source).items() if is_station(cell) else ():
+            cells.append(new_code_cell(SAVE.format(target=target, file=str(Path(folder) / f"{name}.pt"))))
+            end = len(cells)
+    shortened = copy.copy(notebook)
+    shortened.cells = cells[:end]
+    return shortened
+
+
+def packed(weights):
+    """The bytes of a file with these weights: the same ones for the same weights, whatever they were a view of."""
+    memory = io.BytesIO()
+    torch.save({name: value.detach().float().contiguous().clone() for name, value in weights.items()}, memory)
+    return memory.getvalue()
+
+
+def same(weights, path):
+    """Does the file hold exactly these weights?"""
+    try:
+        stored = torch.load(path, weights_only=True)
+    except Exception:  # missing, damaged: it is written anew
+        return False
+    return list(stored) == list(weights) and all(torch.equal(stored[name], value) for name, value in weights.items())
+
+
+def make(path, folder=FOLDER):
+    """Run one notebook and write the weights of its stations; returns the names of the files that changed."""
+    notebook, changed = execute_notebooks.read(path), []
+    if not stations(notebook):
+        return changed
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as part:
+        shortened = as_far_as_stations(notebook, part)
+        execute_notebooks.execute(shortened, Path(path).resolve().parent, fresh=True)
+        for name in stations(notebook):
+            weights = torch.load(Path(part) / f"{name}.pt", weights_only=True)
+            if not same(weights, folder / f"{name}.pt"):
+                (folder / f"{name}.pt").write_bytes(packed(weights))
+                changed.append(f"{name}.pt")
+    return changed
+
+
+def rows(notebooks, folder=FOLDER):
+    """The rows of data/README.md, one a checkpoint, in the order of the course."""
+    found = []
+    for path in notebooks:
+        for name, target in stations(execute_notebooks.read(path)).items():
+            file = folder / f"{name}.pt"
+            if file.is_file():
+                told = {"file": file.name, "target": target, "notebook": path.stem[:2], "size": file.stat().st_size}
+                found.append(ROW.format(**told, sha=hashlib.sha256(file.read_bytes()).hexdigest()))
+    return found
+
+
+def list_all(course=COURSE):
+    """Write SHA256SUMS and the rows of data/README.md, and remove what no station loads."""
+    notebooks, folder = sorted((course / "notebooks").glob("*.ipynb")), course / "data" / "checkpoints"
+    wanted = {f"{name}.pt" for path in notebooks for name in stations(execute_notebooks.read(path))}
+    for file in folder.glob("*.pt"):
+        if file.name not in wanted:
+            file.unlink()
+    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(folder.glob("*.pt"))]
+    if sums:
+        (folder / SUMS).write_text("".join(sums), encoding="utf-8", newline="\n")
+    elif folder.exists():
+        (folder / SUMS).unlink(missing_ok=True)
+    readme = course / "data" / "README.md"
+    lines = [line for line in readme.read_text(encoding="utf-8").split("\n") if not line.startswith("| `checkpoints/")]
+    after = next(number for number, line in enumerate(lines) if line.startswith("| `course_vectors.npz`"))
+    lines[after + 1 : after + 1] = rows(notebooks, folder)
+    readme.write_text("\n".join(lines), encoding="utf-8", newline="\n")
+
+
+def main(arguments=None):
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("notebooks", nargs="*", type=Path)
+    ask.add_argument("--list", action="store_true", help="run nothing; bring the lists in line with the files")
+    options = ask.parse_args(arguments)
+    every = [] if options.list else options.notebooks or sorted((COURSE / "notebooks").glob("*.ipynb"))
+    failures = 0
+    for path in every:
+        try:
+            changed = make(path)
+        except (execute_notebooks.CellFailed, ValueError) as problem:
+            failures += 1
+            print(f"{path.name}: {problem}", file=sys.stderr)
+        else:
+            print(f"{path.name}: {', '.join(changed) or 'no change'}")
+    list_all()
+    return min(failures, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
