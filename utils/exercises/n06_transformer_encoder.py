@@ -19,9 +19,9 @@ def draw_numbers_of_positions(generator):
 @exercise(
     draws=draw_numbers_of_positions,
     hints=[
-        "Columns come in pairs, a sine and a cosine of the same angle. Which k has column 6? And column 7?",
+        "Columns come in pairs, a sine and a cosine of the same angle. Which j has column 6? And column 7?",
         "Positions go down, (n, 1), frequencies across, (⌈d/2⌉,): their quotient is all the angles at once. "
-        "torch.arange(0, d_model, 2) gives the 2k.",
+        "torch.arange(0, d_model, 2) gives the 2j.",
         "Sines fill the columns 0::2, cosines 1::2. Where d_model is odd, the last sine has no cosine: there are "
         "d_model // 2 of these.",
     ],
@@ -46,7 +46,7 @@ def draw_numbers_of_positions(generator):
     minutes=10,
 )
 def sinusoidal_positions(n, d_model):
-    """Column 2k is sin(p / 10000^(2k/d_model)), column 2k + 1 the cosine: returns (n, d_model).
+    """Column 2j is sin(p / 10000^(2j/d_model)), column 2j + 1 the cosine: returns (n, d_model).
 
     Positions count from 0; d_model may be odd.
     """
