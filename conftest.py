@@ -1,12 +1,14 @@
 """What holds for all tests, those in tests/ and the notebooks' own cells, which nbval runs and compares.
 
-No network, one thread, one hash seed, no progress bars, no record of what is checked; unrun cells are refused; the time
-and memory of each notebook are reported.
+No network, each training once (tests/offline/), one thread, one hash seed, no progress bars, no record of what is
+checked; unrun cells are refused; the time and memory of each notebook are reported.
 """
 
 import os
 import runpy
+import shutil
 import signal
+import tempfile
 import time
 from pathlib import Path
 
@@ -21,6 +23,10 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OFFLINE), os.enviro
 os.environ.update(OMP_NUM_THREADS="1", PYTHONHASHSEED="0", TQDM_DISABLE="1", ATTENTION_PROGRESS="off")
 for name in ("MPLBACKEND", "ATTENTION_MARKED"):
     os.environ.pop(name, None)
+
+TRAININGS = None  # what the process that runs the tests, and none of its workers, has made and removes
+if "COURSE_TRAININGS" not in os.environ:
+    TRAININGS = os.environ["COURSE_TRAININGS"] = tempfile.mkdtemp(prefix="trainings-")
 
 # A shell that runs the tests in the background lets them ignore interrupts, which some of them send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -71,6 +77,11 @@ def pytest_sessionfinish(session):
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["notebook_runs"] = notebook_runs
         session.config.workeroutput["browser_lines"] = browser_lines
+
+
+def pytest_unconfigure():
+    if TRAININGS:
+        shutil.rmtree(TRAININGS, ignore_errors=True)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -21,6 +21,7 @@ import pytest
 import execute_notebooks
 import fill_notebooks
 import links
+import reading_time
 from utils.exercises import catalogue
 from utils.exercises.engine import source as reference_source
 from utils.plots import NOISE
@@ -130,6 +131,23 @@ def test_no_cell_raised_or_wrote_to_stderr(name):
 def test_code_cells_are_short(name):
     long = {cell.execution_count: n for cell in code_cells(name) if (n := cell.source.count("\n") + 1) > 25}
     assert not long, "lines by code cell"
+
+
+NOT_YET_DENSE = {"04_masking", "05_rnn_with_attention", "06_transformer_encoder"}
+
+
+@pytest.mark.parametrize("name", [name for name in NOTEBOOKS if name not in NOT_YET_DENSE])
+def test_cells_hold_one_idea_and_prose_stands_between_them(name):
+    counts = reading_time.count(NOTEBOOKS[name])
+    assert counts.median <= reading_time.DENSE, "lines of code of a cell, the median"
+    assert counts.words >= reading_time.THIN * counts.lines, "words for a line of code"
+
+
+@every_notebook
+def test_the_minutes_in_the_title_are_counted(name):
+    assert reading_time.told(NOTEBOOKS[name]) == reading_time.count(NOTEBOOKS[name]).minutes, (
+        "run tools/reading_time.py --write"
+    )
 
 
 @every_notebook
@@ -267,7 +285,11 @@ def syllabus_ids(text):
 
 @pytest.mark.parametrize("name", SYLLABUS)
 def test_the_sources_lines_name_the_syllabus(name):
-    paragraphs = [text for text in re.split(r"\n\s*\n", prose(name)) if re.search(r"\*Sources?\b|^#+ .*Sources", text)]
+    paragraphs = [
+        text
+        for text in re.split(r"\n\s*\n", prose(name))
+        if re.search(r"<small>Sources|\*Sources?\b|^#+ .*Sources", text)
+    ]
     missing = syllabus_ids(SYLLABUS[name]) - syllabus_ids("\n".join(paragraphs))
     assert not missing
 
@@ -422,8 +444,12 @@ def first_mistake(exercise):
             return catalogue()["{exercise}"].rows[0].function(*arguments, **keywords)""")
 
 
+def solved(exercise):
+    return reference_source(catalogue()[exercise])
+
+
 VARIANTS = {
-    "solved": lambda notebook: replace_stubs(notebook, lambda exercise: reference_source(catalogue()[exercise])),
+    "solved": lambda notebook: with_cells_again(replace_stubs(notebook, solved)),
     "half wrong": lambda notebook: replace_stubs(notebook, first_mistake),
 }
 
@@ -432,22 +458,62 @@ def run(notebook):
     return execute_notebooks.execute(notebook, ROOT / "notebooks")
 
 
+ORDERS = {"in order": slice(None), "backwards": slice(None, None, -1)}
+
+
+def with_cells_again(notebook):
+    """The notebook with each of its code cells twice more at its end: in their order, then last to first."""
+    cells = [cell for _, cell in execute_notebooks.code_cells(notebook)]
+    for number, order in enumerate(ORDERS.values()):
+        for cell in copy.deepcopy(cells)[order]:
+            cell.id = f"{cell.id}-{number}"
+            cell.metadata["tags"] = [*cell.metadata.get("tags", []), "raises-exception"]  # the others run all the same
+            notebook.cells.append(cell)
+    return notebook
+
+
+def run_from(name, station):
+    """A fresh kernel: the setup cell, one station, and everything below it; the cells above are not run."""
+    notebook = copy.deepcopy(NOTEBOOKS[name])
+    setup, begin = code_cells(name)[0], station_cells(name)[station]
+    notebook.cells = [cell for number, cell in enumerate(notebook.cells) if number >= begin or cell.id == setup.id]
+    return run(notebook)
+
+
+def station_cells(name):
+    """The positions of the cells tagged `station`."""
+    return [number for number, cell in enumerate(NOTEBOOKS[name].cells) if "station" in cell.metadata.get("tags", [])]
+
+
+STATIONS = [(name, number) for name in NOTEBOOKS for number, _ in enumerate(station_cells(name))]
+
+
 @pytest.fixture(scope="module")
-def runs():
+def runs(request):
     """{(name, variant): future of the executed notebook}; one kernel at a time, while other tests go on.
 
-    Half wrong, a notebook that trains would do all its training for the sake of a few verdicts, so it is left out.
+    Solved, each of its cells runs twice more in the same kernel (`with_cells_again`). A number for a variant means the
+    station to begin from. Half wrong, a notebook that trains would do all its training for the sake of a few verdicts,
+    so it is left out. Only the notebooks that a selected test asks for are run.
     """
-    every = [(name, kind) for name in NOTEBOOKS for kind in VARIANTS if kind == "solved" or name not in TRAINS]
-    with ThreadPoolExecutor(1) as pool:
-        slowest_first = sorted(every, key=lambda one: one[0] not in TRAINS)
-        yield {(name, kind): pool.submit(run, VARIANTS[kind](NOTEBOOKS[name])) for name, kind in slowest_first}
+    tests = [item.callspec.params for item in request.session.items if "runs" in getattr(item, "fixturenames", ())]
+    asked = {name for name in NOTEBOOKS if any(given.get("name") == name for given in tests)}
+    pool, futures = ThreadPoolExecutor(1), {}
+    for name in sorted(asked, key=lambda name: name not in TRAINS):
+        for kind in VARIANTS if name not in TRAINS else ["solved"]:
+            futures[name, kind] = pool.submit(run, VARIANTS[kind](NOTEBOOKS[name]))
+    for name, number in STATIONS:
+        if name in asked:
+            futures[name, number] = pool.submit(run_from, name, number)
+    yield futures
+    pool.shutdown(cancel_futures=True)
 
 
 @every_notebook
 def test_executing_again_leaves_no_diff(runs, name):
     """With every exercise solved, it runs the same; so with the exercises as they ship, it is the file that ships."""
     executed = copy.deepcopy(runs[name, "solved"].result())
+    executed.cells = executed.cells[: len(NOTEBOOKS[name].cells)]
     for exercise, cell in exercise_cells(NOTEBOOKS[name]).items():
         solved = exercise_cells(executed)[exercise]
         solved.source, solved.outputs = cell.source, cell.outputs
@@ -477,11 +543,36 @@ def test_exercises_change_nothing_but_their_verdicts(runs, name, variant, mark):
         if mark == "✘":
             assert catalogue()[exercise].rows[0].message in said
     stored, benches = {cell.id: cell for cell in code_cells(name)}, bench_cells(NOTEBOOKS[name])
-    for _, cell in execute_notebooks.code_cells(executed):
+    for cell in executed.cells[: len(NOTEBOOKS[name].cells)]:
         if cell.id in benches:
             assert (texts(cell) == texts(stored[cell.id])) == (variant == "half wrong"), "a mended answer shows"
-        elif not tagged(cell, "exercise:") and not execute_notebooks.is_volatile(cell):
+        elif cell.cell_type == "code" and not tagged(cell, "exercise:") and not execute_notebooks.is_volatile(cell):
             assert texts(cell) == texts(stored[cell.id]), f"the cell that begins {cell.source[:60]!r}"
+
+
+@every_notebook
+@pytest.mark.parametrize("order", ORDERS)
+def test_every_cell_can_run_again_after_a_whole_run(runs, name, order):
+    """No name was bound to something else, no generator used up, nothing piled up: each cell says the same again."""
+    executed, said = runs[name, "solved"].result(), []
+    first = {cell.id: cell for cell in executed.cells[: len(NOTEBOOKS[name].cells)]}
+    for cell in executed.cells[len(NOTEBOOKS[name].cells) :]:
+        own, number = cell.id.rsplit("-", 1)
+        error = next((output for output in cell.outputs if output.output_type == "error"), None)
+        same = error is None and (execute_notebooks.is_volatile(cell) or texts(cell) == texts(first[own]))
+        if int(number) == list(ORDERS).index(order) and not same:
+            why = f"{error.ename}: {error.evalue}"[:100] if error else "says something else"
+            said.append(f"[{[one.id for one in executed.cells].index(own)}] {cell.source.splitlines()[0][:60]}: {why}")
+    assert not said, "\n" + "\n".join(said)
+
+
+@pytest.mark.parametrize("name, number", STATIONS)
+def test_one_can_go_on_from_a_station_in_a_fresh_kernel(runs, name, number):
+    """Nothing above the station but the setup cell is needed, and every assertion below it holds."""
+    executed = runs[name, number].result()
+    cells = [cell for cell in executed.cells if cell.cell_type == "code"]
+    assert "station" in cells[1].metadata["tags"] and len(cells) > 2
+    assert NOTEBOOKS[name].cells[station_cells(name)[number] - 1].source.startswith("**Station.**")
 
 
 def test_notebook_01_runs_with_vectors_in_stanfords_format(tmp_path):

@@ -6,7 +6,9 @@ A second run leaves no diff: what is stored holds nothing that changes from run 
 widget its picture alone (a stored widget would need the kernel that made it). A cell keeps its id for life. A cell
 tagged `nbval-ignore-output` shows timings or a training log, so its stored output is kept as long as its source and the
 source of every code cell before it are what they were when it ran (a fingerprint in the cell's metadata says so);
-`--fresh` runs it anew. A notebook in which a cell raises is not written; a notebook is written whole or not at all.
+`--fresh` runs it anew. How many minutes a notebook takes is counted (reading_time.py) and written into its title, and
+at the end into README and the map of the course. A notebook in which a cell raises is not written; a notebook is
+written whole or not at all.
 """
 
 import argparse
@@ -22,6 +24,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 import fill_notebooks
+import reading_time
 
 COURSE = Path(__file__).resolve().parent.parent
 NOTEBOOKS = COURSE / "notebooks"
@@ -142,6 +145,19 @@ def stabilise(notebook, kept):
             output.get("data", {}).pop(WIDGET, None)  # JupyterLab would show "model not found" instead of the picture
 
 
+def write_minutes(course=COURSE):
+    """Bring the minutes in line: in the title of each notebook, in README's table and in the map that comes from it."""
+    for path in reading_time.paths(course):
+        write(reading_time.with_minutes(read(path)), path)
+    reading_time.write_table(course)
+    for path in reading_time.paths(course):
+        notebook = read(path)
+        for cell in notebook.cells:
+            if "map" in cell.metadata.get("tags", []):
+                cell.source = fill_notebooks.with_map(cell.source, course)
+        write(notebook, path)
+
+
 def main(arguments=None):
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("notebooks", nargs="*", type=Path)
@@ -151,12 +167,15 @@ def main(arguments=None):
     for path in options.notebooks or sorted(NOTEBOOKS.glob("*.ipynb")):
         began = time.perf_counter()
         try:
-            changed = write(execute(fill_notebooks.fill(read(path)), path.resolve().parent, options.fresh), path)
+            executed = execute(fill_notebooks.fill(read(path)), path.resolve().parent, options.fresh)
+            changed = write(reading_time.with_minutes(executed), path)
         except CellFailed as problem:
             failures += 1
             print(f"{path.name}: {problem}. The file is left as it was.", file=sys.stderr)
         else:
             print(f"{path.name}: {time.perf_counter() - began:.1f} s, {'written' if changed else 'no change'}")
+    if not options.notebooks:
+        write_minutes()
     return min(failures, 1)
 
 

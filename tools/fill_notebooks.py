@@ -94,11 +94,11 @@ def map_rows(root=ROOT):
     return [f"|{'|'.join(row)}|".replace("](notebooks/", "](") for row in rows]
 
 
-def with_map(cell_source):
+def with_map(cell_source, root=ROOT):
     """The cell's source with README's rows in the place of its own."""
     first, *_ = (line for line in cell_source.splitlines() if re.match(r"\| \d\d \|", line))
     kept = [line for line in cell_source.splitlines() if line == first or not re.match(r"\| \d\d \|", line)]
-    return "\n".join(kept).replace(first, "\n".join(map_rows()))
+    return "\n".join(kept).replace(first, "\n".join(map_rows(root)))
 
 
 def fill(notebook):

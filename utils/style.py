@@ -13,8 +13,8 @@ from PIL import Image
 
 # Told apart by colour-blind eyes, and read as text on white, but for ORANGE, which has a darker sister for that.
 BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#D98200", "#00785A", "#C14600", "#5F6670"
-DARK_ORANGE = "#965A00"
-COLOURS = (BLUE, ORANGE, GREEN, RED, "#8A5A9E", GREY)
+DARK_ORANGE, PURPLE = "#965A00", "#8A5A9E"
+COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, GREY)
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#FFFFFF", "#8CC0E0", BLUE, "#003A66"])  # 0 … large
 # negative, 0, positive: as deep on either side, so in grey a cell shows the size, and the number in it the sign
 SIGNED = LinearSegmentedColormap.from_list("signed", [RED, "#F3B08A", "#FFFFFF", "#8CC0E0", BLUE])

@@ -1,10 +1,14 @@
-"""No network in the tests: every Python that has this folder on its PYTHONPATH refuses to leave the machine.
+"""In the tests there is no network, and no training runs twice (shared_trainings.py).
+
+No network: every Python that has this folder on its PYTHONPATH refuses to leave the machine.
 
 conftest.py runs this file in the test process and puts the folder on the PYTHONPATH of all that the tests start.
 """
 
 import errno
+import os
 import socket
+import sys
 
 LOOPBACK = ("localhost", "127.", "::1", "0.0.0.0")
 
@@ -40,3 +44,7 @@ def guard_lookup():
 guard("connect")
 guard("connect_ex")
 guard_lookup()
+if os.environ.get("COURSE_TRAININGS") and "ipykernel_launcher" in sys.orig_argv:
+    import shared_trainings
+
+    shared_trainings.share(os.environ["COURSE_TRAININGS"])

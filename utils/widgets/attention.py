@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ..plots import as_numbers, in_words, largest
-from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, RED
+from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, PURPLE, RED
 from .canvas import INK, MONOSPACE, Canvas, View, cut, draw_arcs, lay_out, verdict
 from .controls import Explorer, checkbox, menu, slider, text
 
@@ -273,11 +273,11 @@ def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:
     """The matrices of attention drawn to scale, each with its shape."""
     canvas, unit = Canvas(960, 262), 11
     matrices = [
-        ("Q", n_queries, d_head, "(q, e)", BLUE, "·"),
+        ("Q", n_queries, d_head, "(q, e)", BLUE, "@"),
         ("Kᵀ", d_head, n_keys, "(e, k)", ORANGE, "÷ √e, softmax →"),
-        ("weights", n_queries, n_keys, "(q, k)", GREEN, "·"),
-        ("V", n_keys, d_value, "(k, v)", ORANGE, "="),
-        ("output", n_queries, d_value, "(q, v)", RED, ""),
+        ("weights", n_queries, n_keys, "(q, k)", GREEN, "@"),
+        ("V", n_keys, d_value, "(k, v)", PURPLE, "="),
+        ("output", n_queries, d_value, "(q, v)", GREY, ""),
     ]
     taken = sum(max(columns * unit, 60) + 8 * len(then) + 24 for _, _, columns, _, _, then in matrices)
     x = (960 - taken) / 2
@@ -291,7 +291,7 @@ def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:
         canvas.text(x + slot / 2, 200, name, 16, fill=DARK_ORANGE if colour == ORANGE else colour, bold=True)
         canvas.text(x + slot / 2, 223, letters)
         canvas.text(x + slot / 2, 246, f"({rows}, {columns})", fill=GREY)
-        canvas.text(x + slot + 4 * len(then) + 12, 94, then, 15 if len(then) > 1 else 24)
+        canvas.text(x + slot + 4 * len(then) + 12, 94, then, 15 if len(then) > 1 else 20)
         x += slot + 8 * len(then) + 24
     return canvas.view(
         f"Q ({n_queries}, {d_head}) times K transposed ({d_head}, {n_keys}), scaled and through softmax, gives weights "
@@ -331,7 +331,7 @@ SHAPE_QUIZ = {
         "(5, 64)": (False, "The output is made of values, so it is as wide as a value, not as a key."),
         "(7, 32)": (False, "There are 7 values, but one output for each of the 5 queries."),
     },
-    "8 heads, a batch of 2 sentences: Q with axes (b, h, q, e), d_model = 512": {
+    "Q with axes (b, h, q, e): 2 sentences, 8 heads, 5 queries; the heads share 512 entries equally": {
         "(2, 8, 5, 64)": (True, "512 entries are split over 8 heads: e = 512 / 8 = 64."),
         "(2, 8, 5, 512)": (False, "Heads share the 512 entries: each gets 512 / 8."),
         "(2, 5, 8, 64)": (False, "The order is b, h, q, e: a head sees all positions, so it comes before them."),

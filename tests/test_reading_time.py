@@ -1,0 +1,94 @@
+"""How long a notebook takes: one rule, stated where learners and teachers read it, and written where minutes stand."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+import execute_notebooks
+import reading_time
+
+ROOT = Path(__file__).parent.parent
+
+
+def notebook(*cells):
+    return new_notebook(cells=[new_markdown_cell(""), new_code_cell("the set-up\ncell"), *cells])
+
+
+def code(source, *tags, outputs=()):
+    return new_code_cell(source, metadata={"tags": list(tags)}, outputs=list(outputs))
+
+
+def picture(kind="image/png"):
+    return new_output("display_data", data={kind: "…", "text/plain": "a picture"})
+
+
+@pytest.mark.parametrize(
+    "source, counted",
+    [
+        ("Two words.", (2, 0, 0)),
+        ("It's 12.5 % of `a + b` (well-known)", (5, 0, 0)),
+        ("so $x = 1$ and $$\ny = 2\n$$ hold, it costs \\$5", (7, 1, 1)),
+        ("[two words](../a/long/address.ipynb)<br>![one](picture.png)", (3, 0, 0)),
+        ("<small>Sources: none of this</small> read", (1, 0, 0)),
+        ("<details><summary>Why?</summary>Because.</details>", (2, 0, 0)),
+        ("", (0, 0, 0)),
+    ],
+)
+def test_words_and_formulas(source, counted):
+    assert reading_time.words(source) == counted
+
+
+def test_every_part_takes_its_time():
+    def minutes(*cells):
+        return reading_time.count(notebook(*cells)).exact
+
+    assert minutes() == 0, "the setup cell is not read"
+    assert minutes(new_markdown_cell("word " * 100)) == pytest.approx(1)
+    assert minutes(code("x = 1\n\n# a comment\n" * 15)) == pytest.approx(1)
+    assert minutes(new_markdown_cell("$$x$$")) == pytest.approx((10 + 0) / 60)
+    assert minutes(code("", outputs=[picture(), picture("image/svg+xml")])) == pytest.approx(80 / 60)
+    assert minutes(code("", "seconds:30")) == pytest.approx(0.5)
+    assert minutes(code("def softmax(x):\n    return ...", "exercise:softmax")) == 0
+
+
+def test_exercises_take_what_they_say():
+    softmax = reading_time.catalogue()["softmax"].minutes
+    counted = reading_time.count(notebook(code("def softmax(x):\n    return ...", "exercise:softmax")))
+    assert counted.exercises == softmax and counted.minutes == (5, reading_time.rounded(softmax))
+
+
+@pytest.mark.parametrize("exact, minutes", [(0, 5), (7.4, 5), (7.5, 10), (12.4, 10), (12.5, 15), (112, 110)])
+def test_minutes_are_rounded_to_five(exact, minutes):
+    assert reading_time.rounded(exact) == minutes
+
+
+def test_minutes_are_written_into_titles_readme_and_map_once(tmp_path):
+    shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))
+    shutil.copy(ROOT / "README.md", tmp_path)
+    files = [tmp_path / "README.md", *reading_time.paths(tmp_path)]
+    execute_notebooks.write_minutes(tmp_path)
+    before = {path: path.read_bytes() for path in files}
+    path = tmp_path / "notebooks" / "01_dot_product_similarity.ipynb"
+    changed = json.loads(path.read_text(encoding="utf-8"))
+    changed["cells"].append(json.loads(json.dumps(new_markdown_cell("word " * 6000))))
+    path.write_text(json.dumps(changed), encoding="utf-8")
+    execute_notebooks.write_minutes(tmp_path)
+    read, solve = reading_time.told(reading_time.load(path))
+    assert f" | {read} + {solve} | " in (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert f" | {read} + {solve} |" in (tmp_path / "notebooks" / "00_start_here.ipynb").read_text(encoding="utf-8")
+    assert read >= 60 + 35 - 5
+    assert {path for path in files if path.read_bytes() != before[path]} == {files[0], files[1], path}
+
+
+RULE = "100 words a minute, 10 seconds a displayed formula and 2 one in a line, 15 lines of code a minute"
+
+
+def test_the_rule_is_told_to_learners_and_teachers():
+    told = re.compile(r"100 words and 15 lines of code a minute, 40 seconds a figure")
+    assert " ".join(RULE.split()) in " ".join(reading_time.__doc__.split())
+    assert told.search((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert told.search((ROOT / "notebooks" / "00_start_here.ipynb").read_text(encoding="utf-8"))
