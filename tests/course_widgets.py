@@ -589,7 +589,7 @@ def block_stepper(widgets):
 
 def head_browser(widgets):
     sentence = "the tall witch near the golden castle arrived"
-    vocabulary, tags = Vocabulary(sentence.split()), corpus.TAGS
+    vocabulary, tags, small = Vocabulary(sentence.split()), corpus.TAGS, ("witch", "near", "castle")
     ids = {word: 4 + number for number, word in enumerate(sorted(set(sentence.split())))}
     torch.manual_seed(6)
     tagger = Tagger(len(vocabulary), len(tags), 16, 2, 32, 2).eval()
@@ -613,11 +613,13 @@ def head_browser(widgets):
             return f"{no}{shown!r} is not among the 7 words of this vocabulary", None
         logits, weights = tagger(torch.tensor([[ids[word] for word in words]]))
         i = min(state["chosen"], len(words) - 1)
-        row = weights[state["layer"] - 1][0, state["head"], i]
+        row = weights[state["layer"] - 1][0, state["head"] - 1, i]
+        tag = "it gets no tag" if words[i] in small else f"its tag is {tags[int(logits[0, i].argmax())]}"
         said = f"layer {state['layer']}, head {state['head']}. {words[i]} attends most to {attends(words, row, 2)};"
-        return f"{said} its tag is {tags[int(logits[0, i].argmax())]}.", None
+        return f"{said} {tag}.", None
 
-    return widgets.head_browser(tagger, vocabulary, tags, sentence, "arrived", 2, 1), expected
+    examples, tagged = [sentence, "the witch near the castle arrived"], ids.keys() - set(small)
+    return widgets.head_browser(tagger, vocabulary, tags, tagged, examples, "arrived", 2, 1), expected
 
 
 COURSE = {
