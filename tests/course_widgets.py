@@ -416,6 +416,43 @@ def masked_influence(widgets):
 # 05 RNN with attention
 
 
+def fading(widgets):
+    norms = {"slow": [2 * 0.7**k for k in range(25)], "fast": [0.5 * 0.45**k for k in range(25)]}
+    states = {"slow": numbers(25, 6).tanh(), "fast": numbers(25, 6, seed=1).tanh()}
+
+    def expected(state):
+        rate, first = (0.7, 2.0) if state["name"] == "slow" else (0.45, 0.5)
+        left = math.exp(state["back"] * math.log(rate))
+        said = f"{state['name']}, {state['back']} words back: gradient {first * left}"
+        return f"{said}, {left} times that of the last word.", None
+
+    return widgets.fading(norms, states), expected
+
+
+def look_back_steps(widgets):
+    memory = torch.tensor([[0, 3], [-2.9, 0.9], [-1.8, -2.4], [1.8, -2.4], [2.9, 0.9]]).double()
+    asks = torch.tensor([[0.9, -1.2], [-0.3, 1.5], [-0.9, -1.2], [-1.5, 0.5], [1.5, 0.5]]).double()
+    words, spanish = ["the", "green", "witch", "arrived", "</s>"], ["llegó", "la", "bruja", "verde", "</s>"]
+    scores = torch.einsum("qd,kd->qk", asks, memory)
+    context = F.scaled_dot_product_attention(asks[None], memory[None], memory[None], scale=1.0)[0]
+
+    def expected(state):
+        i, stage = state["word"] - 1, state["stage"]
+        weights = scores[i].softmax(0).tolist()
+        listed = [", ".join(f"{word} {n:.12f}" for word, n in zip(words, row)) for row in (scores[i].tolist(), weights)]
+        says = [
+            f"The state of the decoder asks: ({asks[i, 0]}, {asks[i, 1]}).",
+            f"Its dot product with each state: {listed[0]}.",
+            f"Softmax makes weights: {listed[1]}.",
+            f"The states, summed by these weights, are the context: ({context[i, 0]}, {context[i, 1]}).",
+            f"From state and context the next word: {spanish[i]}.",
+        ]
+        table = scores[i].tolist() * (stage > 1) + weights * (stage > 2)
+        return f"Step {i + 1}. {says[stage - 1]}", table
+
+    return widgets.look_back_steps(), expected
+
+
 def bottleneck(widgets):
     examples = {n: (["word"] * n, ["palabra"] * n, {"one": ["palabra"] * (n - 1), "two": []}) for n in range(3, 17)}
     shares = {n: {"one": 1 / n, "two": 1 - 1 / n} for n in range(3, 17)}
@@ -455,6 +492,7 @@ def sentence_builder(widgets):
     for verb, thing in (("found", "ring"), ("lost", "key"), ("painted", "door")):
         predicates[f"{verb} the {thing}"] = verb, corpus.NounPhrase(thing)
     modifiers = {"who saw the cat": saw, "near the castle": castle, "nothing more": None}
+    modifiers["who sang"] = corpus.Relative("sang")
     nouns, adjectives = ("witch", "dragon", "turtle"), ("green", "happy", "brave", "young")
     determiners = {"the, one": ("the", False), "the, several": ("the", True), "these": ("this", True)}
     determiners |= {"a": ("a", False), "this": ("this", False), "two": ("two", True), "three": ("three", True)}
@@ -481,7 +519,7 @@ def sentence_builder(widgets):
         sign = "✔" if list(target) == list(pair.target) else "✘"
         return f"{said} model: {' '.join(target)} {sign}", weights.flatten().tolist()
 
-    return widgets.sentence_builder(translate, "es", nouns, adjectives, predicates, modifiers), expected
+    return widgets.sentence_builder(translate, "es"), expected
 
 
 # 06 the transformer encoder
@@ -551,7 +589,7 @@ def block_stepper(widgets):
 
 def head_browser(widgets):
     sentence = "the tall witch near the golden castle arrived"
-    vocabulary, tags = Vocabulary(sentence.split()), corpus.TAGS
+    vocabulary, tags, small = Vocabulary(sentence.split()), corpus.TAGS, ("witch", "near", "castle")
     ids = {word: 4 + number for number, word in enumerate(sorted(set(sentence.split())))}
     torch.manual_seed(6)
     tagger = Tagger(len(vocabulary), len(tags), 16, 2, 32, 2).eval()
@@ -575,11 +613,13 @@ def head_browser(widgets):
             return f"{no}{shown!r} is not among the 7 words of this vocabulary", None
         logits, weights = tagger(torch.tensor([[ids[word] for word in words]]))
         i = min(state["chosen"], len(words) - 1)
-        row = weights[state["layer"] - 1][0, state["head"], i]
+        row = weights[state["layer"] - 1][0, state["head"] - 1, i]
+        tag = "it gets no tag" if words[i] in small else f"its tag is {tags[int(logits[0, i].argmax())]}"
         said = f"layer {state['layer']}, head {state['head']}. {words[i]} attends most to {attends(words, row, 2)};"
-        return f"{said} its tag is {tags[int(logits[0, i].argmax())]}.", None
+        return f"{said} {tag}.", None
 
-    return widgets.head_browser(tagger, vocabulary, tags, sentence, "arrived", 2, 1), expected
+    examples, tagged = [sentence, "the witch near the castle arrived"], ids.keys() - set(small)
+    return widgets.head_browser(tagger, vocabulary, tags, tagged, examples, "arrived", 2, 1), expected
 
 
 COURSE = {
@@ -601,6 +641,8 @@ COURSE = {
         shelf,
         paint_mask,
         masked_influence,
+        fading,
+        look_back_steps,
         bottleneck,
         decoding,
         sentence_builder,

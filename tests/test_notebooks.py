@@ -135,7 +135,7 @@ def test_code_cells_are_short(name):
     assert not long, "lines by code cell"
 
 
-NOT_YET_DENSE = {"04_masking", "05_rnn_with_attention", "06_transformer_encoder"}
+NOT_YET_DENSE = {"04_masking", "06_transformer_encoder"}
 
 
 @pytest.mark.parametrize("name", [name for name in NOTEBOOKS if name not in NOT_YET_DENSE])

@@ -109,7 +109,7 @@ def test_elman_cell_over_time_is_torch_s_rnn_forward_and_backward(bias):
     close(h.grad, twin_h.grad)
     close([ours.W.grad, ours.U.grad], [theirs.weight_ih_l0.grad.T, theirs.weight_hh_l0.grad.T])
     if bias:
-        close(ours.b.grad, theirs.bias_ih_l0.grad)
+        close(ours.bias.grad, theirs.bias_ih_l0.grad)
 
 
 def test_elman_cell_keeps_its_own_copy_and_takes_any_leading_axes():
@@ -131,7 +131,7 @@ def test_language_model_is_a_loop_of_cells(cell):
     step, state, rows = cell_of(model.rnn), torch.zeros(3, STATE, dtype=torch.float64), []
     for t in range(TARGETS.shape[1]):
         state = step(model.embedding.weight[TARGETS[:, t]], state)
-        rows.append(state @ model.head.weight.T + model.head.bias)
+        rows.append(state @ model.to_logits.weight.T + model.to_logits.bias)
     logits, last = model(TARGETS)
     close(logits, torch.stack(rows, dim=1))
     close(last[0], state)
@@ -149,10 +149,10 @@ def test_generation_feeds_back_what_it_wrote_and_stops():
         assert written == best[: len(written)] and 2 not in written and len(written) <= 9
         assert len(written) == 9 or best[-1] == 2
     with torch.no_grad():
-        model.head.bias[2] = 1e6
+        model.to_logits.bias[2] = 1e6
     assert model.generate() == []
     with torch.no_grad():
-        model.head.bias[2] = -1e6
+        model.to_logits.bias[2] = -1e6
     assert len(model.generate(limit=3)) == 3 and len(model.generate()) == 20
 
 
@@ -202,7 +202,7 @@ def hand_score(name, query, key, parameters):
         W = parameters["W_s"]
         return sum(query[i] * W[i, j] * key[j] for i in range(len(query)) for j in range(len(key)))
     hidden = torch.tanh(query @ parameters["W_q"] + key @ parameters["W_k"])
-    return sum(a * b for a, b in zip(parameters["v"], hidden))
+    return sum(a * b for a, b in zip(parameters["w"], hidden))
 
 
 @pytest.mark.parametrize("name", rnn.SCORES)
@@ -219,7 +219,7 @@ def test_scores_are_loops_over_pairs(name):
 def test_bilinear_and_additive_let_the_sizes_differ_and_dot_does_not():
     query, keys = draw(2, 3, 4), draw(2, 5, 6)
     assert rnn.bilinear_score(query, keys, {"W_s": draw(4, 6)}).shape == (2, 3, 5)
-    additive = {"W_q": draw(4, 7), "W_k": draw(6, 7), "v": draw(7)}
+    additive = {"W_q": draw(4, 7), "W_k": draw(6, 7), "w": draw(7)}
     assert rnn.additive_score(query, keys, additive).shape == (2, 3, 5)
     with pytest.raises(ValueError, match=r"query \(2, 3, 4\) and keys \(2, 5, 6\) must end in 4 and 4"):
         rnn.dot_score(query, keys, {})
@@ -269,7 +269,7 @@ def test_decoders_are_loops_of_cells(name, cell):
                 close(weights[b, i, source.mask[b, 0, 0]], expected)
                 mixed = torch.cat([context, state]) @ model.combine.weight.T + model.combine.bias
                 features = torch.tanh(mixed)
-            close(logits[b, i], features @ model.head.weight.T + model.head.bias)
+            close(logits[b, i], features @ model.to_logits.weight.T + model.to_logits.bias)
         close(last[0, b], state)
     assert weights is None if isinstance(model, RecurrentDecoder) else weights.shape == (3, 6, 5)
 
@@ -405,7 +405,7 @@ def eager(name):
     for seed in range(8):
         model = translator(name, seed=seed)
         with torch.no_grad():
-            model.decoder.head.bias[2] += seed % 4
+            model.decoder.to_logits.bias[2] += seed % 4
         yield model
 
 
@@ -450,10 +450,10 @@ def test_decoding_ends_as_soon_as_all_sentences_do_and_at_the_limit(monkeypatch)
     forward = AttentionDecoder.forward
     monkeypatch.setattr(AttentionDecoder, "forward", lambda *given: calls.append(1) or forward(*given))
     with torch.no_grad():
-        model.decoder.head.bias[2] = 1e6
+        model.decoder.to_logits.bias[2] = 1e6
     assert model.translate(TOKENS, MASK)[0] == [[], [], []] and len(calls) == 1
     with torch.no_grad():
-        model.decoder.head.bias[2] = -1e6
+        model.decoder.to_logits.bias[2] = -1e6
     sentences, weights = model.translate(TOKENS, MASK, limit=4)
     assert [len(words) for words in sentences] == [4, 4, 4] and weights.shape == (3, 4, 5)
     assert max(len(words) for words in model.translate(TOKENS, MASK)[0]) == 40
@@ -496,9 +496,9 @@ REFUSED = {
     "d_in 0 and d_hidden 3 must be at least 1": lambda: ElmanCell(0, 3),
     "d_in 2.5 and d_hidden 3 must be whole numbers": lambda: ElmanCell(2.5, 3),
     "d_in 4 and d_hidden 2.5 must be whole numbers": lambda: RecurrentLanguageModel(9, 4, 2.5),
-    "h is None": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), None),
-    "x (2, 4) and h (2, 6) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 4), torch.zeros(2, 6)),
-    "x (2, 5) and h (2, 5) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), torch.zeros(2, 5)),
+    "state is None": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), None),
+    "x (2, 4) and state (2, 6) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 4), torch.zeros(2, 6)),
+    "x (2, 5) and state (2, 5) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), torch.zeros(2, 5)),
     "RNN(6, 5) must be an nn.RNN(5, 6)": lambda: load(ElmanCell(5, 6), nn.RNN(6, 5)),
     "RNN(5, 6, num_layers=2) must be": lambda: load(ElmanCell(5, 6), nn.RNN(5, 6, 2)),
     "bidirectional=True) must be": lambda: load(ElmanCell(5, 6), nn.RNN(5, 6, bidirectional=True)),
@@ -536,7 +536,7 @@ REFUSED = {
     "to 12 must lie between 0 and 8": lambda: AttentionDecoder(9, SIZE, STATE)(TARGETS, MEMORY),
     "must end in 2 and 6": lambda: rnn.bilinear_score(draw(1, 3), draw(1, 6), {"W_s": draw(2, 6)}),
     "must end in 3 and 5": lambda: rnn.additive_score(
-        draw(1, 3), draw(1, 6), {"W_q": draw(3, 2), "W_k": draw(5, 2), "v": draw(2)}
+        draw(1, 3), draw(1, 6), {"W_q": draw(3, 2), "W_k": draw(5, 2), "w": draw(2)}
     ),
     "limit 0 must be at least 1": lambda: RecurrentTranslator(ENCODER, DECODER).translate(TOKENS, MASK, limit=0),
 }

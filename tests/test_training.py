@@ -18,6 +18,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.nn import functional as F
 
 from utils import training
 from utils.rnn import RecurrentLanguageModel
@@ -815,3 +816,16 @@ def test_measures_name_what_does_not_fit(said):
     with pytest.raises(ValueError) as caught:
         UNFIT[said]()
     assert said in str(caught.value)
+
+
+def test_loss_and_accuracy_of_a_model_leave_out_negative_targets():
+    logits = torch.randn(2, 3, 5, generator=torch.Generator().manual_seed(0))
+    targets = torch.tensor([[1, -100, 4], [-1, 0, 2]])
+    drawn = training.endless(lambda count, n: (torch.zeros(count, n), targets), 2, n=3)
+    batch = next(drawn)
+    assert next(drawn)[0].shape == batch[0].shape == (2, 3)
+    kept = targets >= 0
+    expected = F.cross_entropy(logits[kept], targets[kept])
+    torch.testing.assert_close(training.loss_of(lambda inputs: (logits, None), batch), expected)
+    share = (logits.argmax(-1) == targets)[kept].float().mean().item()
+    assert training.accuracy(lambda inputs: (logits, None), *batch) == pytest.approx(share)

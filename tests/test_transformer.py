@@ -530,7 +530,7 @@ def test_a_tagger_is_its_parts(norm, kind):
     x = tagger.embedding.vectors.weight[TOKENS] + sinusoidal_positions(6, 12)
     x, weights = tagger.encoder(x, mask)
     logits, same_weights = tagger(TOKENS, mask)
-    close(logits, x @ tagger.head.weight.T + tagger.head.bias, atol=1e-6)
+    close(logits, x @ tagger.to_logits.weight.T + tagger.to_logits.bias, atol=1e-6)
     assert logits.shape == (3, 6, 4) and all(map(torch.equal, weights, same_weights))
     assert type(tagger.encoder.final_norm) is kind
     assert {(block.norm, block.dropout.p) for block in tagger.encoder.blocks} == {(norm, 0.3)}

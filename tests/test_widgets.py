@@ -58,7 +58,9 @@ def head_browser():
     torch.manual_seed(0)
     vocabulary = Vocabulary(SENTENCE.split())
     tagger = Tagger(len(vocabulary), 3, 8, 2, 16, 2).eval()
-    return widgets.head_browser(tagger, vocabulary, ["A", "B", "C"], SENTENCE, "arrived", 2, 1), "sentence"
+    return widgets.head_browser(
+        tagger, vocabulary, ["A", "B", "C"], {"arrived"}, [SENTENCE], "arrived", 2, 1
+    ), "sentence"
 
 
 TEXT_WIDGETS = {make.__name__: make() for make in (word_map, einsum_loops, head_browser)}

@@ -17,21 +17,20 @@ from .masks import lengths
 
 
 class ElmanCell(nn.Module):
-    """One step of a recurrent network: h_t = tanh(x_t W + h_{t−1} U + b). Elman 1990, "Finding structure in time".
+    """One step of a recurrent network: s_t = tanh(x_t W + s_{t−1} U + bias). Elman 1990, "Finding structure in time".
 
-    Called with x (…, d_in) and h (…, d_hidden), returns the new state (…, d_hidden). Sizes that do not fit: ValueError.
-    """
+    Called with x (…, d_in) and the old state (…, d_hidden), returns the new one. Sizes that do not fit: ValueError."""
 
     def __init__(self, d_in: int, d_hidden: int):
         super().__init__()
         require_whole(d_in=d_in, d_hidden=d_hidden)
         self.W = nn.Parameter(torch.randn(d_in, d_hidden) / d_in**0.5)
         self.U = nn.Parameter(torch.randn(d_hidden, d_hidden) / d_hidden**0.5)
-        self.b = nn.Parameter(torch.zeros(d_hidden))
+        self.bias = nn.Parameter(torch.zeros(d_hidden))
 
-    def forward(self, x: Tensor, h: Tensor) -> Tensor:
-        require_last_axes(self.W.shape, x=x, h=h)
-        return torch.tanh(x @ self.W + h @ self.U + self.b)
+    def forward(self, x: Tensor, state: Tensor) -> Tensor:
+        require_last_axes(self.W.shape, x=x, state=state)
+        return torch.tanh(x @ self.W + state @ self.U + self.bias)
 
 
 CELLS = {"elman": nn.RNN, "gru": nn.GRU}
@@ -52,12 +51,12 @@ class RecurrentLanguageModel(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary_size, d_embedding)
         self.rnn = recurrent(cell, d_embedding, d_hidden)
-        self.head = nn.Linear(d_hidden, vocabulary_size)
+        self.to_logits = nn.Linear(d_hidden, vocabulary_size)
 
     def forward(self, tokens: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
         require_tokens(tokens, self.embedding)
         states, last = self.rnn(self.embedding(tokens), state)  # (b, n, d)
-        return self.head(states), last
+        return self.to_logits(states), last
 
     def generate(self, limit: int = 20, generator: torch.Generator | None = None) -> list[int]:
         """Token ids from `<s>` on until `</s>`, which is left out, at most `limit`: the most probable token each time,
@@ -122,7 +121,7 @@ class RecurrentDecoder(nn.Module):
         self.embedding = nn.Embedding(vocabulary_size, d_embedding)
         self.first = nn.Linear(d_hidden, d_hidden)
         self.rnn = recurrent(cell, d_embedding + d_hidden * (context == "every"), d_hidden)
-        self.head = nn.Linear(d_hidden, vocabulary_size)
+        self.to_logits = nn.Linear(d_hidden, vocabulary_size)
 
     def forward(self, tokens: Tensor, memory: Memory, state: Tensor | None = None) -> Step:
         require_fitting_memory(tokens, memory, self.embedding, self.rnn.hidden_size)
@@ -131,7 +130,7 @@ class RecurrentDecoder(nn.Module):
         if self.context == "every":
             x = torch.cat([x, memory.context[:, None].expand(-1, x.shape[1], -1)], dim=-1)
         states, state = self.rnn(x, state)  # (b, q, d)
-        return self.head(states), state, None
+        return self.to_logits(states), state, None
 
 
 def dot_score(query: Tensor, keys: Tensor, parameters: Mapping[str, Tensor]) -> Tensor:
@@ -148,12 +147,12 @@ def bilinear_score(query: Tensor, keys: Tensor, parameters: Mapping[str, Tensor]
 
 
 def additive_score(query: Tensor, keys: Tensor, parameters: Mapping[str, Tensor]) -> Tensor:
-    """tanh(query W_q + key W_k) · v (Bahdanau et al. 2015): W_q (d_query, d), W_k (d_key, d), v (d,)."""
+    """tanh(query W_q + key W_k) · w (Bahdanau et al. 2015): W_q (d_query, d), W_k (d_key, d), w (d,)."""
     W_q, W_k = parameters["W_q"], parameters["W_k"]
     require_last_axes((len(W_q), len(W_k)), query=query, keys=keys)
     queries, keys = query @ W_q, keys @ W_k  # (b, q, d), (b, k, d)
     pairs = queries[..., :, None, :] + keys[..., None, :, :]  # (b, q, k, d)
-    return torch.tanh(pairs) @ parameters["v"]
+    return torch.tanh(pairs) @ parameters["w"]
 
 
 SCORES = {"dot": dot_score, "bilinear": bilinear_score, "additive": additive_score}
@@ -163,7 +162,7 @@ def score_parameters(score: str, d: int) -> nn.ParameterDict:
     """What a score learns, for queries and keys of size d. The bilinear one starts as the dot product, W_s = 1."""
     if known(score, SCORES, "score") == "bilinear":
         return nn.ParameterDict({"W_s": torch.eye(d)})
-    shapes = {"W_q": (d, d), "W_k": (d, d), "v": (d,)} if score == "additive" else {}
+    shapes = {"W_q": (d, d), "W_k": (d, d), "w": (d,)} if score == "additive" else {}
     return nn.ParameterDict({name: torch.randn(shape) / d**0.5 for name, shape in shapes.items()})
 
 
@@ -182,7 +181,7 @@ class AttentionDecoder(nn.Module):
         self.rnn = recurrent(cell, d_embedding, d_hidden)
         self.parameters_of_score = score_parameters(score, d_hidden)
         self.combine = nn.Linear(2 * d_hidden, d_hidden)
-        self.head = nn.Linear(d_hidden, vocabulary_size)
+        self.to_logits = nn.Linear(d_hidden, vocabulary_size)
 
     def forward(self, tokens: Tensor, memory: Memory, state: Tensor | None = None) -> Step:
         require_fitting_memory(tokens, memory, self.embedding, self.rnn.hidden_size)
@@ -190,7 +189,7 @@ class AttentionDecoder(nn.Module):
         states, state = self.rnn(self.embedding(tokens), state)  # (b, q, d)
         context, weights = self.attend(states, memory)  # (b, q, d), (b, q, k)
         both = torch.cat([context, states], dim=-1)  # (b, q, 2 d)
-        return self.head(torch.tanh(self.combine(both))), state, weights
+        return self.to_logits(torch.tanh(self.combine(both))), state, weights
 
     def attend(self, query: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         """The context vectors (b, q, d) of queries (b, q, d), and the weights (b, q, k)."""
@@ -217,7 +216,7 @@ class PreviousStateDecoder(AttentionDecoder):
             new, state = self.rnn(torch.cat([word, context], dim=-1), state)  # (b, 1, d)
             steps.append((torch.cat([context, new], dim=-1), weights))
         both, weights = (torch.cat(parts, dim=1) for parts in zip(*steps))  # (b, q, …)
-        return self.head(torch.tanh(self.combine(both))), state, weights
+        return self.to_logits(torch.tanh(self.combine(both))), state, weights
 
 
 class RecurrentTranslator(nn.Module):

@@ -118,8 +118,8 @@ def of_elman(ours: nn.Module, theirs: nn.RNN) -> Changes:
     fits = isinstance(theirs, nn.RNN) and (theirs.input_size, theirs.hidden_size) == sizes
     if not fits or theirs.num_layers != 1 or theirs.bidirectional or theirs.nonlinearity != "tanh":
         raise ValueError(f"{theirs} must be an nn.RNN{sizes} with one layer, one direction and tanh")
-    b = theirs.bias_ih_l0 + theirs.bias_hh_l0 if theirs.bias else theirs.weight_hh_l0.new_zeros(sizes[1])
-    return [(ours, "W", theirs.weight_ih_l0.T), (ours, "U", theirs.weight_hh_l0.T), (ours, "b", b)]
+    bias = theirs.bias_ih_l0 + theirs.bias_hh_l0 if theirs.bias else theirs.weight_hh_l0.new_zeros(sizes[1])
+    return [(ours, "W", theirs.weight_ih_l0.T), (ours, "U", theirs.weight_hh_l0.T), (ours, "bias", bias)]
 
 
 def bias_or_zeros(layer: nn.Module) -> Tensor:

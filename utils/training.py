@@ -244,6 +244,24 @@ def sequence_loss(logits: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
     return nn.functional.cross_entropy(logits[mask], targets[mask])
 
 
+def endless(draw: Callable, count: int, **keywords: object) -> Iterator:
+    """Batches without end: draw(count, **keywords), again and again."""
+    while True:
+        yield draw(count, **keywords)
+
+
+def loss_of(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+    """The mean cross-entropy of model(inputs)[0], logits (b, n, v), where the targets (b, n) are not negative."""
+    inputs, targets = batch
+    return sequence_loss(model(inputs)[0], targets, targets >= 0)
+
+
+@torch.no_grad()
+def accuracy(model: nn.Module, inputs: Tensor, targets: Tensor) -> float:
+    """The share of targets (b, n), those that are not negative, that have the largest of model(inputs)[0]."""
+    return token_accuracy(model(inputs)[0], targets, targets >= 0)
+
+
 def perplexity(loss: float | Tensor) -> float:
     """exp(mean cross-entropy in nats): as unsure as between that many equally likely words."""
     return torch.as_tensor(loss, dtype=torch.float64).exp().item()

@@ -15,15 +15,15 @@ ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
 
 
 def sinusoidal_positions(n: int, d_model: int, base: float = 10000.0) -> Tensor:
-    """(n, d_model): PE(p, 2i) = sin(p / base^(2i/d)), PE(p, 2i+1) = cos(p / base^(2i/d)).
+    """(n, d_model): P[p, 2j] = sin(p / base^(2j/d)), P[p, 2j+1] = cos(p / base^(2j/d)).
 
     Vaswani et al. 2017, section 3.5; an odd d_model ends with a sine. Sizes below 1 or base ≤ 0: ValueError."""
     require_whole(n=n, d_model=d_model)
     if base <= 0:
         raise ValueError(f"base {base} must be above 0")
     position = torch.arange(n)[:, None]  # (n, 1)
-    two_i = torch.arange(0, d_model, 2, dtype=torch.float64)  # (⌈d/2⌉,)
-    angles = position / base ** (two_i / d_model)  # (n, ⌈d/2⌉)
+    two_j = torch.arange(0, d_model, 2, dtype=torch.float64)  # (⌈d/2⌉,)
+    angles = position / base ** (two_j / d_model)  # (n, ⌈d/2⌉)
     waves = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)  # (n, d), or (n, d + 1) for an odd d
     return waves[:, :d_model].to(torch.get_default_dtype())
 
@@ -181,7 +181,7 @@ class Tagger(nn.Module):
         super().__init__()
         self.embedding, self.causal = TokenEmbedding(vocabulary_size, d_model, positions, max_len), causal
         self.encoder = Encoder(num_layers, d_model, num_heads, d_ff, dropout, norm, final_norm=norm == "pre")
-        self.head = nn.Linear(d_model, num_tags)
+        self.to_logits = nn.Linear(d_model, num_tags)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
         x = self.embedding(tokens)  # (b, n, d)
@@ -189,4 +189,4 @@ class Tagger(nn.Module):
             past = causal_mask(tokens.shape[-1])  # (q, k)
             mask = past if mask is None else mask & past
         x, weights = self.encoder(x, mask)
-        return self.head(x), weights
+        return self.to_logits(x), weights

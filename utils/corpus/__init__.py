@@ -7,6 +7,7 @@ them. Spanish has a past of one word ("llegó"), Italian one of two ("è arrivat
 from importlib import import_module
 from pkgutil import iter_modules
 
+from .agreement import agreement, crossed, reach
 from .english import ADJECTIVES, CONJUNCTIONS, NOUNS, PREPOSITIONS, VERBS
 from .grammar import UNSEEN, Grammar, Splits, combinations, splits
 from .language import LANGUAGES, TAGS, Language
@@ -36,7 +37,10 @@ __all__ = [
     "Sentence",
     "Splits",
     "Word",
+    "agreement",
     "combinations",
+    "crossed",
+    "reach",
     "splits",
     "translate",
 ]

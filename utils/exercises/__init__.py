@@ -9,7 +9,7 @@ from .progress import progress
 
 __all__ = ["catalogue", "check", "hint", "progress", "solution", "use"]
 
-# One module a notebook, named after it, so the order of their names is that of the course. Importing a module adds its
+# A module or two a notebook, so that the order of their names is that of the course. Importing a module adds its
 # exercises to the catalogue.
 for module in sorted(Path(__file__).parent.glob("n[0-9][0-9]_*.py")):
     import_module(f".{module.stem}", __name__)

@@ -1,6 +1,5 @@
-"""Exercises of notebook 05: an Elman step, its loss and perplexity, bilinear weights, context, alignment error rate."""
+"""Exercises of notebook 05, sections 1 and 2: an Elman step, cross-entropy and perplexity."""
 
-import math
 
 import torch
 
@@ -19,9 +18,9 @@ def draw_inputs_and_states(generator):
         ((2, 4), 2, 5, None),
         ((2,), 3, 3, torch.float64),
     ):
-        x, h = (torch.randn(*leading, d, generator=generator, dtype=dtype) for d in (d_in, d_hidden))
+        x, state = (torch.randn(*leading, d, generator=generator, dtype=dtype) for d in (d_in, d_hidden))
         W, U = (torch.randn(d, d_hidden, generator=generator, dtype=dtype) for d in (d_in, d_hidden))
-        yield x, h.tanh(), W, U, torch.randn(d_hidden, generator=generator, dtype=dtype)
+        yield x, state.tanh(), W, U, torch.randn(d_hidden, generator=generator, dtype=dtype)
     W, U = torch.randn(2, 3, generator=generator), torch.randn(3, 3, generator=generator)
     yield torch.randn(4, 2, generator=generator), torch.zeros(4, 3), W, U, torch.randn(3, generator=generator)
 
@@ -34,31 +33,31 @@ def draw_inputs_and_states(generator):
         "Add both products and the bias first; the tanh comes last, once, around the whole sum.",
     ],
     names={
-        "x: is it projected by its matrix?": lambda x, h, W, U, b: x,
-        "x and h side by side: is the product with the matrices still to come?": (
-            lambda x, h, W, U, b: torch.cat([x, h], -1)
+        "x: is it projected by its matrix?": lambda x, state, W, U, bias: x,
+        "x and state side by side: is the product with the matrices still to come?": (
+            lambda x, state, W, U, bias: torch.cat([x, state], -1)
         ),
-        "the products of the state with U before they are added up": lambda x, h, W, U, b: h[..., None] * U,
-        "the products of the input with W before they are added up": lambda x, h, W, U, b: x[..., None] * W,
-        "W": lambda x, h, W, U, b: W,
+        "the products of the state with U before they are added up": lambda x, state, W, U, bias: state[..., None] * U,
+        "the products of the input with W before they are added up": lambda x, state, W, U, bias: x[..., None] * W,
+        "W": lambda x, state, W, U, bias: W,
     },
     question={
-        r"cat\(|stack\(": "Side by side, dim=-1, x and h have d_in + d_hidden numbers. The matrices then stand one "
+        r"cat\(|stack\(": "Side by side, dim=-1, x and state have d_in + d_hidden numbers. The matrices then stand one "
         "below the other, dim=0, in the same order.",
         r"\.T\b|\.mT\b|\.t\(\)|\b[WU] @|(matmul|mm|mv)\([WU]\b": "Vectors are rows here: they stand on the left of "
         "their matrices, W (d_in, d_hidden) and U (d_hidden, d_hidden), and nothing is transposed.",
-        "": "x is (…, d_in), W (d_in, d_hidden), h (…, d_hidden), U (d_hidden, d_hidden): which axes meet in this "
+        "": "x is (…, d_in), W (d_in, d_hidden), state (…, d_hidden), U (d_hidden, d_hidden): which axes meet in this "
         "line?",
     },
     trained=True,
 )
-def elman_step(x, h, W, U, b):
+def elman_step(x, state, W, U, bias):
     """One step of an Elman RNN: returns the new state (…, d_hidden).
 
-    Input x (…, d_in), old state h (…, d_hidden); W (d_in, d_hidden), U (d_hidden, d_hidden),
-    bias b (d_hidden,).
+    Input x (…, d_in), old state (…, d_hidden); W (d_in, d_hidden), U (d_hidden, d_hidden),
+    bias (d_hidden,). The non-linear function is tanh.
     """
-    return torch.tanh(x @ W + h @ U + b)
+    return torch.tanh(x @ W + state @ U + bias)
 
 
 # ---- sequence_cross_entropy
@@ -153,199 +152,3 @@ def draw_probabilities(generator):
 def perplexity(probabilities):
     """Perplexity of n words that a model gave these probabilities (n,): returns one number."""
     return torch.exp(-torch.log(probabilities).mean())
-
-
-# ---- context_vector
-
-
-def draw_weights_and_states(generator):
-    """q ≠ k ≠ d, q = k, k = d, q = d, b = q = k = d; one sentence of one step; padding of weight 0; float64."""
-    for b, q, k, d in (
-        (2, 3, 4, 5),
-        (2, 4, 4, 3),
-        (3, 2, 4, 4),
-        (2, 3, 5, 3),
-        (3, 3, 3, 3),
-        (1, 1, 4, 2),
-        (2, 3, 3, 4),
-    ):
-        dtype = torch.float64 if (q, d) == (3, 4) else torch.float32
-        scores = 2 * torch.randn(b, q, k, generator=generator, dtype=dtype)
-        scores[0, :, k - 1] = -math.inf
-        yield torch.softmax(scores, -1), torch.randn(b, k, d, generator=generator, dtype=dtype)
-
-
-@exercise(
-    draws=draw_weights_and_states,
-    hints=[
-        "One decoder step has k weights, one for each encoder state. What does it make of the k states?",
-        "Weighted states are added up. In einsum, weights are bqk and states bkd: which letter goes after the arrow?",
-        "The shared axis, k, is the last of weights, the second to last of states: there a matrix product sums.",
-    ],
-    names={
-        "the products, (b, q, k, d), before k is summed": lambda w, s: w[..., None] * s[:, None],
-        "the weights: are the states still to be added up with them?": lambda w, s: w,
-        "the states: is there one vector for each decoder step?": lambda w, s: s,
-        "(b, d), one vector a sentence: each decoder step has one of its own": lambda w, s: s[:, 0],
-        "(b, d, q): the last two axes are exchanged": lambda w, s: (w @ s).mT,
-        "(b, b, q, d): every sentence's weights meet every sentence's states": lambda w, s: w @ s[:, None],
-        "(b, q, b, d): every sentence's weights meet every sentence's states": lambda w, s: torch.tensordot(
-            w, s, ([2], [1])
-        ),
-        "(q·b, d): torch.cat puts the steps below one another, torch.stack gives them an axis": (
-            lambda w, s: (w @ s).transpose(0, 1).flatten(0, 1)
-        ),
-        "(b, q·d): torch.cat puts the steps side by side, torch.stack gives them an axis": lambda w, s: (w @ s).flatten(
-            1
-        ),
-        "(q, d): does each sentence keep its own?": lambda w, s: w[0] @ s[0],
-        "(d, q): einsum without an arrow adds up every letter that comes twice, the batch, too": lambda w, s: (
-            (w[0] @ s[0]).T
-        ),
-    },
-    question={
-        "einsum": "weights is bqk, states bkd: does each string name as many axes, and a letter mean one length in both?",
-        r"\.T\b|\.mT|transpose|permute": "The axis k is the last of weights (b, q, k) and the second to last of states "
-        "(b, k, d): they meet as they are, without a transpose.",
-        "": "weights is (b, q, k), states (b, k, d): k is what they share. Which axes meet in this line?",
-    },
-    minutes=4,
-    trained=True,
-)
-def context_vector(weights, states):
-    """Encoder states (b, k, d), summed by each step's weights (b, q, k): returns (b, q, d)."""
-    return weights @ states
-
-
-# ---- bilinear_weights
-
-
-def draw_states_and_masks(generator):
-    """d_q ≠ d_k, d_q = d_k, b = k, b = k = d; one sentence; a single word in each; float64. In the last three some
-    scores are far above the others, below 0, or too large for exp."""
-    for (b, k, d_q, d_k), rows, moved, score in (
-        ((2, 4, 3, 5), [[1, 1, 1, 0], [1, 1, 1, 1]], slice(0), 0),
-        ((3, 4, 2, 2), [[1, 1, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]], slice(0), 0),
-        ((3, 3, 3, 3), [[1, 1, 0], [1, 0, 1], [1, 1, 1]], slice(0), 0),
-        ((1, 5, 4, 2), [[1, 1, 1, 0, 0]], slice(0), 0),
-        ((2, 1, 3, 4), [[1], [1]], slice(0), 0),
-        ((4, 4, 2, 3), [[1, 1, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1], [1, 0, 0, 0]], slice(0), 0),
-        ((2, 4, 3, 3), [[1, 1, 1, 0], [1, 0, 1, 0]], slice(3, 4), 200),  # padding
-        ((2, 4, 3, 5), [[1, 1, 0, 0], [1, 0, 1, 1]], slice(None), -300),
-        ((2, 4, 3, 2), [[1, 1, 1, 0], [1, 1, 1, 1]], slice(None), 1000),
-    ):
-        shapes, dtype = ((b, d_q), (b, k, d_k), (d_q, d_k)), torch.float64 if score == 1000 else torch.float32
-        query, keys, W_s = (torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
-        projected = query @ W_s
-        step = score * projected / (projected**2).sum(-1, keepdim=True)  # what adds `score` to a key's score
-        keys[:, moved] += step[:, None]
-        yield query, keys, W_s, torch.tensor(rows).bool()
-
-
-@exercise(
-    draws=draw_states_and_masks,
-    hints=[
-        "What does W_s make of a decoder state, and what is its length then? With what can that be compared?",
-        "query @ W_s is (b, d_k). For each sentence, its dot product with each of the keys (k, d_k): in einsum, which "
-        "letters stay after the arrow?",
-        "The scores are (b, k). Padding gets the score -∞, where mask is False, and then comes the softmax over keys.",
-    ],
-    names={
-        "(b, b, k): every query meets the keys of every sentence. Does the batch broadcast?": (
-            lambda query, keys, W_s, mask: query @ W_s @ keys.mT
-        ),
-        "(b, 1, k): is the axis of a single query left over?": lambda query, keys, W_s, mask: mask[:, None],
-        "(b, k, 1): is the axis of a single query left over?": lambda query, keys, W_s, mask: mask[..., None],
-        "a sum of the keys: the weights themselves are asked for": lambda query, keys, W_s, mask: keys[:, 0],
-        "the keys: are the products summed over d_k, to one score for each key?": lambda query, keys, W_s, mask: keys,
-        "one number a sentence: is there one for each key?": lambda query, keys, W_s, mask: mask[:, 0],
-        "the words of all sentences in a row: an index by mask loses the axes": lambda query, keys, W_s, mask: mask[
-            mask
-        ],
-        "(k, b): the batch is the first axis": lambda query, keys, W_s, mask: mask.T,
-        "(k,): does each sentence keep its own weights?": lambda query, keys, W_s, mask: mask[0],
-    },
-    question={
-        "einsum": "query is bq, W_s qd, keys bkd: does each string name as many axes, and a letter mean one length?",
-        r"keys\.T\b|keys\.t\(\)|permute|transpose|\.mT": "keys is (b, k, d_k): exchange its last two axes only, "
-        "keys.mT, and the query needs an axis of length 1 for its place, (b, 1, d_k).",
-        r"W_s\.(T|mT|t\(\))": "W_s is (d_q, d_k): the query, a row, stands on its left as it is.",
-        "mask": "mask is (b, k): have the scores that shape, too?",
-        "": "query is (b, d_q), W_s (d_q, d_k), keys (b, k, d_k): which axes meet in this line?",
-    },
-    level=2,
-    minutes=10,
-    trained=True,
-)
-def bilinear_weights(query, keys, W_s, mask):
-    """Weights of query (b, d_q) for the encoder states keys (b, k, d_k): returns (b, k).
-
-    The score is bilinear, with W_s (d_q, d_k), and not scaled. The weight is 0 where mask (b, k)
-    is False, for padding; each sentence has at least one word.
-    """
-    scores = torch.einsum("bd,bkd->bk", query @ W_s, keys)
-    return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
-
-
-# ---- alignment_error_rate
-
-
-def draw_alignments(generator):
-    """One pair to count by hand; several of different lengths; a random half; no sure links; no link in one sentence;
-    sure = possible; no links; no hits; nothing at all."""
-    yield [{(0, 0), (1, 2), (2, 2)}], [{(0, 0), (2, 1)}], [{(0, 0), (2, 1), (2, 2), (3, 1)}]
-    yield (
-        [{(0, 1), (1, 0)}, {(0, 0), (1, 1), (2, 3), (3, 2), (4, 5)}],
-        [{(0, 1), (1, 2)}, {(0, 0), (2, 3), (3, 2)}],
-        [{(0, 1), (1, 2), (2, 2)}, {(0, 0), (2, 3), (3, 2), (1, 1), (4, 4)}],
-    )
-    places = [(target, source) for target in range(5) for source in range(6)]
-    links, sure, rest = (
-        [{place for place in places if torch.rand((), generator=generator) < share} for _ in range(4)]
-        for share in (0.25, 0.2, 0.2)
-    )
-    yield links, sure, [one | other for one, other in zip(sure, rest)]
-    yield [{(0, 0), (1, 1), (2, 1)}, {(1, 0)}], [set(), set()], [{(0, 0), (1, 1)}, {(0, 1)}]
-    yield (
-        [{(0, 2), (1, 1)}, set(), {(2, 0), (1, 2), (0, 1), (3, 3)}, {(0, 0)}],
-        [{(0, 2), (1, 1)}, {(0, 0), (1, 0)}, {(2, 0), (0, 1)}, set()],
-        [{(0, 2), (1, 1), (1, 2)}, {(0, 0), (1, 0), (1, 1)}, {(2, 0), (0, 1), (1, 2), (2, 1)}, {(0, 0)}],
-    )
-    yield [{(0, 0), (1, 2)}, {(1, 0)}], [{(0, 0), (2, 1)}, {(1, 0)}], [{(0, 0), (2, 1)}, {(1, 0)}]
-    yield [set(), set()], [{(0, 0)}, {(1, 0)}], [{(0, 0), (0, 1)}, {(1, 0)}]
-    yield [{(0, 1)}, {(1, 2)}], [{(0, 0)}, {(1, 0)}], [{(0, 0), (1, 1)}, {(1, 0)}]
-    yield [set(), set()], [set(), set()], [set(), set()]
-
-
-@exercise(
-    draws=draw_alignments,
-    hints=[
-        "Sets know what they have in common: a & b. Which three sets of one sentence are compared, and in which pairs?",
-        "A link that is sure and found counts twice above the line, one that is only possible and found once. Below it "
-        "stand the numbers of links and of sure links.",
-        "Go through the three lists together, with zip. Add up over all sentences what stands above the line and what "
-        "stands below, divide once, and subtract from 1. If nothing stands below the line, the rate is 0.0.",
-    ],
-    names={
-        "one number a sentence: add up over all of them what stands above and below the line, then divide once": (
-            lambda links, sure, possible: torch.zeros(len(links))
-        ),
-    },
-    level=2,
-    minutes=8,
-)
-def alignment_error_rate(links, sure, possible):
-    """1 - (|A∩S| + |A∩P|) / (|A| + |S|) of links A, sure S, possible P: returns a number.
-
-    Each argument is a list with one set of (target position, source position) a sentence; every
-    sure link is possible, too. The four counts are summed over all sentences before dividing.
-    The rate is 0.0 if there are neither links nor sure links at all (Och and Ney 2003).
-    """
-    found = sum(len(a & s) + len(a & p) for a, s, p in zip(links, sure, possible))
-    total = sum(len(a) + len(s) for a, s in zip(links, sure))
-    return 1 - found / total if total else 0.0
-
-
-def number(one, other=None):
-    """Of links, in all sentences; with another list, of those that both have."""
-    return sum(map(len, one)) if other is None else sum(len(a & b) for a, b in zip(one, other))

@@ -1,4 +1,4 @@
-"""Exercises of notebook 06: position waves, layer norm, residual step, feed-forward layer, block, parameters."""
+"""Exercises of notebook 06: position waves, norm, residual step, feed-forward layer, block, stack, induction."""
 
 import torch
 import torch.nn.functional as F
@@ -19,9 +19,9 @@ def draw_numbers_of_positions(generator):
 @exercise(
     draws=draw_numbers_of_positions,
     hints=[
-        "Columns come in pairs, a sine and a cosine of the same angle. Which k has column 6? And column 7?",
+        "Columns come in pairs, a sine and a cosine of the same angle. Which j has column 6? And column 7?",
         "Positions go down, (n, 1), frequencies across, (⌈d/2⌉,): their quotient is all the angles at once. "
-        "torch.arange(0, d_model, 2) gives the 2k.",
+        "torch.arange(0, d_model, 2) gives the 2j.",
         "Sines fill the columns 0::2, cosines 1::2. Where d_model is odd, the last sine has no cosine: there are "
         "d_model // 2 of these.",
     ],
@@ -46,7 +46,7 @@ def draw_numbers_of_positions(generator):
     minutes=10,
 )
 def sinusoidal_positions(n, d_model):
-    """Column 2k is sin(p / 10000^(2k/d_model)), column 2k + 1 the cosine: returns (n, d_model).
+    """Column 2j is sin(p / 10000^(2j/d_model)), column 2j + 1 the cosine: returns (n, d_model).
 
     Positions count from 0; d_model may be odd.
     """
@@ -289,6 +289,62 @@ def encoder_block(x, attention, feed_forward, norm_1, norm_2, mask, pre):
     return norm_2(attended + feed_forward(attended))
 
 
+# ---- encode_tokens: an exercise in debugging
+
+
+def a_block(x, mask):
+    """A block that mixes positions as far as mask lets it, and is not its own repetition."""
+    return 0.8 * x + torch.tanh(scaled_dot_product_attention(x, x, x.roll(1, -1), mask)[0])
+
+
+def another_block(x, mask):
+    return 0.5 * x.flip(-1) + scaled_dot_product_attention(x.roll(1, -1), x, x, mask)[0]
+
+
+def draw_encoders(generator):
+    """One, two and three blocks; a batch with padding, a causal sentence, no mask; tables with rows to spare; n = d."""
+    padding = torch.tensor([[[1, 1, 1, 0, 0]], [[1, 1, 1, 1, 1]]]).bool()  # (b, 1, k)
+    for shape, d, blocks, mask, dtype in (
+        ((4,), 4, [a_block], None, None),
+        ((2, 5), 6, [a_block, another_block], padding, None),
+        ((1, 3), 4, [another_block, a_block, a_block], torch.ones(3, 3).tril().bool(), None),
+        ((4,), 4, [a_block, a_block, another_block], None, torch.float64),
+    ):
+        tokens = torch.randint(9, shape, generator=generator)
+        vectors, positions = torch.randn(2, 9, d, generator=generator, dtype=dtype)
+        yield tokens, vectors, positions, blocks, another_norm, mask
+
+
+@exercise(
+    draws=draw_encoders,
+    hints=[
+        "What does the bench below say of each block? Cut the code down: with one block it is right. And with two?",
+        "Follow x by hand through two blocks. What goes into the second one, and what should?",
+        "Each block reads what the block before it gave, the first one words and positions.",
+    ],
+    names={
+        "the words with their positions: do the blocks still come?": (
+            lambda tokens, vectors, positions, blocks, final_norm, mask: vectors[tokens]
+        ),
+    },
+    question="After the first line everything is (…, n, d): what does this line take, and what does it hand on?",
+    level=2,
+    minutes=10,
+)
+def encode_tokens(tokens, vectors, positions, blocks, final_norm, mask):
+    """Token ids (…, n) through an encoder: vectors, positions, all blocks, final norm: returns (…, n, d).
+
+    vectors (v, d) has a row for each token, positions (max_len, d) one for each place. blocks is a
+    list of functions block(x, mask), final_norm(x) a function; all keep the shape (…, n, d).
+    """
+    x = vectors[tokens]  # (…, n, d)
+    x = x + positions[: tokens.shape[-1]]
+    output = x
+    for block in blocks:
+        output = block(output, mask)
+    return final_norm(output)
+
+
 # ---- count_encoder_parameters
 
 
@@ -323,3 +379,46 @@ def count_encoder_parameters(num_layers, d_model, num_heads, d_ff):
     feed_forward = (d_model * d_ff + d_ff) + (d_ff * d_model + d_model)
     norms = 2 * (d_model + d_model)
     return num_layers * (attention + feed_forward + norms)
+
+
+# ---- induction_target
+
+
+def draw_repeating(generator):
+    """A period that repeats, also three times; nothing new; nothing repeated; one symbol; a pair at once; chance."""
+    yield (torch.tensor([7, 2, 5, 7, 2, 5, 7, 2, 5, 7]),)
+    yield (torch.tensor([3, 3, 3, 3]),)
+    yield (torch.tensor([4, 1, 0, 2]),)
+    yield (torch.tensor([6]),)
+    yield (torch.tensor([0, 1, 0, 2, 0, 3, 3]),)
+    yield (torch.randint(4, (9,), generator=generator),)
+    yield (torch.randint(6, (12,), generator=generator),)
+
+
+@exercise(
+    draws=draw_repeating,
+    hints=[
+        "A C K B A C K: the last place holds K. Where did K stand first? Which place is one further on?",
+        "symbols[:, None] == symbols compares every place (down) with every other (across). Which of these pairs are in "
+        "the past? .tril(-1) keeps what stands below the diagonal.",
+        "argmax of a row of 0 and 1 is the place of its first 1; any says whether there is a 1. A loop over the places, "
+        "with the symbols before each, does as well.",
+    ],
+    names={
+        "for each place, all places before it: one number a place is asked for": lambda symbols: (
+            symbols[:, None] == symbols
+        ),
+    },
+    question="symbols is (n,), whole numbers: does this line look at the past of one place, or of all at once?",
+    level=2,
+    minutes=10,
+)
+def induction_target(symbols):
+    """The place that an induction head should look at, from each place of symbols (n,): returns (n,), whole numbers.
+
+    Look for the symbol that stands at a place: where did it first stand before? The place right
+    after that one is the answer, counted from 0; it may be the place itself. -1 where the symbol is new.
+    """
+    seen = (symbols[:, None] == symbols).tril(-1)  # (q, k): the same symbol, in the past
+    after = seen.int().argmax(-1) + 1  # (q,): one place after the first of them
+    return torch.where(seen.any(-1), after, -1)

@@ -15,5 +15,6 @@ from .encoder import block_stepper, head_browser, position_waves
 from .heads import head_split, multi_head_plan, shelf
 from .masking import masked_influence, paint_mask
 from .projections import kernel_smoothing, projections
+from .recurrence import fading, look_back_steps
 from .translation import bottleneck, decoding, sentence_builder
 from .vectors import two_arrows, word_map

@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import torch
@@ -210,9 +210,9 @@ def sentence_of_words(sentence: str, vocabulary: Vocabulary) -> list[str]:
     return given
 
 
-def draw_tagged(words: Sequence[str], weights: ArrayLike, chosen: int, tags: Sequence[str], title: str) -> View:
-    """Words of a sentence, each with its tag below; from word number `chosen` a line to each word, as thick as its
-    weight. weights (n, n)."""
+def draw_tagged(words: Sequence[str], weights: ArrayLike, chosen: int, tags: Sequence[str | None], title: str) -> View:
+    """Words of a sentence, each with its tag below (None: it was not trained to have one); from word number `chosen` a
+    line to each word, as thick as its weight. weights (n, n)."""
     row, canvas = as_numbers(weights, 2)[chosen], Canvas(960, 262)
     middle, size = lay_out(words)
     canvas.text(10, 22, title, 15, "start", bold=True)
@@ -220,45 +220,58 @@ def draw_tagged(words: Sequence[str], weights: ArrayLike, chosen: int, tags: Seq
     for number, (x, word, tag) in enumerate(zip(middle, words, tags)):
         canvas.text(x, 182, word, size, fill=RED if number == chosen else INK, bold=number == chosen)
         canvas.text(x, 206, f"{row[number]:.0%}", 13, fill=GREY)
-        canvas.text(x, 230, tag, 14, fill=GREEN, bold=True)
-    canvas.text(480, 254, "below each word: its weight, and the tag that the model gives", 13, fill=GREY)
+        canvas.text(x, 230, tag or "–", 14, fill=GREEN if tag else GREY, bold=bool(tag))
+    canvas.text(
+        480,
+        254,
+        "below each word: its weight, and the tag that the model gives (–: a word that gets none)",
+        13,
+        fill=GREY,
+    )
     most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in largest(row, 2))
-    return canvas.view(f"{title}. {words[chosen]} attends most to {most}; its tag is {tags[chosen]}.")
+    tag = f"its tag is {tags[chosen]}" if tags[chosen] else "it gets no tag"
+    return canvas.view(f"{title}. {words[chosen]} attends most to {most}; {tag}.")
 
 
 def head_browser(
-    tagger: Callable, vocabulary: Vocabulary, tags: Sequence[str], sentence: str, word: str, layer: int, head: int
-) -> Explorer:
-    """Type a sentence, and see where each head of each layer looks, and which tag each word gets.
+    tagger: Callable, vocabulary: Vocabulary, tags: Sequence[str], tagged: Collection[str],
+    sentences: Sequence[str], word: str, layer: int, head: int,
+) -> Explorer:  # fmt: skip
+    """Choose one of some sentences, or type one, and see where each head of each layer looks, and the words' tags.
 
     tagger: called with token ids (1, n), returns logits (1, n, tags) and the weights (1, h, n, n) of each layer.
-    `word` is a word of `sentence`, with layer (from 1) and head (from 0) what is shown first."""
+    tagged: the words that it was trained to give a tag. `word` is one of the first sentence, with layer and head, both
+    from 1, what is shown first."""
 
     @torch.no_grad()
     def run(words):
         return tagger(torch.tensor([vocabulary.encode(words)]))
 
-    def draw(sentence, chosen, layer, head):
+    def draw(example, sentence, chosen, layer, head):
         try:
             given = sentence_of_words(sentence, vocabulary)
         except ValueError as problem:
             lines = textwrap.wrap(str(problem), 95)
             return verdict("This sentence cannot be read", False, lines + [""] * (8 - len(lines)))
         logits, weights = run(given)
-        named, chosen = [tags[k] for k in logits[0].argmax(-1)], min(chosen, len(given) - 1)
-        return draw_tagged(given, weights[layer - 1][0, head], chosen, named, f"layer {layer}, head {head}")
+        best, chosen = logits[0].argmax(-1), min(chosen, len(given) - 1)
+        named = [tags[k] if one in tagged else None for one, k in zip(given, best)]
+        return draw_tagged(given, weights[layer - 1][0, head - 1], chosen, named, f"layer {layer}, head {head}")
 
     def offer(_change=None):
         given = typed.value.lower().split()[:MOST_IN_A_PICTURE]
-        words.options = [(cut(word, 30), number) for number, word in enumerate(given)] or [("", 0)]
+        words.options = [(cut(one, 30), number) for number, one in enumerate(given)] or [("", 0)]
+        words.value = given.index(word) if word in given else 0
 
-    given = sentence.split()
+    given = sentences[0].split()
     tries = (" ".join(given[::-1]), " ".join(given[1:]), given[0].upper(), f"{given[0]}x {given[-1]}", "</s> <s>")
-    typed, words = text("sentence", sentence, tries), menu("word", [("", 0)])
+    examples, typed = menu("example", list(sentences), width="500px"), text("sentence", sentences[0], tries)
+    words = menu("word", [("", 0)])
     offer()
-    words.value = given.index(word)
     typed.observe(offer, "value")
+    examples.observe(lambda change: setattr(typed, "value", change["new"]), "value")
     _, weights = run(given)
     layers = menu("layer", list(range(1, len(weights) + 1)), layer)
-    heads = menu("head", list(range(len(weights[0][0]))), head)
-    return Explorer(draw, {"sentence": typed, "chosen": words, "layer": layers, "head": heads})
+    heads = menu("head", list(range(1, len(weights[0][0]) + 1)), head)
+    controls = {"example": examples, "sentence": typed, "chosen": words, "layer": layers, "head": heads}
+    return Explorer(draw, controls)

@@ -115,14 +115,23 @@ DETERMINERS = {  # as the menu shows them: the word, and whether it stands befor
 
 
 def sentence_builder(
-    translate: Callable[[tuple[str, ...]], tuple[Sequence[str], ArrayLike]], language: str,
-    nouns: Sequence[str], adjectives: Sequence[str], predicates: Mapping[str, tuple], modifiers: Mapping[str, object],
-) -> Explorer:  # fmt: skip
+    translate: Callable[[tuple[str, ...]], tuple[Sequence[str], ArrayLike]], language: str
+) -> Explorer:
     """Build a sentence from menus: the grammar's translation and gold links, the model's translation and weights.
 
-    translate(words) → (target words, weights (q, k)); predicates: {shown: (verb, object or None)};
-    modifiers: {shown: a modifier of a noun phrase, or None}."""
+    translate(words) → (target words, weights (q, k))."""
     from .. import corpus  # only here: it takes longer to load than all widgets, and most notebooks do without
+
+    predicates = {verb: (verb, None) for verb in ("arrived", "sang", "disappeared")}
+    for verb, thing in (("found", "ring"), ("lost", "key"), ("painted", "door")):
+        predicates[f"{verb} the {thing}"] = verb, corpus.NounPhrase(thing)
+    modifiers = {
+        "who saw the cat": corpus.Relative("saw", corpus.NounPhrase("cat")),
+        "who sang": corpus.Relative("sang"),
+        "near the castle": corpus.Prepositional("near", corpus.NounPhrase("castle")),
+        "nothing more": None,
+    }
+    nouns, adjectives = ("witch", "dragon", "turtle"), ("green", "happy", "brave", "young")
 
     def draw(determiner, adjective, noun, modifier, predicate, negated):
         word, plural = DETERMINERS[determiner]

@@ -1,0 +1,401 @@
+"""Exercises of notebook 05, from section 5 on: context vectors, scores, a step of a decoder, alignment error rate."""
+
+import math
+
+import torch
+
+from .engine import exercise
+
+# ---- context_vector
+
+
+def draw_weights_and_states(generator):
+    """q ≠ k ≠ d, q = k, k = d, q = d, b = q = k = d; one sentence of one step; padding of weight 0; float64."""
+    for b, q, k, d in (
+        (2, 3, 4, 5),
+        (2, 4, 4, 3),
+        (3, 2, 4, 4),
+        (2, 3, 5, 3),
+        (3, 3, 3, 3),
+        (1, 1, 4, 2),
+        (2, 3, 3, 4),
+    ):
+        dtype = torch.float64 if (q, d) == (3, 4) else torch.float32
+        scores = 2 * torch.randn(b, q, k, generator=generator, dtype=dtype)
+        scores[0, :, k - 1] = -math.inf
+        yield torch.softmax(scores, -1), torch.randn(b, k, d, generator=generator, dtype=dtype)
+
+
+@exercise(
+    draws=draw_weights_and_states,
+    hints=[
+        "One decoder step has k weights, one for each encoder state. What does it make of the k states?",
+        "Weighted states are added up. In einsum, weights are bqk and states bkd: which letter goes after the arrow?",
+        "The shared axis, k, is the last of weights, the second to last of states: there a matrix product sums.",
+    ],
+    names={
+        "the products, (b, q, k, d), before k is summed": lambda w, s: w[..., None] * s[:, None],
+        "the weights: are the states still to be added up with them?": lambda w, s: w,
+        "the states: is there one vector for each decoder step?": lambda w, s: s,
+        "(b, d), one vector a sentence: each decoder step has one of its own": lambda w, s: s[:, 0],
+        "(b, d, q): the last two axes are exchanged": lambda w, s: (w @ s).mT,
+        "(b, b, q, d): every sentence's weights meet every sentence's states": lambda w, s: w @ s[:, None],
+        "(b, q, b, d): every sentence's weights meet every sentence's states": lambda w, s: torch.tensordot(
+            w, s, ([2], [1])
+        ),
+        "(q·b, d): torch.cat puts the steps below one another, torch.stack gives them an axis": (
+            lambda w, s: (w @ s).transpose(0, 1).flatten(0, 1)
+        ),
+        "(b, q·d): torch.cat puts the steps side by side, torch.stack gives them an axis": lambda w, s: (w @ s).flatten(
+            1
+        ),
+        "(q, d): does each sentence keep its own?": lambda w, s: w[0] @ s[0],
+        "(d, q): einsum without an arrow adds up every letter that comes twice, the batch, too": lambda w, s: (
+            (w[0] @ s[0]).T
+        ),
+    },
+    question={
+        "einsum": "weights is bqk, states bkd: does each string name as many axes, and a letter mean one length in both?",
+        r"\.T\b|\.mT|transpose|permute": "The axis k is the last of weights (b, q, k) and the second to last of states "
+        "(b, k, d): they meet as they are, without a transpose.",
+        "": "weights is (b, q, k), states (b, k, d): k is what they share. Which axes meet in this line?",
+    },
+    minutes=4,
+    trained=True,
+)
+def context_vector(weights, states):
+    """Encoder states (b, k, d), summed by each step's weights (b, q, k): returns (b, q, d)."""
+    return weights @ states
+
+
+# ---- bilinear_weights
+
+
+def draw_states_and_masks(generator):
+    """d_q ≠ d_k, d_q = d_k, b = k, b = k = d; one sentence; a single word in each; float64. In the last three some
+    scores are far above the others, below 0, or too large for exp."""
+    for (b, k, d_q, d_k), rows, moved, score in (
+        ((2, 4, 3, 5), [[1, 1, 1, 0], [1, 1, 1, 1]], slice(0), 0),
+        ((3, 4, 2, 2), [[1, 1, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]], slice(0), 0),
+        ((3, 3, 3, 3), [[1, 1, 0], [1, 0, 1], [1, 1, 1]], slice(0), 0),
+        ((1, 5, 4, 2), [[1, 1, 1, 0, 0]], slice(0), 0),
+        ((2, 1, 3, 4), [[1], [1]], slice(0), 0),
+        ((4, 4, 2, 3), [[1, 1, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1], [1, 0, 0, 0]], slice(0), 0),
+        ((2, 4, 3, 3), [[1, 1, 1, 0], [1, 0, 1, 0]], slice(3, 4), 200),  # padding
+        ((2, 4, 3, 5), [[1, 1, 0, 0], [1, 0, 1, 1]], slice(None), -300),
+        ((2, 4, 3, 2), [[1, 1, 1, 0], [1, 1, 1, 1]], slice(None), 1000),
+    ):
+        shapes, dtype = ((b, d_q), (b, k, d_k), (d_q, d_k)), torch.float64 if score == 1000 else torch.float32
+        query, keys, W_s = (torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
+        projected = query @ W_s
+        step = score * projected / (projected**2).sum(-1, keepdim=True)  # what adds `score` to a key's score
+        keys[:, moved] += step[:, None]
+        yield query, keys, W_s, torch.tensor(rows).bool()
+
+
+@exercise(
+    draws=draw_states_and_masks,
+    hints=[
+        "What does W_s make of a decoder state, and what is its length then? With what can that be compared?",
+        "query @ W_s is (b, d_k). For each sentence, its dot product with each of the keys (k, d_k): in einsum, which "
+        "letters stay after the arrow?",
+        "The scores are (b, k). Padding gets the score -∞, where mask is False, and then comes the softmax over keys.",
+    ],
+    names={
+        "(b, b, k): every query meets the keys of every sentence. Does the batch broadcast?": (
+            lambda query, keys, W_s, mask: query @ W_s @ keys.mT
+        ),
+        "(b, 1, k): is the axis of a single query left over?": lambda query, keys, W_s, mask: mask[:, None],
+        "(b, k, 1): is the axis of a single query left over?": lambda query, keys, W_s, mask: mask[..., None],
+        "a sum of the keys: the weights themselves are asked for": lambda query, keys, W_s, mask: keys[:, 0],
+        "the keys: are the products summed over d_k, to one score for each key?": lambda query, keys, W_s, mask: keys,
+        "one number a sentence: is there one for each key?": lambda query, keys, W_s, mask: mask[:, 0],
+        "the words of all sentences in a row: an index by mask loses the axes": lambda query, keys, W_s, mask: mask[
+            mask
+        ],
+        "(k, b): the batch is the first axis": lambda query, keys, W_s, mask: mask.T,
+        "(k,): does each sentence keep its own weights?": lambda query, keys, W_s, mask: mask[0],
+    },
+    question={
+        "einsum": "query is bq, W_s qd, keys bkd: does each string name as many axes, and a letter mean one length?",
+        r"keys\.T\b|keys\.t\(\)|permute|transpose|\.mT": "keys is (b, k, d_k): exchange its last two axes only, "
+        "keys.mT, and the query needs an axis of length 1 for its place, (b, 1, d_k).",
+        r"W_s\.(T|mT|t\(\))": "W_s is (d_q, d_k): the query, a row, stands on its left as it is.",
+        "mask": "mask is (b, k): have the scores that shape, too?",
+        "": "query is (b, d_q), W_s (d_q, d_k), keys (b, k, d_k): which axes meet in this line?",
+    },
+    level=2,
+    minutes=10,
+    trained=True,
+)
+def bilinear_weights(query, keys, W_s, mask):
+    """Weights of query (b, d_q) for the encoder states keys (b, k, d_k): returns (b, k).
+
+    The score is bilinear, with W_s (d_q, d_k), and not scaled. The weight is 0 where mask (b, k)
+    is False, for padding; each sentence has at least one word.
+    """
+    scores = torch.einsum("bd,bkd->bk", query @ W_s, keys)
+    return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+
+
+# ---- additive_scores
+
+
+def draw_queries_and_keys(generator):
+    """All sizes different; q = k; d_q = d_k = d; b = q = k = d; one sentence, one query, one key; b = q; float64."""
+    for (b, q, k, d_q, d_k, d), dtype in (
+        ((2, 3, 4, 5, 6, 7), None),
+        ((2, 4, 4, 3, 2, 5), None),
+        ((2, 3, 5, 4, 4, 4), None),
+        ((3, 3, 3, 3, 3, 3), None),
+        ((1, 1, 4, 2, 3, 5), None),
+        ((2, 4, 1, 3, 5, 2), None),
+        ((3, 3, 2, 2, 4, 3), torch.float64),
+    ):
+        shapes = (b, q, d_q), (b, k, d_k), (d_q, d), (d_k, d), (d,)
+        yield tuple(torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
+
+
+@exercise(
+    draws=draw_queries_and_keys,
+    hints=[
+        "Start with one query and one key: each goes through its own matrix, and both are then vectors of one length. "
+        "What joins them, and what makes one number of the result?",
+        "Projected, the queries are (b, q, d) and the keys (b, k, d). Every query has to meet every key: (b, q, k, d). "
+        "None as an index gives each of them the axis that it lacks, of length 1, and adding broadcasts.",
+        "Queries with the index [:, :, None] are (b, q, 1, d), keys with [:, None] are (b, 1, k, d). Then tanh, and the "
+        "product with w takes the last axis away.",
+    ],
+    names={
+        "the pairs, (b, q, k, d): w makes one number of each": lambda query, keys, W_q, W_k, w: (
+            (query @ W_q)[:, :, None] + (keys @ W_k)[:, None]
+        ),
+        "(b, k, q): queries and keys are exchanged": lambda query, keys, W_q, W_k, w: query.new_zeros(
+            len(query), keys.shape[1], query.shape[1]
+        ),
+        "(b, q, k, 1): an axis of length 1 is left over": lambda query, keys, W_q, W_k, w: query.new_zeros(
+            *query.shape[:2], keys.shape[1], 1
+        ),
+        "(b, q, d), the projected queries: have they met the keys?": lambda query, keys, W_q, W_k, w: query @ W_q,
+        "(b, k, d), the projected keys: have they met the queries?": lambda query, keys, W_q, W_k, w: keys @ W_k,
+        "(b, q): one number a query, but every key has a score": lambda query, keys, W_q, W_k, w: query[..., 0],
+        "(b, k): one number a key, but every query has its own scores": lambda query, keys, W_q, W_k, w: keys[..., 0],
+        "(q, k): does each sentence keep its own?": lambda query, keys, W_q, W_k, w: (
+            query[0] @ query.new_zeros(query.shape[-1], keys.shape[1])
+        ),
+    },
+    question={
+        "einsum": "query is bqi, W_q id, keys bkj, W_k jd, w d: does each string name as many axes as its tensor has?",
+        r"cat\(": "To be put side by side, query and key need the same axes in front: every query beside every key, "
+        "(b, q, k, d_q) and (b, q, k, d_k). expand makes them.",
+        r"\.T\b|\.mT|transpose|permute": "Vectors are rows: query and keys stand on the left of their matrices, and "
+        "nothing is transposed.",
+        r"\bw\b": "w is (d,): which axis of the tensor on its left has that length, and is it the last?",
+        r"\+": "(b, q, d) and (b, k, d) do not broadcast. Each needs an axis of length 1 where the other has its own: "
+        "(b, q, 1, d) and (b, 1, k, d).",
+        "": "query is (b, q, d_q), W_q (d_q, d), keys (b, k, d_k), W_k (d_k, d), w (d,): which axes meet in this line?",
+    },
+    level=2,
+    minutes=9,
+)
+def additive_scores(query, keys, W_q, W_k, w):
+    """Additive scores of all queries (b, q, d_q) for all keys (b, k, d_k): returns (b, q, k).
+
+    W_q (d_q, d) and W_k (d_k, d) bring both to one length; w (d,) makes a number of each pair.
+    """
+    queries = query @ W_q  # (b, q, d)
+    projected = keys @ W_k  # (b, k, d)
+    pairs = queries[:, :, None] + projected[:, None]  # (b, q, k, d)
+    return torch.tanh(pairs) @ w
+
+
+# ---- attention_step
+
+
+def draw_states_and_memories(generator):
+    """All sizes different; k = d, d = v, b = k, b = k = d = v; one sentence; a single word in each; loud states behind
+    the mask; scores too large for exp, and far below 0; float64."""
+    for (b, k, d, v), rows, loud, dtype in (
+        ((2, 4, 3, 6), [[1, 1, 1, 0], [1, 1, 1, 1]], 1, None),
+        ((3, 3, 3, 3), [[1, 1, 0], [1, 0, 1], [1, 1, 1]], 1, None),
+        ((2, 4, 4, 5), [[1, 1, 0, 0], [0, 1, 1, 1]], 4, None),
+        ((1, 5, 2, 4), [[1, 1, 1, 0, 0]], 4, None),
+        ((3, 1, 4, 2), [[1], [1], [1]], 1, None),
+        ((4, 4, 3, 3), [[1, 1, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1], [1, 0, 0, 0]], 4, torch.float64),
+    ):
+        mask = torch.tensor(rows).bool()
+        shapes = (b, d), (b, k, d), (2 * d, d), (d, v)
+        state, M, W_c, W_y = (torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
+        yield state, M * torch.where(mask, 1, loud)[..., None], mask, W_c / 2, W_y
+    M = 60 * torch.randn(2, 3, 4, generator=generator)
+    state = M[:, 0] / 2
+    W_c, W_y = torch.randn(8, 4, generator=generator) / 100, torch.randn(4, 5, generator=generator)
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    yield state, M, mask, W_c, W_y
+    yield (
+        state,
+        torch.where(mask[..., None], -300 * state[:, None] / (state**2).sum(-1)[:, None, None], M),
+        mask,
+        W_c,
+        W_y,
+    )
+
+
+@exercise(
+    draws=draw_states_and_memories,
+    hints=[
+        "You have written each part: weights of a query with padding at 0, and states summed by weights. Here the score "
+        "is a dot product, and the query is the state. What comes after the context?",
+        "Five lines: scores (b, k), weights (b, k), context (b, d), both side by side (b, 2 d), logits (b, v). With "
+        "einsum, the context is bk,bkd->bd.",
+        "torch.cat([…, …], dim=-1) puts two tensors (b, d) side by side: which comes first? Then W_c, tanh, W_y; no "
+        "softmax at the end, for logits are asked for.",
+    ],
+    names={
+        "the weights, (b, k): what do they make of the states M?": lambda state, M, mask, W_c, W_y: mask,
+        "(b, d), before W_y: which word would that be?": lambda state, M, mask, W_c, W_y: state,
+        "(b, 2 d), context and state side by side: W_c and W_y are still to come": lambda state, M, mask, W_c, W_y: (
+            torch.cat([state, state], -1)
+        ),
+        "(b, 1, v): is the axis of a single step left over?": lambda state, M, mask, W_c, W_y: (state @ W_y)[:, None],
+        "(b, k, v), one word for each place of the source: are the states summed by their weights?": (
+            lambda state, M, mask, W_c, W_y: M @ W_y
+        ),
+        "(v,): does each sentence keep its own?": lambda state, M, mask, W_c, W_y: (state @ W_y)[0],
+        "(b,), the number of the likeliest word: the logits of all words are asked for": (
+            lambda state, M, mask, W_c, W_y: mask[:, 0]
+        ),
+    },
+    question={
+        r"cat\(": "torch.cat wants the same number of axes in each: context (b, d) and state (b, d), side by side, dim=-1.",
+        "einsum": "state is bd, M bkd, weights bk: does each string name as many axes, and a letter mean one length?",
+        r"\bW_c\b": "W_c is (2 d, d): on its left stand context and state side by side, (b, 2 d).",
+        r"\bW_y\b": "W_y is (d, v): on its left stands (b, d), what came through W_c and tanh.",
+        r"\bmask\b": "mask is (b, k). Have the scores that shape, too?",
+        "": "state is (b, d), M (b, k, d): the scores (b, k) are a dot product over d for each k. Which axes meet in this "
+        "line?",
+    },
+    level=3,
+    minutes=12,
+)
+def attention_step(state, M, mask, W_c, W_y):
+    """One step of a decoder with attention: returns logits (b, v) for the next word.
+
+    state (b, d), which asks; M (b, k, d), the encoder's states; mask (b, k), True for words. The
+    score is the dot product, not scaled. Context and state, side by side in this order, go through
+    W_c (2 d, d) and tanh, then through the output matrix W_y (d, v). There is no bias.
+    """
+    scores = torch.einsum("bd,bkd->bk", state, M)
+    weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+    context = torch.einsum("bk,bkd->bd", weights, M)
+    both = torch.cat([context, state], dim=-1)  # (b, 2 d)
+    return torch.tanh(both @ W_c) @ W_y
+
+
+# ---- look_back
+
+
+def draw_queries_and_memories(generator):
+    """Padding behind, in front, none; q = k, d = k, b = q; one sentence; a single word; words that score far below
+    padding; states of padding as loud as those of words, or 0, as packing leaves them; float64."""
+    for (b, q, k, d), rows, loud, dtype in (
+        ((2, 3, 4, 5), [[1, 1, 0, 0], [1, 1, 1, 1]], 1, None),
+        ((2, 4, 4, 3), [[1, 1, 1, 0], [0, 1, 1, 1]], 0, None),
+        ((3, 3, 3, 3), [[1, 0, 0], [1, 1, 0], [1, 1, 1]], 2, None),
+        ((1, 2, 5, 5), [[1, 1, 1, 0, 0]], 0, torch.float64),
+        ((2, 1, 3, 2), [[1, 1, 1], [1, 1, 1]], 1, None),
+    ):
+        mask = torch.tensor(rows).bool()
+        query, M = (torch.randn(b, n, d, generator=generator, dtype=dtype) for n in (q, k))
+        yield query, M * torch.where(mask, 1, loud)[..., None], mask
+    query, mask = torch.randn(2, 1, 4, generator=generator).double(), torch.tensor([[1, 0, 1], [1, 1, 0]]).bool()
+    yield query, torch.where(mask[..., None], -200 * query / (query**2).sum(-1, keepdim=True), 0.0), mask
+
+
+@exercise(
+    draws=draw_queries_and_memories,
+    hints=[
+        "What does the cell below say of this code? Which line was meant to prevent that, and what does it do to "
+        "`scores`?",
+        "Print scores before and after the line with the mask. Are there any -∞ in it?",
+        "masked_fill returns a new tensor and leaves the old one as it is; so does nearly every method of a tensor. "
+        "Where does its result go?",
+    ],
+    names={"the weights: are the states still to be summed by them?": lambda query, M, mask: query @ M.mT},
+    question={
+        r"\bmask\b": "mask is (b, k), scores (b, q, k): the mask needs an axis of length 1 for q, mask[:, None].",
+        "": "query is (b, q, d), M (b, k, d), scores (b, q, k): which axes meet in this line?",
+    },
+    level=2,
+    minutes=8,
+)
+def look_back(query, M, mask):
+    """Contexts of queries (b, q, d) in states M (b, k, d), mask (b, k), True = word: returns (b, q, d)."""
+    scores = query @ M.transpose(-2, -1)  # (b, q, k)
+    scores = scores.masked_fill(~mask[:, None], -math.inf)
+    weights = torch.softmax(scores, dim=-1)  # (b, q, k)
+    return weights @ M
+
+
+# ---- alignment_error_rate
+
+
+def draw_alignments(generator):
+    """One pair to count by hand; several of different lengths; a random half; no sure links; no link in one sentence;
+    sure = possible; no links; no hits; nothing at all."""
+    yield [{(0, 0), (1, 2), (2, 2)}], [{(0, 0), (2, 1)}], [{(0, 0), (2, 1), (2, 2), (3, 1)}]
+    yield (
+        [{(0, 1), (1, 0)}, {(0, 0), (1, 1), (2, 3), (3, 2), (4, 5)}],
+        [{(0, 1), (1, 2)}, {(0, 0), (2, 3), (3, 2)}],
+        [{(0, 1), (1, 2), (2, 2)}, {(0, 0), (2, 3), (3, 2), (1, 1), (4, 4)}],
+    )
+    places = [(target, source) for target in range(5) for source in range(6)]
+    links, sure, rest = (
+        [{place for place in places if torch.rand((), generator=generator) < share} for _ in range(4)]
+        for share in (0.25, 0.2, 0.2)
+    )
+    yield links, sure, [one | other for one, other in zip(sure, rest)]
+    yield [{(0, 0), (1, 1), (2, 1)}, {(1, 0)}], [set(), set()], [{(0, 0), (1, 1)}, {(0, 1)}]
+    yield (
+        [{(0, 2), (1, 1)}, set(), {(2, 0), (1, 2), (0, 1), (3, 3)}, {(0, 0)}],
+        [{(0, 2), (1, 1)}, {(0, 0), (1, 0)}, {(2, 0), (0, 1)}, set()],
+        [{(0, 2), (1, 1), (1, 2)}, {(0, 0), (1, 0), (1, 1)}, {(2, 0), (0, 1), (1, 2), (2, 1)}, {(0, 0)}],
+    )
+    yield [{(0, 0), (1, 2)}, {(1, 0)}], [{(0, 0), (2, 1)}, {(1, 0)}], [{(0, 0), (2, 1)}, {(1, 0)}]
+    yield [set(), set()], [{(0, 0)}, {(1, 0)}], [{(0, 0), (0, 1)}, {(1, 0)}]
+    yield [{(0, 1)}, {(1, 2)}], [{(0, 0)}, {(1, 0)}], [{(0, 0), (1, 1)}, {(1, 0)}]
+    yield [set(), set()], [set(), set()], [set(), set()]
+
+
+@exercise(
+    draws=draw_alignments,
+    hints=[
+        "Sets know what they have in common: a & b. Which three sets of one sentence are compared, and in which pairs?",
+        "A link that is sure and found counts twice above the line, one that is only possible and found once. Below it "
+        "stand the numbers of links and of sure links.",
+        "Go through the three lists together, with zip. Add up over all sentences what stands above the line and what "
+        "stands below, divide once, and subtract from 1. If nothing stands below the line, the rate is 0.0.",
+    ],
+    names={
+        "one number a sentence: add up over all of them what stands above and below the line, then divide once": (
+            lambda links, sure, possible: torch.zeros(len(links))
+        ),
+    },
+    level=2,
+    minutes=8,
+)
+def alignment_error_rate(links, sure, possible):
+    """1 - (|A∩S| + |A∩P|) / (|A| + |S|) of links A, sure S, possible P: returns a number.
+
+    Each argument is a list with one set of (target position, source position) a sentence; every
+    sure link is possible, too. The four counts are summed over all sentences before dividing.
+    The rate is 0.0 if there are neither links nor sure links at all (Och and Ney 2003).
+    """
+    found = sum(len(a & s) + len(a & p) for a, s, p in zip(links, sure, possible))
+    total = sum(len(a) + len(s) for a, s in zip(links, sure))
+    return 1 - found / total if total else 0.0
+
+
+def number(one, other=None):
+    """Of links, in all sentences; with another list, of those that both have."""
+    return sum(map(len, one)) if other is None else sum(len(a & b) for a, b in zip(one, other))

@@ -1,0 +1,135 @@
+"""Notebook 06, drawings: which numbers a norm takes together, a block before and after, what two layers do together."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..plots import as_numbers
+from ..style import BLUE, GREEN, GREY, ORANGE, RED
+from .canvas import INK, PALE, Canvas, View, two_decimals
+
+# Which numbers a norm takes together
+
+
+def draw_grouped(canvas: Canvas, left: float, numbers: np.ndarray, words: Sequence[str], rows: bool) -> list[float]:
+    """A table (n, d) in which the rows, or else the columns, are framed, each with its mean; returns the means."""
+    top, wide, tall, (n, d) = 84, 54, 34, numbers.shape
+    limit, means = np.abs(numbers).max(), numbers.mean(-1 if rows else 0)
+    for (row, column), value in np.ndenumerate(numbers):
+        canvas.cell(left + wide * column, top + tall * row, wide, tall, value, limit, True)
+    for row, word in enumerate(words):
+        canvas.text(left - 10, top + tall * (row + 0.5) + 5, word, 14, "end")
+    for number, mean in enumerate(means):
+        frame = (left, top + tall * number, wide * d, tall) if rows else (left + wide * number, top, wide, tall * n)
+        canvas.rect(frame[0] + 2, frame[1] + 2, frame[2] - 4, frame[3] - 4, stroke=GREEN, stroke_width=3, rx=6)
+        x, y = (left + wide * d + 34, frame[1] + 22) if rows else (frame[0] + wide / 2, top + tall * n + 24)
+        canvas.text(x, y, two_decimals(mean), 14, fill=GREEN, bold=True)
+    x, y = (left + wide * d + 34, top - 10) if rows else (left - 10, top + tall * n + 24)
+    canvas.text(x, y, "mean", 14, "middle" if rows else "end", GREEN)
+    return means.tolist()
+
+
+def norm_axes(words: Sequence[str], x: ArrayLike) -> View:
+    """The vectors x (n, d) of some words twice: which numbers layer norm takes together, and which batch norm."""
+    numbers = as_numbers(x, 2)
+    canvas, said = Canvas(960, 140 + 34 * len(words)), []
+    sides = (
+        (90, "Layer norm: each row, one word, by itself", True),
+        (560, "Batch norm: each column, over all words", False),
+    )
+    for left, title, rows in sides:
+        canvas.text(left, 28, title, 16, "start", bold=True)
+        canvas.text(left, 54, "entries of a vector: across; words: down", 13, "start", GREY)
+        means = draw_grouped(canvas, left, numbers, words, rows)
+        said.append(f"{title}; means {', '.join(map(two_decimals, means))}.")
+    return canvas.view(" ".join(said))
+
+
+# Where the norm stands
+
+STEPS = (("attention", "norm 1"), ("feed-forward", "norm 2"))
+
+
+def draw_station(canvas: Canvas, x: float, y: float, name: str, colour: str = INK) -> None:
+    """A box 128 wide around its middle, with a name in it."""
+    canvas.rect(x - 64, y - 19, 128, 38, "white", stroke=colour, stroke_width=2, rx=7)
+    canvas.text(x, y + 5, name, 14.5, fill=colour, bold=True)
+
+
+def draw_plus(canvas: Canvas, x: float, y: float) -> None:
+    canvas.add("circle", cx=x, cy=y, r=15, fill="white", stroke=INK, stroke_width=2)
+    canvas.text(x, y + 7, "+", 20, bold=True)
+
+
+def draw_stream(canvas: Canvas, top: float, pre: bool) -> list[str]:
+    """The stream of one block as a line from left to right, and below it what reads from it; returns what stands on
+    the stream, in order."""
+    canvas.text(14, top, "x", 17, bold=True)
+    canvas.arrow(28, top - 5, 946, top - 5, BLUE, 5)
+    y, below, on_it = top - 5, top + 72, []
+    for number, (sublayer, norm) in enumerate(STEPS):
+        left = 40 + 450 * number
+        chain = [norm, sublayer] if pre else [sublayer]
+        middles = [left + 110, left + 268] if pre else [left + 150]
+        back = left + (366 if pre else 250)
+        canvas.line(left + 20, y, left + 20, below, GREY, 2)
+        for begin, x in zip([left + 20, *(middle + 64 for middle in middles)], middles):
+            canvas.arrow(begin, below, x - 64, below, GREY, 2)
+        canvas.line(middles[-1] + 64, below, back, below, GREY, 2)
+        canvas.arrow(back, below, back, y + 15, GREY, 2)
+        for name, x in zip(chain, middles):
+            draw_station(canvas, x, below, name, RED if name == norm else INK)
+        draw_plus(canvas, back, y)
+        on_it.append("+")
+        if not pre:
+            draw_station(canvas, back + 108, y, norm, RED)
+            on_it.append(norm)
+    return on_it
+
+
+def norm_orders() -> View:
+    """A block in post-norm and in pre-norm: the stream from x to the output, and what reads from it and adds to it."""
+    canvas, said = Canvas(960, 346), []
+    for top, name, pre in ((72, "post-norm, 2017", False), (240, "pre-norm, most models of today", True)):
+        canvas.text(14, top - 40, name, 16, "start", bold=True)
+        said.append(f"{name}: on the stream from x to the output stand {', '.join(draw_stream(canvas, top, pre))}")
+    reads = "below it attention and feed-forward read from the stream and write back at the +"
+    return canvas.view(f"A block. {said[0]}; {reads}. {said[1]}; each norm stands below it, before what it feeds.")
+
+
+# Induction
+
+
+def induction_arrows(symbols: Sequence[str]) -> View:
+    """What two layers do at the last of some symbols, which occurred before: layer 1 writes at each place which symbol
+    stands before it; layer 2 looks for the place that has the last symbol written there. ValueError: it is new."""
+    last, before = len(symbols) - 1, list(symbols[:-1])
+    if symbols[-1] not in before:
+        raise ValueError(f"{symbols[-1]!r} does not occur twice in {' '.join(symbols)}: there is nothing to go on with")
+    target = before.index(symbols[-1]) + 1
+    wide, y = min(100, 900 // (last + 2)), 150
+    left = 480 - wide * (last + 1) / 2
+    canvas, middle = Canvas(960, 280), [left + wide * number for number in range(len(symbols) + 1)]
+    begin, end = middle[last], middle[target]
+    path = f"M{begin:.0f} {y - 24} C{begin:.0f} 30 {end:.0f} 30 {end:.0f} {y - 32}"
+    canvas.add("path", d=path, fill="none", stroke=BLUE, stroke_width=4)
+    canvas.arrow(end, y - 40, end, y - 24, BLUE, 4)
+    canvas.text((begin + end) / 2, 42, f"layer 2: who has “{symbols[-1]} before me” written on it?", 15, fill=BLUE)
+    for number, (x, symbol) in enumerate(zip(middle, [*symbols, "?"])):
+        edge = BLUE if number in (last, target) else PALE
+        canvas.rect(x - 26, y - 24, 52, 48, "white", stroke=edge, stroke_width=3, rx=7)
+        canvas.text(x, y + 8, symbol, 22, fill=RED if symbol == "?" else INK, bold=True)
+    for number in sorted(range(1, last + 1), key=lambda number: number == target):  # the one that counts on top
+        x, colour, width = middle[number], *((ORANGE, 4.0) if number == target else (PALE, 2.5))
+        path = f"M{x:.0f} {y + 26} C{x:.0f} {y + 66} {x - wide:.0f} {y + 66} {x - wide:.0f} {y + 38}"
+        canvas.add("path", d=path, fill="none", stroke=colour, stroke_width=width)
+        canvas.arrow(x - wide, y + 39, x - wide, y + 25, colour, width)
+        fill = INK if number == target else GREY
+        canvas.text(x, y + 82, f"{symbols[number - 1]} before me", 12.5, fill=fill, bold=number == target)
+    canvas.text(480, y + 114, "layer 1: each place looks one back, and notes what it finds there", 15)
+    return canvas.view(
+        f"The string {' '.join(symbols)} and a question mark. Layer 1: each place looks one place back and notes the "
+        f"symbol there. Layer 2: from the last place, {symbols[-1]}, to place {target + 1}, where "
+        f"“{symbols[target - 1]} before me” is noted: it holds {symbols[target]}, the answer."
+    )
