@@ -105,18 +105,15 @@ def require_ids(ids: Tensor, size: int, what: str) -> None:
 
 
 def require_going_on(tokens: Tensor, mask: Tensor | None, before: Tensor | None) -> Tensor:
-    """The mask (b, 1, 1, n) of tokens (b, n), True everywhere if not given; ValueError unless it is boolean and of this
-    shape, and the mask of the tokens before them, if there are any, that of as many sentences."""
-    require_tensors(tokens=tokens)
-    if tokens.ndim != 2:
-        raise ValueError(f"token ids must be whole numbers (b, n), not {tuple(tokens.shape)} of {tokens.dtype}")
+    """The mask (b, 1, 1, n) of tokens (b, n), True if not given; ValueError unless it is boolean and fits them, and the
+    mask of the tokens before, if there were any, has as many rows."""
+    mask = torch.ones_like(tokens, dtype=torch.bool)[..., None, None, :] if mask is None else mask
+    if tokens.ndim != 2 or mask.dtype != torch.bool or mask.shape != (len(tokens), 1, 1, tokens.shape[1]):
+        raise ValueError(
+            f"the mask {tuple(mask.shape)} is not that of tokens {tuple(tokens.shape)}, (b, n): {MAKE_ONE}"
+        )
     if before is not None and len(before) != len(tokens):
         raise ValueError(f"the state is that of {len(before)} sentences; the tokens are {tuple(tokens.shape)}")
-    if mask is None:
-        return torch.ones_like(tokens, dtype=torch.bool)[:, None, None]
-    require_tensors(mask=mask)
-    if mask.dtype != torch.bool or mask.shape != (len(tokens), 1, 1, tokens.shape[1]):
-        raise ValueError(f"the mask {tuple(mask.shape)} is not that of tokens {tuple(tokens.shape)}: {MAKE_ONE}")
     return mask
 
 

@@ -1,5 +1,5 @@
-"""The Transformer decoder: rotary positions, attention that keeps its keys and values, block, stack; a language model
-of them, and a translator.
+"""The Transformer decoder: rotary positions, attention that keeps keys and values, block, stack, language model; and a
+translator.
 
 Axis letters: b batch, n position, q and k the same as query and as key, h head, e head dimension, d model dimension,
 v vocabulary. Masks are boolean, True = may attend. What reads word by word returns (output, state, weights)."""
@@ -26,21 +26,24 @@ from .decoding import write
 from .transformer import POSITIONS, Encoder, FeedForward, LayerNorm, TokenEmbedding
 
 PAIRINGS = {"interleaved": -1, "halves": -2}  # the axis of a pair, once the e entries are (e/2, 2) or (2, e/2)
+ROTARY = {"rotary": "interleaved", "rotary halves": "halves"}  # positions that are not added, and their pairing
 Maybe = Tensor | None
 Attended = tuple[Tensor, Tensor]  # output and weights
-ROTARY = {"rotary": "interleaved", "rotary halves": "halves"}  # kinds of positions that are not added, and their pairs
 
 
-def rotate(x: Tensor, places: Tensor, pairing: str = "interleaved", base: float = 10000.0) -> Tensor:
+def rotate(x: Tensor, places: Maybe = None, pairing: str | None = "interleaved", base: float = 10000.0) -> Tensor:
     """Rotary positions (Su et al. 2021): pair i of the entries of x (…, n, e) is turned by place / base^(2i/e).
 
-    places, which broadcast to (…, n), need not be whole. pairing: "interleaved" turns the entries 2i and 2i + 1
-    together, as in the paper, "halves" i and i + e/2, as many published models do. An odd e: ValueError."""
+    places broadcast to (…, n), and are 0, 1, … if not given. pairing: "interleaved" turns the entries 2i and 2i + 1
+    together, as in the paper, "halves" i and i + e/2, as many published models do, None none. An odd e: ValueError."""
+    if pairing is None:
+        return x
+    known(pairing, PAIRINGS, "pairing")
     require_shares(e=x.shape[-1], entries_of_a_pair=2)
-    axis = PAIRINGS[known(pairing, PAIRINGS, "pairing")]
+    places = torch.arange(x.shape[-2]) if places is None else places
     two_i = torch.arange(0, x.shape[-1], 2, dtype=torch.float64)  # (e/2,)
     angles = places[..., None] / base ** (two_i / x.shape[-1])  # (…, n, e/2)
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    cos, sin, axis = angles.cos().to(x.dtype), angles.sin().to(x.dtype), PAIRINGS[pairing]
     first, second = x.unflatten(-1, (-1, 2) if axis == -1 else (2, -1)).unbind(axis)  # (…, n, e/2) each
     return torch.stack([first * cos - second * sin, first * sin + second * cos], dim=axis).flatten(-2)
 
@@ -57,8 +60,8 @@ class CachedAttention(MultiHeadAttention):
 
     num_kv_heads: how many heads of keys and values there are, each for num_heads / num_kv_heads heads of queries: one
     (multi-query attention, Shazeer 2019), fewer than num_heads (grouped, Ainslie et al. 2023), or as many, the default.
-    rotary: None, or a pairing of `rotate`, by which queries and keys are turned to their places. Called with query
-    (…, q, d), and perhaps a memory (…, k, d) and a mask, it returns output and weights as `MultiHeadAttention` does."""
+    rotary: a pairing of `rotate`, by which queries and keys are turned to their places (…, 1, n), 0, 1, … if not given.
+    Called with query (…, q, d), and perhaps a memory (…, k, d) and a mask, it is a `MultiHeadAttention`."""
 
     def __init__(
         self, d_model: int, num_heads: int, dropout: float = 0.0, num_kv_heads: int | None = None,
@@ -70,15 +73,15 @@ class CachedAttention(MultiHeadAttention):
         self.W_k, self.W_v = (nn.Linear(d_model, d_model // num_heads * self.num_kv_heads) for _ in range(2))
 
     def keep(self, x: Tensor, kept: KeysValues | None = None, places: Maybe = None) -> KeysValues:
-        """The keys and values of x (…, n, d) at their places (…, n), behind those that were kept before."""
+        """The keys and values of x (…, n, d), behind those that were kept before."""
         require_vectors("x", x, self.W_k.weight)
         keys, values = (split_heads(W(x), self.num_kv_heads) for W in (self.W_k, self.W_v))  # (…, h, n, e)
-        return appended(kept, KeysValues(turned(keys, places, self.rotary, length(kept)), values))
+        return appended(kept, KeysValues(rotate(keys, places, self.rotary), values))
 
     def attend(self, x: Tensor, kept: KeysValues, mask: Maybe = None, places: Maybe = None) -> Attended:
-        """Output (…, q, d) and weights (…, h, q, k) of the queries of x (…, q, d) at their places (…, q)."""
+        """The output (…, q, d) and weights (…, h, q, k) of the queries of x (…, q, d)."""
         require_vectors("x", x, self.W_q.weight)
-        Q = turned(split_heads(self.W_q(x), self.num_heads), places, self.rotary, length(kept) - x.shape[-2])
+        Q = rotate(split_heads(self.W_q(x), self.num_heads), places, self.rotary)  # (…, h, q, e)
         K, V = (shared(part, self.num_heads // self.num_kv_heads) for part in kept)  # (…, h, k, e)
         require_fitting_shapes(Q, K, V, mask)
         weights = attention_weights(Q, K, mask)  # (…, h, q, k)
@@ -86,11 +89,6 @@ class CachedAttention(MultiHeadAttention):
 
     def forward(self, query: Tensor, memory: Maybe = None, mask: Maybe = None) -> Attended:
         return self.attend(query, self.keep(query if memory is None else memory), mask)
-
-
-def length(kept: KeysValues | None) -> int:
-    """How many positions were kept."""
-    return 0 if kept is None else kept.keys.shape[-2]
 
 
 def appended(kept: KeysValues | None, new: KeysValues) -> KeysValues:
@@ -103,17 +101,9 @@ def shared(heads: Tensor, times: int) -> Tensor:
     return heads if times == 1 else heads.repeat_interleave(times, dim=-3)
 
 
-def turned(heads: Tensor, places: Maybe, pairing: str | None, start: int) -> Tensor:
-    """Heads (…, h, n, e) turned to their places (…, n), from `start` on if not given; as they are without a pairing."""
-    if pairing is None:
-        return heads
-    places = torch.arange(start, start + heads.shape[-2]) if places is None else places[..., None, :]
-    return rotate(heads, places, pairing)
-
-
 class ResidualNorm(LayerNorm):
-    """The layer norm of a sublayer with its residual connection: norm "pre" is x + sublayer(norm(x)), "post" is
-    norm(x + sublayer(x)), as in `EncoderBlock`. Dropout falls on what the sublayer adds."""
+    """The layer norm before ("pre") or after ("post") a sublayer and its residual connection, as in `EncoderBlock`.
+    Dropout falls on what the sublayer adds."""
 
     def __init__(self, d_model: int, norm: str = "pre", dropout: float = 0.0):
         super().__init__(d_model)
@@ -128,7 +118,7 @@ class ResidualNorm(LayerNorm):
 
 
 class BlockState(NamedTuple):
-    """What a block keeps: of its own words, which are more each time, and of the memory, once."""
+    """What a block keeps: of its own words, more each time, and of the memory, once."""
 
     own: KeysValues | None
     cross: KeysValues | None
@@ -143,9 +133,8 @@ class DecoderBlock(nn.Module):
     norm and dropout are as in `EncoderBlock`. cross False leaves the cross-attention out. num_kv_heads holds for both
     attentions, rotary for the first alone; see `CachedAttention`.
     Called with x (b, n, d), a mask (…, n, k) that keeps the future away, the memory (b, k, d) and its mask, and perhaps
-    the state after the words before x, and places (b, n) that do not just count on, it returns the output (b, n, d),
-    the state, and the weights (b, h, n, k) of both attentions. With a state, the memory is not looked at: its keys and
-    values are in the state."""
+    the state after the words before x and the places (b, 1, n) of x, it returns the output (b, n, d), the state, and
+    the weights (b, h, n, k) of both attentions. With a state, the memory is not read: its keys are in the state."""
 
     def __init__(
         self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm: str = "pre",
@@ -174,8 +163,7 @@ class DecoderBlock(nn.Module):
 
 
 class Weights(NamedTuple):
-    """Who looked at whom, (b, h, q, k) a layer: the decoder's words at each other, they at the source, and the words of
-    the source at each other."""
+    """Of each layer, (b, h, q, k): the decoder's words at each other, these at the source, its words at each other."""
 
     own: list[Tensor]
     cross: list[Tensor]
@@ -183,11 +171,9 @@ class Weights(NamedTuple):
 
 
 class Decoder(nn.Module):
-    """num_layers decoder blocks, one after the other; final_norm: a layer norm after the last, as pre-norm needs it;
-    options: those of `DecoderBlock`.
+    """num_layers decoder blocks, one after the other; final_norm as in `Encoder`; options: those of `DecoderBlock`.
 
-    Called as a block is, with the states of all blocks as a list, it returns the output (b, n, d), such a list, and
-    `Weights`."""
+    Called as a block is, with a list of their states, it returns the output (b, n, d), such a list, and `Weights`."""
 
     def __init__(
         self, num_layers: int, d_model: int, num_heads: int, d_ff: int, final_norm: bool = False, **options: Any
@@ -201,6 +187,8 @@ class Decoder(nn.Module):
         self, x: Tensor, mask: Maybe = None, memory: Maybe = None, memory_mask: Maybe = None,
         state: list[BlockState] | None = None, places: Maybe = None,
     ) -> tuple[Tensor, list[BlockState], Weights]:  # fmt: skip
+        if state is None and (memory is None) != (self.blocks[0].cross_attention is None):
+            raise ValueError("there must be a memory where the blocks have cross=True, and only there")
         kept, weights = [], Weights([], [])
         for block, before in zip(self.blocks, state or [NOTHING_YET] * len(self.blocks)):
             x, after, (own, cross) = block(x, mask, memory, memory_mask, before, places)
@@ -235,8 +223,8 @@ class PlacedEmbedding(TokenEmbedding):
 
 
 class State(NamedTuple):
-    """What a language model keeps of the k tokens that it has read: keys and values of each block; which of the tokens
-    are words and no padding (b, 1, 1, k); and the mask of the memory."""
+    """What a language model keeps: the state of each block; which of the k tokens so far are words and no padding, (b,
+    1, 1, k); the mask of the memory."""
 
     blocks: list[BlockState]
     words: Tensor
@@ -244,19 +232,19 @@ class State(NamedTuple):
 
 
 class WordByWord(nn.Module):
-    """What reading on from a state needs: where the last n of k tokens stand, and which of the k each of them may see,
-    given the mask of the words among them (b, 1, 1, k). causal False: all of them, those behind it too."""
+    """Where the last n of k tokens stand, and which of the k each may see; words, (b, 1, 1, k), are no padding. causal
+    False: those behind it, too."""
 
     def __init__(self, causal: bool = True):
         super().__init__()
         self.causal = causal
 
     def places(self, words: Tensor, n: int) -> Tensor:
-        """(b, n): how many words stand before each token, so that padding takes no place."""
-        return (words.cumsum(-1) - words.long())[:, 0, 0, -n:]
+        """(b, 1, n): how many words stand before each token, so that padding takes no place."""
+        return (words.cumsum(-1) - words.long())[:, 0, :, -n:]
 
     def visible(self, words: Tensor, n: int) -> Tensor:
-        """(b, 1, n, k), or (b, 1, 1, k) where all see the same."""
+        """(b, 1, n, k), or (b, 1, 1, k)."""
         k = words.shape[-1]
         return words & torch.ones(n, k, dtype=torch.bool).tril(k - n) if self.causal else words
 
@@ -264,12 +252,11 @@ class WordByWord(nn.Module):
 class LanguageModel(WordByWord):
     """Logits for the next token at every position, by a decoder that sees the tokens up to there, and perhaps a memory.
 
-    positions: "sine", "learned", None, "rotary" or "rotary halves". tied: embedding and output layer, `to_logits`, are
-    one matrix (Press & Wolf 2017), which should be scaled then; see `PlacedEmbedding`. cross: there is a memory. norm
-    "pre" brings a final norm with it. options: those of `Decoder`.
-    Called with token ids (b, n), and perhaps the state after those before them, the mask of their padding (b, 1, 1, n),
-    a memory (b, k, d) and its mask, it returns logits (b, n, v), the state, and `Weights`: a step for
-    `utils.decoding`. Padding may stand anywhere, between chunks, too."""
+    positions: "sine", "learned", None, "rotary", "rotary halves". tied: the output layer `to_logits` and the embedding
+    have one matrix (Press & Wolf 2017), which should be `scaled` then. cross: there is a memory. norm "pre" brings a
+    final norm with it. options: those of `Decoder`.
+    Called with token ids (b, n), and perhaps the state after those before them, the mask (b, 1, 1, n) of padding, which
+    may stand anywhere, a memory (b, k, d) and its mask, it returns logits (b, n, v), the state, and `Weights`."""
 
     def __init__(
         self, vocabulary_size: int, d_model: int, num_heads: int, d_ff: int, num_layers: int,
@@ -292,13 +279,13 @@ class LanguageModel(WordByWord):
         blocks, before, memory_mask = (None, new[..., :0], memory_mask) if state is None else state
         words = torch.cat([before, new], dim=-1)  # (b, 1, 1, k)
         places, visible = self.places(words, tokens.shape[1]), self.visible(words, tokens.shape[1])
-        x = self.embedding(tokens, places)  # (b, n, d)
+        x = self.embedding(tokens, places[:, 0])  # (b, n, d)
         x, blocks, weights = self.decoder(x, visible, memory, memory_mask, blocks, places)
         return self.to_logits(x), State(blocks, words, memory_mask), weights
 
 
 class TokenEncoder(nn.Module):
-    """Reads source tokens (b, k) with their mask and returns a memory (b, k, d), and the weights (b, h, k, k) a layer.
+    """From source tokens (b, k) with their mask a memory (b, k, d), and the weights (b, h, k, k) of each layer.
 
     positions, scaled and norm are as in `LanguageModel`; options: those of `Encoder`."""
 

@@ -4,7 +4,8 @@ Axis letters: b batch, v vocabulary, w the beams of a sentence, n tokens so far.
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -29,36 +30,30 @@ def ranks(logits: Tensor) -> Tensor:
 
 
 def keep_top_k(logits: Tensor, k: int) -> Tensor:
-    """The logits (…, v) with −∞ for all but the k largest (Fan et al. 2018). k below 1: ValueError."""
+    """The logits (…, v), −∞ for all but the k largest (Fan et al. 2018). k below 1: ValueError."""
     require_whole(top_k=k)
-    return logits.masked_fill(ranks(logits) >= k, -torch.inf)
+    return logits.masked_fill(ranks(logits) >= k, -math.inf)
 
 
 def keep_top_p(logits: Tensor, p: float) -> Tensor:
-    """The logits (…, v) with −∞ for all but the smallest set of the most probable ones whose probabilities have a sum
-    of at least p (Holtzman et al. 2020, "nucleus"). p 1 keeps all; p ≤ 0 or above 1: ValueError."""
+    """The logits (…, v), −∞ for all but the fewest that together have the probability p (Holtzman et al. 2020,
+    "nucleus"); 1 keeps all. ValueError unless 0 < p ≤ 1."""
     if not 0 < p <= 1:
         raise ValueError(f"top_p {p} must lie above 0 and be at most 1")
-    largest = logits.softmax(-1).sort(dim=-1, descending=True, stable=True).values  # (…, v)
-    reached = largest.cumsum(-1) - largest >= p  # without this one already
-    return logits.masked_fill(reached.gather(-1, ranks(logits)), -torch.inf) if p < 1 else logits
+    largest = logits.softmax(-1).sort(dim=-1, descending=True).values  # (…, v)
+    enough = largest.cumsum(-1) - largest >= p  # without this one already
+    return logits.masked_fill(enough.gather(-1, ranks(logits)), -math.inf) if p < 1 else logits
 
 
 def sampling(
     generator: torch.Generator, temperature: float = 1.0, top_k: int | None = None, top_p: float = 1.0
 ) -> Callable:
-    """A way to choose tokens (b,) for logits (b, v), as `drawn_by`, but from softmax(logits / temperature), of which
-    only the top_k most probable stay, and of these the top_p. A temperature of 0 or below: ValueError, as 0 would be
-    greedy search."""
+    """A way to choose tokens (b,) for logits (b, v): drawn from softmax(logits / temperature), first cut to the top_k
+    most probable, then to top_p. A temperature of 0, where it would be greedy search, or below: ValueError."""
     if not temperature > 0:
-        raise ValueError(f"temperature {temperature} must be above 0; most_probable is what it comes to near 0")
-    draw = drawn_by(generator)
-
-    def choose(logits: Tensor) -> Tensor:
-        logits = logits / temperature
-        return draw(keep_top_p(logits if top_k is None else keep_top_k(logits, top_k), top_p))
-
-    return choose
+        raise ValueError(f"temperature {temperature} must be above 0; near 0, the choice is most_probable's")
+    draw, cut = drawn_by(generator), (lambda logits: logits) if top_k is None else partial(keep_top_k, k=top_k)
+    return lambda logits: draw(keep_top_p(cut(logits / temperature), top_p))
 
 
 @torch.no_grad()
@@ -84,17 +79,12 @@ def write(
     return [ids[: ids.index(END_ID)] if END_ID in ids else ids for ids in written], kept
 
 
-class Sequence(NamedTuple):
-    """Token ids without `</s>`, and the sum of the log-probabilities of all that was written, `</s>` included."""
-
-    ids: list[int]
-    log_probability: float
-
-
 def rows_of(state: Any, rows: Tensor) -> Any:
-    """The rows of a state: of each tensor in it, which begins with the batch. Tuples and lists are gone through."""
-    if state is None or isinstance(state, Tensor):
-        return state if state is None else state[rows]
+    """The rows of a state: of each tensor in it, whose first axis is the batch. Tuples and lists are gone through."""
+    if state is None:
+        return None
+    if isinstance(state, Tensor):
+        return state[rows]
     parts = [rows_of(part, rows) for part in state]
     return type(state)(*parts) if hasattr(state, "_fields") else type(state)(parts)
 
@@ -103,13 +93,13 @@ def rows_of(state: Any, rows: Tensor) -> Any:
 def beam_search(
     step: Callable, state: object, sentences: int, limit: int, width: int,
     length_power: float = 0.0, pick: Callable = rows_of,
-) -> list[list[Sequence]]:  # fmt: skip
-    """The `width` most probable sequences of each sentence that a search finds which goes on from no more than so many.
+) -> list[list[tuple[list[int], float]]]:  # fmt: skip
+    """Of each sentence up to `width` sequences, from a search that goes on from the `width` most probable at each step.
 
-    step, state and limit are those of `write`; pick(state, rows) gives the state of other rows. A beam that has written
-    `</s>` stays as it is, and the search ends when all have. The sum of log-probabilities favours short sequences;
-    sorted, best first, are the sums divided by (number of tokens, `</s>` included) ** length_power, 1 for their mean.
-    A sequence that reached `limit` has no `</s>`, and is sorted among the others. Width 1 is greedy search."""
+    A sequence is its token ids without `</s>`, and the sum of the log-probabilities of all that was written, `</s>`
+    included. One that has its `</s>` stays as it is among the others; one that reaches the limit ends without. Best
+    first: the largest sum / tokens ** length_power; the sum itself favours short sequences, power 1 is the mean.
+    step, state and limit are those of `write`; pick(state, rows) gives the state of other rows. Width 1 is greedy."""
     require_whole(sentences=sentences, limit=limit, width=width)
     tokens = torch.full((sentences, 1), START_ID)  # (b·w, n), with one beam at first
     sums = torch.zeros(sentences, 1, dtype=torch.float64)  # (b, w)
@@ -127,9 +117,9 @@ def beam_search(
     return [in_order(beams, sums, length_power) for beams, sums in found]
 
 
-def in_order(beams: list[list[int]], sums: list[float], length_power: float) -> list[Sequence]:
+def in_order(beams: list[list[int]], sums: list[float], length_power: float) -> list[tuple[list[int], float]]:
     """The sequences of a sentence's beams, best first; what has probability 0 is none."""
-    lengths = [ids.index(END_ID) + 1 if END_ID in ids else len(ids) for ids in beams]
-    found = [(total / n**length_power, ids, total) for ids, n, total in zip(beams, lengths, sums) if total > -math.inf]
-    found.sort(key=lambda one: -one[0])
-    return [Sequence(ids[: ids.index(END_ID)] if END_ID in ids else ids, total) for _, ids, total in found]
+    tokens = [ids[: ids.index(END_ID) + 1] if END_ID in ids else ids for ids in beams]
+    found = [(ids, total) for ids, total in zip(tokens, sums) if total > -math.inf]
+    found.sort(key=lambda one: -one[1] / len(one[0]) ** length_power)
+    return [(ids[:-1] if ids[-1] == END_ID else ids, total) for ids, total in found]
