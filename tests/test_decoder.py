@@ -541,7 +541,7 @@ def test_what_does_not_fit_is_named():
     _, state, _ = model(TARGET)
     memory = draw(3, 7, 16)
     for call, said in [
-        (lambda: model(TARGET[0]), "is not that of tokens (5,), (b, n): "),
+        (lambda: model(TARGET[0]), "is not that of tokens (5,): "),
         (lambda: model(TARGET.float()), "token ids must be whole numbers"),
         (lambda: model(TARGET + 20), "token ids from 20 to 29 must lie between 0 and 10"),
         (lambda: model(TARGET, mask=mask), "the mask (3, 1, 1, 7) is not that of tokens (3, 5)"),

@@ -109,9 +109,7 @@ def require_going_on(tokens: Tensor, mask: Tensor | None, before: Tensor | None)
     mask of the tokens before, if there were any, has as many rows."""
     mask = torch.ones_like(tokens, dtype=torch.bool)[..., None, None, :] if mask is None else mask
     if tokens.ndim != 2 or mask.dtype != torch.bool or mask.shape != (len(tokens), 1, 1, tokens.shape[1]):
-        raise ValueError(
-            f"the mask {tuple(mask.shape)} is not that of tokens {tuple(tokens.shape)}, (b, n): {MAKE_ONE}"
-        )
+        raise ValueError(f"the mask {tuple(mask.shape)} is not that of tokens {tuple(tokens.shape)}: {MAKE_ONE}")
     if before is not None and len(before) != len(tokens):
         raise ValueError(f"the state is that of {len(before)} sentences; the tokens are {tuple(tokens.shape)}")
     return mask

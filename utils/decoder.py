@@ -28,7 +28,6 @@ from .transformer import POSITIONS, Encoder, FeedForward, LayerNorm, TokenEmbedd
 PAIRINGS = {"interleaved": -1, "halves": -2}  # the axis of a pair, once the e entries are (e/2, 2) or (2, e/2)
 ROTARY = {"rotary": "interleaved", "rotary halves": "halves"}  # positions that are not added, and their pairing
 Maybe = Tensor | None
-Attended = tuple[Tensor, Tensor]  # output and weights
 
 
 def rotate(x: Tensor, places: Maybe = None, pairing: str | None = "interleaved", base: float = 10000.0) -> Tensor:
@@ -78,7 +77,7 @@ class CachedAttention(MultiHeadAttention):
         keys, values = (split_heads(W(x), self.num_kv_heads) for W in (self.W_k, self.W_v))  # (…, h, n, e)
         return appended(kept, KeysValues(rotate(keys, places, self.rotary), values))
 
-    def attend(self, x: Tensor, kept: KeysValues, mask: Maybe = None, places: Maybe = None) -> Attended:
+    def attend(self, x: Tensor, kept: KeysValues, mask: Maybe = None, places: Maybe = None) -> tuple[Tensor, Tensor]:
         """The output (…, q, d) and weights (…, h, q, k) of the queries of x (…, q, d)."""
         require_vectors("x", x, self.W_q.weight)
         Q = rotate(split_heads(self.W_q(x), self.num_heads), places, self.rotary)  # (…, h, q, e)
@@ -87,7 +86,7 @@ class CachedAttention(MultiHeadAttention):
         weights = attention_weights(Q, K, mask)  # (…, h, q, k)
         return self.W_o(merge_heads(mix(self.dropout(weights), V, mask))), weights
 
-    def forward(self, query: Tensor, memory: Maybe = None, mask: Maybe = None) -> Attended:
+    def forward(self, query: Tensor, memory: Maybe = None, mask: Maybe = None) -> tuple[Tensor, Tensor]:
         return self.attend(query, self.keep(query if memory is None else memory), mask)
 
 
@@ -232,8 +231,7 @@ class State(NamedTuple):
 
 
 class WordByWord(nn.Module):
-    """Where the last n of k tokens stand, and which of the k each may see; words, (b, 1, 1, k), are no padding. causal
-    False: those behind it, too."""
+    """The places of the last n of k tokens, and whom they may see, by the mask of words (b, 1, 1, k) among the k."""
 
     def __init__(self, causal: bool = True):
         super().__init__()
@@ -244,7 +242,7 @@ class WordByWord(nn.Module):
         return (words.cumsum(-1) - words.long())[:, 0, :, -n:]
 
     def visible(self, words: Tensor, n: int) -> Tensor:
-        """(b, 1, n, k), or (b, 1, 1, k)."""
+        """(b, 1, n, k): the words up to each token; (b, 1, 1, k), all words, where causal is False."""
         k = words.shape[-1]
         return words & torch.ones(n, k, dtype=torch.bool).tril(k - n) if self.causal else words
 

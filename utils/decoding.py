@@ -113,13 +113,8 @@ def beam_search(
         first = torch.arange(sentences)[:, None] * (len(tokens) // sentences)  # (b, 1): a sentence's first row
         rows = (first + best // v).flatten()  # (b·w,): the beams that go on
         tokens, state = torch.cat([tokens[rows], best.reshape(-1, 1) % v], dim=1), pick(state, rows)
-    found = zip(tokens[:, 1:].unflatten(0, (sentences, -1)).tolist(), sums.tolist())
-    return [in_order(beams, sums, length_power) for beams, sums in found]
-
-
-def in_order(beams: list[list[int]], sums: list[float], length_power: float) -> list[tuple[list[int], float]]:
-    """The sequences of a sentence's beams, best first; what has probability 0 is none."""
-    tokens = [ids[: ids.index(END_ID) + 1] if END_ID in ids else ids for ids in beams]
-    found = [(ids, total) for ids, total in zip(tokens, sums) if total > -math.inf]
-    found.sort(key=lambda one: -one[1] / len(one[0]) ** length_power)
-    return [(ids[:-1] if ids[-1] == END_ID else ids, total) for ids, total in found]
+    beams = tokens[:, 1:].unflatten(0, (sentences, -1))  # (b, w, n)
+    lengths = (beams != END_ID).sum(-1)  # (b, w), without `</s>`
+    order = (sums / (lengths + 1).clamp(max=limit) ** length_power).argsort(dim=-1, descending=True, stable=True)
+    found = zip(beams.tolist(), lengths.tolist(), sums.tolist(), order.tolist())
+    return [[(ids[i][: n[i]], total[i]) for i in best if total[i] > -math.inf] for ids, n, total, best in found]
