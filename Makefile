@@ -8,7 +8,7 @@ SET_UP = "$(PYTHON)" tools/setup_environment.py $(if $(filter file,$(origin PYTH
 WRITABLE_HOME = test -w "$$HOME" || { export HOME="$(CURDIR)/.venv/home"; mkdir -p "$$HOME"; }
 # JupyterLab refuses to run as root, as one does in a container, unless told so.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
-OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.app_settings_dir=$(CURDIR)/tools/lab
+OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.app_settings_dir="$(CURDIR)/tools/lab"
 COMPARABLE := env -u MPLBACKEND -u ATTENTION_MARKED OMP_NUM_THREADS=1 PYTHONHASHSEED=0 TQDM_DISABLE=1 ATTENTION_PROGRESS=off
 
 # Kernels of older processors, which round otherwise: what is stored in the notebooks has to hold with them, too.

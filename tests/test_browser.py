@@ -7,6 +7,7 @@ each widget's picture is there before anything runs.
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -30,7 +31,7 @@ SECONDS = 3000  # for a notebook, as for its cells under nbval: a guard against 
 
 # What `make lab` starts JupyterLab with.
 OPTIONS = re.search(r"^OFFLINE_LAB := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
-OPTIONS = OPTIONS.replace("$(CURDIR)", str(ROOT)).split()
+OPTIONS = shlex.split(OPTIONS.replace("$(CURDIR)", str(ROOT)))
 
 pytestmark = [
     pytest.mark.browser,

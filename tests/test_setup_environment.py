@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
 PYTHON = """#!/bin/sh
 case "$*" in *"pip install"*) echo "$@" >> "{folder}/calls"; env > "{folder}/environment";; esac
 case "$*" in *{failing}*) echo "{error}"; exit 1;; esac
-case "$*" in *"pip install"*) exec {python} -IS "{folder}/pip.py" "{site}" "$@";; esac
+case "$*" in *"pip install"*) exec "{python}" -IS "{folder}/pip.py" "{site}" "$@";; esac
 """
 PIP = """
 import json, pathlib, re, sys
@@ -378,13 +378,13 @@ def test_an_old_python_is_told_what_is_needed(stage, capsys, monkeypatch):
 
 def test_an_old_python_hands_over_to_a_newer_one(stage, tmp_path, monkeypatch):
     newer = tmp_path / "python3.12"
-    newer.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/handed\nexit 7\n')
+    newer.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > "{tmp_path}/handed"\nexit 7\n')
     newer.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "version_info", (3, 9, 2))
     monkeypatch.setattr(setup_environment, "works", lambda python, code: python == "python3.12")
     assert stage.set_up("--this-python", "x.txt") == 7
-    assert (tmp_path / "handed").read_text().split()[1:] == ["x.txt"]
+    assert (tmp_path / "handed").read_text().splitlines()[1:] == ["x.txt"]
 
 
 # Another Python
@@ -407,7 +407,8 @@ def makefile_stage(folder):
     python = folder / "my pythons" / "python"
     for path in (python, folder / ".venv" / "bin" / "python"):
         path.parent.mkdir(parents=True)
-        path.write_text(f'#!/bin/sh\necho "$@" >> "{folder}/asked"\necho "$HOME" >> "{folder}/homes"\n')
+        notes = f'echo "$@" >> "{folder}/asked"\nprintf "%s\\n" "$@" > "{folder}/words"\n'
+        path.write_text(f'#!/bin/sh\n{notes}echo "$HOME" >> "{folder}/homes"\n')
         path.chmod(0o755)
     return python
 
@@ -432,6 +433,14 @@ def test_the_lab_has_a_home_that_it_can_write_to(tmp_path):
         assert call("make", "-s", "-C", tmp_path, "lab", f"PYTHON={python}", HOME=str(path))[0] == 0
     set_up, lab, again, lab_without = (tmp_path / "homes").read_text().splitlines()
     assert lab == str(home) and lab_without == str(tmp_path / ".venv" / "home") and Path(lab_without).is_dir()
+
+
+def test_the_lab_opens_in_a_folder_with_a_blank_in_its_name(tmp_path):
+    folder = tmp_path / "my course"
+    folder.mkdir()
+    assert call("make", "-s", "-C", folder, "lab", f"PYTHON={makefile_stage(folder)}")[0] == 0
+    words = (folder / "words").read_text().splitlines()
+    assert f"--LabApp.app_settings_dir={folder}/tools/lab" in words and words[-1] == "notebooks/00_start_here.ipynb"
 
 
 # With the real pip
