@@ -29,10 +29,10 @@ def ranks(logits: Tensor) -> Tensor:
     return logits.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
 
 
-def keep_top_k(logits: Tensor, k: int) -> Tensor:
-    """The logits (…, v), −∞ for all but the k largest (Fan et al. 2018). k below 1: ValueError."""
-    require_whole(top_k=k)
-    return logits.masked_fill(ranks(logits) >= k, -math.inf)
+def keep_top_k(logits: Tensor, count: int) -> Tensor:
+    """The logits (…, v), −∞ for all but the `count` largest (Fan et al. 2018). A count below 1: ValueError."""
+    require_whole(top_k=count)
+    return logits.masked_fill(ranks(logits) >= count, -math.inf)
 
 
 def keep_top_p(logits: Tensor, p: float) -> Tensor:
@@ -52,7 +52,7 @@ def sampling(
     most probable, then to top_p. A temperature of 0, where it would be greedy search, or below: ValueError."""
     if not temperature > 0:
         raise ValueError(f"temperature {temperature} must be above 0; near 0, the choice is most_probable's")
-    draw, cut = drawn_by(generator), (lambda logits: logits) if top_k is None else partial(keep_top_k, k=top_k)
+    draw, cut = drawn_by(generator), (lambda logits: logits) if top_k is None else partial(keep_top_k, count=top_k)
     return lambda logits: draw(keep_top_p(cut(logits / temperature), top_p))
 
 
