@@ -267,6 +267,27 @@ def test_the_two_pairings_are_one_up_to_the_order_of_rows_in_W_q_and_W_k():
     close(other(x), ours(x), atol=1e-12)
 
 
+@pytest.mark.parametrize("pairing", ["interleaved", "halves"])
+def test_rotary_attention_sees_distances_and_not_places(pairing):
+    torch.manual_seed(0)
+    ours, x, places = CachedAttention(16, 2, rotary=pairing).double(), draw(2, 6, 16), torch.arange(6)
+    output, weights = ours(x)
+    for shift, stretch, same in ((1000, 1, True), (0, 3, False)):
+        moved = stretch * places + shift
+        other, others = ours.attend(x, ours.keep(x, places=moved), places=moved)
+        assert torch.allclose(other, output, atol=1e-10) == torch.allclose(others, weights, atol=1e-10) == same
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@torch.no_grad()
+def test_only_positions_tell_an_encoder_the_order_of_words(positions):
+    encoder, order = model_of("translator", positions=positions).encoder, torch.tensor([2, 0, 1])
+    source, mask = SOURCE[2:, :3], padding_mask(SOURCE[2:, :3])
+    memory, _ = encoder(source, mask)
+    permuted, _ = encoder(source[:, order], mask)
+    assert torch.allclose(permuted, memory[:, order], atol=1e-10) == (positions is None)
+
+
 # Attention
 
 

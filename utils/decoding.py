@@ -30,7 +30,7 @@ def ranks(logits: Tensor) -> Tensor:
 
 
 def keep_top_k(logits: Tensor, count: int) -> Tensor:
-    """The logits (…, v), −∞ for all but the `count` largest (Fan et al. 2018). A count below 1: ValueError."""
+    """The logits (…, v), −∞ for all but the `count` largest. A count below 1: ValueError."""
     require_whole(top_k=count)
     return logits.masked_fill(ranks(logits) >= count, -math.inf)
 
