@@ -34,7 +34,7 @@ def rotate(x: Tensor, places: Maybe = None, pairing: str | None = "interleaved",
     """Rotary positions (Su et al. 2021): pair i of the entries of x (…, n, e) is turned by place / base^(2i/e).
 
     places broadcast to (…, n), and are 0, 1, … if not given. pairing: "interleaved" turns the entries 2i and 2i + 1
-    together, as in the paper, "halves" i and i + e/2, as many published models do, None none. An odd e: ValueError."""
+    together, as in the paper, "halves" i and i + e/2, as many models do; None returns x. An odd e: ValueError."""
     if pairing is None:
         return x
     known(pairing, PAIRINGS, "pairing")
