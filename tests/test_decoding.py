@@ -24,7 +24,7 @@ def transformer(seed, bonus=0.0):
     model = Tagger(WORDS, WORDS, 8, 2, 16, 2, causal=True).double().eval()
     nn.init.normal_(model.embedding.vectors.weight, std=3.0)
     with torch.no_grad():
-        model.head.bias[END_ID] += bonus
+        model.to_logits.bias[END_ID] += bonus
     return model
 
 
