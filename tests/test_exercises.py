@@ -574,8 +574,18 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ("masked_mean", "return (outputs * mask).sum(1) / mask.sum(1)", ["mask[:, :, None]", "(b, 1)"], []),
     ("elman_step", "return math.tanh(x @ W + state @ U + bias)", ["math's functions take one number"], []),
     ("elman_step", "return torch.nn.Tanh(x @ W + state @ U + bias)", ["that is a layer", "torch.tanh"], []),
-    ("elman_step", "cell = torch.nn.RNNCell(*W.shape)\nreturn cell(x, state)", ["matrices of its own", "W and U"], ["3D"]),
-    ("elman_step", "return torch.tanh(torch.cat([x, state], -1) @ torch.cat([W, U], -1) + bias)", ["one below the other"], []),
+    (
+        "elman_step",
+        "cell = torch.nn.RNNCell(*W.shape)\nreturn cell(x, state)",
+        ["matrices of its own", "W and U"],
+        ["3D"],
+    ),
+    (
+        "elman_step",
+        "return torch.tanh(torch.cat([x, state], -1) @ torch.cat([W, U], -1) + bias)",
+        ["one below the other"],
+        [],
+    ),
     (
         "sequence_cross_entropy",
         "return torch.nn.functional.cross_entropy(logits, targets)",

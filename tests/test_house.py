@@ -53,10 +53,13 @@ def test_conda_and_pip_get_the_same_packages():
     assert conda == pins("requirements.txt")
 
 
+BINARY = {".npz", ".png", ".pt"}
+
+
 def test_torch_s_version_is_spelled_where_it_is_pinned_and_nowhere_else():
     """Whoever raises it edits requirements.txt, and environment.yml, which has to agree."""
     version, places = pins("requirements.txt")["torch"], {"requirements.txt", "environment.yml"}
-    sources = [path for path in course_files() if path.suffix not in {".npz", ".png", ".ipynb"}]
+    sources = [path for path in course_files() if path.suffix not in BINARY | {".ipynb"}]
     assert {path.name for path in sources if version in path.read_text(encoding="utf-8")} == places
     for path in (ROOT / "notebooks").glob("*.ipynb"):  # outputs say with what they were measured
         assert not any(version in cell.source for cell in execute_notebooks.read(path).cells), path.name
@@ -249,7 +252,7 @@ UNWANTED = [
 def test_files_name_no_registry_and_no_machine():
     pattern = re.compile("|".join(UNWANTED))
     for path in course_files():
-        if path.suffix not in {".npz", ".png"}:
+        if path.suffix not in BINARY:
             found = pattern.search(path.read_text(encoding="utf-8"))
             assert not found, f"{path.relative_to(ROOT)}: {found.group()}"
 

@@ -4,12 +4,24 @@ import pytest
 import torch
 from torch import nn
 
-from utils import attention, rnn, torch_weights, transformer
+from utils import attention, decoder, rnn, torch_weights, transformer
 from utils.torch_weights import load
 
 
 def block():
     return nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+
+
+def decoder_block():
+    return nn.TransformerDecoderLayer(4, 2, 8, batch_first=True)
+
+
+def translator():
+    torch.manual_seed(0)  # for embedding and output layer, which PyTorch's lacks
+    sizes = dict(d_model=4, num_heads=2, d_ff=8, num_layers=1, norm="post", final_norm=True)
+    return decoder.TransformerTranslator(
+        decoder.TokenEncoder(5, **sizes), decoder.LanguageModel(5, **sizes, cross=True)
+    )
 
 
 PAIRS = {
@@ -20,6 +32,12 @@ PAIRS = {
         lambda: transformer.Encoder(2, 4, 2, 8, norm="post"),
         lambda: nn.TransformerEncoder(block(), 2, enable_nested_tensor=False),
     ),
+    "DecoderBlock": (lambda: decoder.DecoderBlock(4, 2, 8, norm="post"), decoder_block),
+    "Decoder": (
+        lambda: decoder.Decoder(2, 4, 2, 8, norm="post"),
+        lambda: nn.TransformerDecoder(decoder_block(), 2),
+    ),
+    "TransformerTranslator": (translator, lambda: nn.Transformer(4, 2, 1, 1, 8, batch_first=True)),
     "ElmanCell": (lambda: rnn.ElmanCell(4, 2), lambda: nn.RNN(4, 2)),
 }
 

@@ -104,6 +104,17 @@ def require_ids(ids: Tensor, size: int, what: str) -> None:
         raise ValueError(f"{what} from {ids.min()} to {ids.max()} must lie between 0 and {size - 1}")
 
 
+def require_going_on(tokens: Tensor, mask: Tensor | None, before: Tensor | None) -> Tensor:
+    """The mask (b, 1, 1, n) of tokens (b, n), True if not given; ValueError unless it is boolean and fits them, and the
+    mask of the tokens before, if there were any, has as many rows."""
+    mask = torch.ones_like(tokens, dtype=torch.bool)[..., None, None, :] if mask is None else mask
+    if tokens.ndim != 2 or mask.dtype != torch.bool or mask.shape != (len(tokens), 1, 1, tokens.shape[1]):
+        raise ValueError(f"the mask {tuple(mask.shape)} is not that of tokens {tuple(tokens.shape)}: {MAKE_ONE}")
+    if before is not None and len(before) != len(tokens):
+        raise ValueError(f"the state is that of {len(before)} sentences; the tokens are {tuple(tokens.shape)}")
+    return mask
+
+
 def require_logits(logits: Tensor) -> Tensor:
     """The logits, or a ValueError where they are NaN or ∞, so that none is the largest (−∞ is a token ruled out)."""
     if not (logits < math.inf).all():

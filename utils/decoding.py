@@ -1,8 +1,11 @@
 """Writing word by word: a loop that needs no more of a model than one step of it.
 
-Axis letters: b batch, v vocabulary."""
+Axis letters: b batch, v vocabulary, w the beams of a sentence, n tokens so far."""
 
+import math
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,6 +22,38 @@ def most_probable(logits: Tensor) -> Tensor:
 def drawn_by(generator: torch.Generator) -> Callable:
     """A way to choose tokens (b,) for logits (b, v): at random, each with its probability."""
     return lambda logits: torch.multinomial(logits.softmax(-1), 1, generator=generator)[:, 0]
+
+
+def ranks(logits: Tensor) -> Tensor:
+    """How many of the logits (…, v) come before each: 0 for the largest; of equal ones the first comes first."""
+    return logits.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
+
+
+def keep_top_k(logits: Tensor, count: int) -> Tensor:
+    """The logits (…, v), −∞ for all but the `count` largest. A count below 1: ValueError."""
+    require_whole(top_k=count)
+    return logits.masked_fill(ranks(logits) >= count, -math.inf)
+
+
+def keep_top_p(logits: Tensor, p: float) -> Tensor:
+    """The logits (…, v), −∞ for all but the fewest that together have the probability p (Holtzman et al. 2020,
+    "nucleus"); 1 keeps all. ValueError unless 0 < p ≤ 1."""
+    if not 0 < p <= 1:
+        raise ValueError(f"top_p {p} must lie above 0 and be at most 1")
+    largest = logits.softmax(-1).sort(dim=-1, descending=True).values  # (…, v)
+    enough = largest.cumsum(-1) - largest >= p  # without this one already
+    return logits.masked_fill(enough.gather(-1, ranks(logits)), -math.inf) if p < 1 else logits
+
+
+def sampling(
+    generator: torch.Generator, temperature: float = 1.0, top_k: int | None = None, top_p: float = 1.0
+) -> Callable:
+    """A way to choose tokens (b,) for logits (b, v): drawn from softmax(logits / temperature), first cut to the top_k
+    most probable, then to top_p. A temperature of 0, where it would be greedy search, or below: ValueError."""
+    if not temperature > 0:
+        raise ValueError(f"temperature {temperature} must be above 0; near 0, the choice is most_probable's")
+    draw, cut = drawn_by(generator), (lambda logits: logits) if top_k is None else partial(keep_top_k, count=top_k)
+    return lambda logits: draw(keep_top_p(cut(logits / temperature), top_p))
 
 
 @torch.no_grad()
@@ -42,3 +77,44 @@ def write(
         done |= token[:, 0] == END_ID
     written = torch.cat(tokens, dim=1).tolist()
     return [ids[: ids.index(END_ID)] if END_ID in ids else ids for ids in written], kept
+
+
+def rows_of(state: Any, rows: Tensor) -> Any:
+    """The rows of a state: of each tensor in it, whose first axis is the batch. Tuples and lists are gone through."""
+    if state is None:
+        return None
+    if isinstance(state, Tensor):
+        return state[rows]
+    parts = [rows_of(part, rows) for part in state]
+    return type(state)(*parts) if hasattr(state, "_fields") else type(state)(parts)
+
+
+@torch.no_grad()
+def beam_search(
+    step: Callable, state: object, sentences: int, limit: int, width: int,
+    length_power: float = 0.0, pick: Callable = rows_of,
+) -> list[list[tuple[list[int], float]]]:  # fmt: skip
+    """Of each sentence up to `width` sequences, from a search that goes on from the `width` most probable at each step.
+
+    A sequence is its token ids without `</s>`, and the sum of the log-probabilities of all that was written, `</s>`
+    included. One that has its `</s>` stays as it is among the others; one that reaches the limit ends without. Best
+    first: the largest sum / tokens ** length_power; the sum itself favours short sequences, power 1 is the mean.
+    step, state and limit are those of `write`; pick(state, rows) gives the state of other rows. Width 1 is greedy."""
+    require_whole(sentences=sentences, limit=limit, width=width)
+    tokens = torch.full((sentences, 1), START_ID)  # (b·w, n), with one beam at first
+    sums = torch.zeros(sentences, 1, dtype=torch.float64)  # (b, w)
+    while tokens.shape[1] <= limit and not (tokens[:, -1] == END_ID).all():
+        logits, state, _ = step(tokens[:, -1:], state)  # (b·w, 1, v)
+        more = require_logits(logits[:, -1]).double().log_softmax(-1)  # (b·w, v)
+        ended, v = tokens[:, -1] == END_ID, more.shape[1]
+        more[ended] = torch.arange(v).eq(END_ID).double().log()  # 0 for another </s>, −∞ for all else
+        totals = (sums.reshape(-1, 1) + more).view(sentences, -1)  # (b, w·v)
+        sums, best = (x[:, :width] for x in totals.sort(dim=-1, descending=True, stable=True))  # (b, w)
+        first = torch.arange(sentences)[:, None] * (len(tokens) // sentences)  # (b, 1): a sentence's first row
+        rows = (first + best // v).flatten()  # (b·w,): the beams that go on
+        tokens, state = torch.cat([tokens[rows], best.reshape(-1, 1) % v], dim=1), pick(state, rows)
+    beams = tokens[:, 1:].unflatten(0, (sentences, -1))  # (b, w, n)
+    lengths = (beams != END_ID).sum(-1)  # (b, w), without `</s>`
+    order = (sums / (lengths + 1).clamp(max=limit) ** length_power).argsort(dim=-1, descending=True, stable=True)
+    found = zip(beams.tolist(), lengths.tolist(), sums.tolist(), order.tolist())
+    return [[(ids[i][: n[i]], total[i]) for i in best if total[i] > -math.inf] for ids, n, total, best in found]

@@ -1,6 +1,7 @@
 """The weights of PyTorch's layers for ours, so that the two can be compared."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +15,8 @@ def load(ours: nn.Module, theirs: nn.Module) -> nn.Module:
     """Copy the weights of PyTorch's layer into ours, and return ours.
 
     MultiHeadAttention takes them from nn.MultiheadAttention, EncoderBlock from nn.TransformerEncoderLayer, Encoder from
-    nn.TransformerEncoder, LayerNorm from nn.LayerNorm, ElmanCell from nn.RNN. Rates of dropout are not copied.
+    nn.TransformerEncoder, DecoderBlock and Decoder likewise, TransformerTranslator its two stacks from nn.Transformer,
+    LayerNorm from nn.LayerNorm, ElmanCell from nn.RNN. Rates of dropout are not copied.
     ValueError where kind, sizes, norm or activation differ; then nothing is copied."""
     kinds = [kind.__name__ for kind in type(ours).__mro__]  # by name, for notebooks define these layers once more
     name = next((kind for kind in kinds if kind in CHANGES), None)
@@ -44,6 +46,8 @@ def of_multi_head(ours: nn.Module, theirs: nn.MultiheadAttention, bias: bool | N
     if not isinstance(theirs, nn.MultiheadAttention):
         raise ValueError(f"{type(theirs).__name__} is not an nn.MultiheadAttention")
     bias = theirs.in_proj_bias is not None if bias is None else bias
+    if getattr(ours, "num_kv_heads", ours.num_heads) != ours.num_heads or getattr(ours, "rotary", None):
+        raise ValueError("PyTorch's layer has neither fewer heads of keys and values nor rotary positions")
     here = (ours.W_q.in_features, ours.num_heads, ours.W_q.bias is not None)
     there = (theirs.embed_dim, theirs.num_heads, bias)
     if here != there or theirs.bias_k is not None or theirs.add_zero_attn:
@@ -72,22 +76,34 @@ def of_norm(ours: nn.Module, theirs: nn.LayerNorm) -> Changes:
 
 def of_block(ours: nn.Module, theirs: nn.TransformerEncoderLayer) -> Changes:
     """Biases that PyTorch's layer lacks are 0 here."""
+    return of_sublayers(ours, theirs, nn.TransformerEncoderLayer, {"attention": "self_attn"})
+
+
+def of_decoder_block(ours: nn.Module, theirs: nn.TransformerDecoderLayer) -> Changes:
+    if ours.cross_attention is None:
+        raise ValueError("PyTorch's layer attends to a memory, ours does not: cross=True")
+    attentions = {"attention": "self_attn", "cross_attention": "multihead_attn"}
+    return of_sublayers(ours, theirs, nn.TransformerDecoderLayer, attentions)
+
+
+def of_sublayers(ours: nn.Module, theirs: nn.Module, kind: type, attentions: dict[str, str]) -> Changes:
+    """The attentions, given by our name and PyTorch's, the feed-forward layer, and the norm of each of these."""
     feed_forward = ours.feed_forward
-    if not isinstance(theirs, nn.TransformerEncoderLayer) or feed_forward is None:
+    if not isinstance(theirs, kind) or feed_forward is None:
         raise ValueError(f"a block with feed-forward layer {feed_forward} cannot load a {type(theirs).__name__}")
-    here = (feed_forward.W_1.out_features, ours.norm, feed_forward.activation)
+    here = (feed_forward.W_1.out_features, getattr(ours, "norm", None) or ours.norm_1.norm, feed_forward.activation)
     activation = activation_name(theirs.activation, theirs.linear1.weight.dtype)
     there = (theirs.linear1.out_features, "pre" if theirs.norm_first else "post", activation)
     if here != there:
         raise ValueError(f"d_ff, norm, activation are {here} here and {there} in PyTorch's layer; make them equal")
     linears = ((feed_forward.W_1, theirs.linear1), (feed_forward.W_2, theirs.linear2))
-    return [
-        *of_multi_head(ours.attention, theirs.self_attn, bias=True),
-        *[(mine, "weight", linear.weight) for mine, linear in linears],
-        *[(mine, "bias", bias_or_zeros(linear)) for mine, linear in linears],
-        *of_norm(ours.norm_1, theirs.norm1),
-        *of_norm(ours.norm_2, theirs.norm2),
-    ]
+    changes = [(mine, "weight", linear.weight) for mine, linear in linears]
+    changes += [(mine, "bias", bias_or_zeros(linear)) for mine, linear in linears]
+    for mine, name in attentions.items():
+        changes += of_multi_head(getattr(ours, mine), getattr(theirs, name), bias=True)
+    for i in range(1, len(attentions) + 2):
+        changes += of_norm(getattr(ours, f"norm_{i}"), getattr(theirs, f"norm{i}"))
+    return changes
 
 
 @torch.no_grad()
@@ -100,16 +116,27 @@ def activation_name(f: Callable[[Tensor], Tensor], dtype: torch.dtype) -> object
     return f
 
 
-def of_encoder(ours: nn.Module, theirs: nn.TransformerEncoder) -> Changes:
+def of_stack(ours: nn.Module, theirs: nn.Module, kind: type, of_one: Callable) -> Changes:
     """Block by block, and the norm after the last."""
-    if not isinstance(theirs, nn.TransformerEncoder):
-        raise ValueError(f"{type(theirs).__name__} is not an nn.TransformerEncoder")
+    if not isinstance(theirs, kind):
+        raise ValueError(f"{type(theirs).__name__} is not an nn.{kind.__name__}")
     here = (len(ours.blocks), not isinstance(ours.final_norm, nn.Identity))
     there = (len(theirs.layers), theirs.norm is not None)
     if here != there:
         raise ValueError(f"num_layers and final_norm are {here} here and {there} in PyTorch's stack; make them equal")
-    changes = [change for pair in zip(ours.blocks, theirs.layers) for change in of_block(*pair)]
+    changes = [change for pair in zip(ours.blocks, theirs.layers) for change in of_one(*pair)]
     return changes if theirs.norm is None else changes + of_norm(ours.final_norm, theirs.norm)
+
+
+of_encoder = partial(of_stack, kind=nn.TransformerEncoder, of_one=of_block)
+of_decoder = partial(of_stack, kind=nn.TransformerDecoder, of_one=of_decoder_block)
+
+
+def of_translator(ours: nn.Module, theirs: nn.Transformer) -> Changes:
+    """Its stacks end in a norm, even where the blocks have norm "post"; ours do with final_norm=True."""
+    if not isinstance(theirs, nn.Transformer):
+        raise ValueError(f"{type(theirs).__name__} is not an nn.Transformer")
+    return of_encoder(ours.encoder.encoder, theirs.encoder) + of_decoder(ours.language_model.decoder, theirs.decoder)
 
 
 def of_elman(ours: nn.Module, theirs: nn.RNN) -> Changes:
@@ -132,5 +159,8 @@ CHANGES = {
     "LayerNorm": of_norm,
     "EncoderBlock": of_block,
     "Encoder": of_encoder,
+    "DecoderBlock": of_decoder_block,
+    "Decoder": of_decoder,
+    "TransformerTranslator": of_translator,
     "ElmanCell": of_elman,
 }

@@ -108,7 +108,15 @@ def merge_heads(heads):
 
 def draw_heads_and_blocks(generator):
     """One sentence, a batch, two leading axes; h = q, e = d, all equal; one head, one query, e = 1; float64."""
-    shapes = (2, 5, 4, 8), (3, 3, 2, 2), (3, 3, 3, 3), (2, 3, 4, 2, 6), (2, 2, 3, 5, 2, 4), (2, 1, 3, 4, 5), (4, 1, 1, 3)
+    shapes = (
+        (2, 5, 4, 8),
+        (3, 3, 2, 2),
+        (3, 3, 3, 3),
+        (2, 3, 4, 2, 6),
+        (2, 2, 3, 5, 2, 4),
+        (2, 1, 3, 4, 5),
+        (4, 1, 1, 3),
+    )
     for *front, h, q, e, d in shapes:
         yield torch.randn(*front, h, q, e, generator=generator), torch.randn(h, e, d, generator=generator)
     many = {"generator": generator, "dtype": torch.float64}

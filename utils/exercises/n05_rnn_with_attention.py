@@ -1,6 +1,5 @@
 """Exercises of notebook 05, sections 1 and 2: an Elman step, cross-entropy and perplexity."""
 
-
 import torch
 
 from .engine import exercise
