@@ -40,7 +40,7 @@ def draw_masked(words: Sequence[str], mask: Tensor, scores: Tensor, weights: Ten
     blocks = [
         ("scores", 84, scores, np.abs(scores).max(), True, words),
         ("weights", 100 + width * n, weights, 1.0, False, words),
-        (f"outputs, {shown.shape[1]} of {size} entries", 164 + 2 * width * n, shown, np.abs(outputs).max(), True, ()),
+        (f"outputs, {shown.shape[1]} of {size} entries", 174 + 2 * width * n, shown, np.abs(outputs).max(), True, ()),
     ]
     for title, left, numbers, limit, signed, headings in blocks:
         canvas.text(left, 20, title, 15, "start", bold=True)
