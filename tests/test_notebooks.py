@@ -135,10 +135,7 @@ def test_code_cells_are_short(name):
     assert not long, "lines by code cell"
 
 
-NOT_YET_DENSE = {"04_masking", "06_transformer_encoder"}
-
-
-@pytest.mark.parametrize("name", [name for name in NOTEBOOKS if name not in NOT_YET_DENSE])
+@every_notebook
 def test_cells_hold_one_idea_and_prose_stands_between_them(name):
     counts = reading_time.count(NOTEBOOKS[name])
     assert counts.median <= reading_time.DENSE, "lines of code of a cell, the median"

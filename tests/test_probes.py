@@ -10,7 +10,7 @@ from torch import nn
 
 from utils.attention import MultiHeadAttention
 from utils.masks import causal_mask
-from utils.probes import ablate, causality_probe, leaks, two_changes
+from utils.probes import ablate, causality_probe, kept, leaks, two_changes
 from utils.transformer import Encoder
 
 
@@ -149,10 +149,10 @@ def test_an_ablated_head_adds_nothing_and_comes_back():
     """Leaving out one head is leaving out its columns of W_o; the other heads and the biases stay."""
     ours, x, mask = encoder(), draw(3, 6, 12), causal_mask(6)
     whole = ours(x, mask)[0]
-    for layer, head in [(0, 0), (1, 1), (2, 0)]:
+    for layer, head in [(1, 1), (2, 2), (3, 1)]:
         cut = copy.deepcopy(ours)
         with torch.no_grad():
-            cut.blocks[layer].attention.W_o.weight[:, 6 * head : 6 * head + 6] = 0.0
+            cut.blocks[layer - 1].attention.W_o.weight[:, 6 * head - 6 : 6 * head] = 0.0
         with ablate(ours, layer, head):
             close(ours(x, mask)[0], cut(x, mask)[0])
             assert not torch.allclose(ours(x, mask)[0], whole)
@@ -162,11 +162,19 @@ def test_an_ablated_head_adds_nothing_and_comes_back():
 def test_ablations_add_up_and_end_with_an_exception():
     ours, x = encoder(), draw(3, 6, 12)
     whole = ours(x)[0]
-    with pytest.raises(KeyError), ablate(ours, 0, 0), ablate(ours, 0, 1):
+    with pytest.raises(KeyError), ablate(ours, 1, 1), ablate(ours, 1, 2):
         W_o = ours.blocks[0].attention.W_o
         close(ours.blocks[0].attention(x)[0], W_o.bias.expand(3, 6, 12))
         raise KeyError
     assert torch.equal(ours(x)[0], whole)
+
+
+def test_what_is_kept_for_the_backward_pass_is_counted_once():
+    """A product keeps its two factors, a square of a tensor that tensor, a sum nothing."""
+    x, y = torch.rand(256, 1024, requires_grad=True), torch.rand(256, 1024, requires_grad=True)  # 1 MB each
+    assert kept(lambda x: x * y, x) == 2
+    assert kept(lambda x: x * x.view(-1).view(256, 1024), x) == 1
+    assert kept(lambda x: x + y, x) == 0
 
 
 # Refusals
@@ -178,8 +186,8 @@ NOT_PROBED = {
     "x is of the type list": lambda: causality_probe(Causal(), [[1.0]]),
     "is (12,); the probe needs a tensor (…, 3, ·)": lambda: causality_probe(nn.Flatten(0), torch.rand(3, 4)),
     "train mode the output holds NaN": lambda: causality_probe(nn.Identity(), torch.full((3, 4), torch.nan)),
-    "layer 1, head 0: there are 1 layers of 2 heads": lambda: ablate(Encoder(1, 4, 2, 8), 1, 0).__enter__(),
-    "layer 0, head -1": lambda: ablate(Encoder(1, 4, 2, 8), 0, -1).__enter__(),
+    "layer 2, head 1: there are 1 layers of 2 heads": lambda: ablate(Encoder(1, 4, 2, 8), 2, 1).__enter__(),
+    "layer 1, head 0": lambda: ablate(Encoder(1, 4, 2, 8), 1, 0).__enter__(),
 }
 
 

@@ -1,6 +1,6 @@
-"""Measuring devices for models: what depends on what, and what a single head contributes."""
+"""Measuring devices for models: what depends on what, what a single head contributes, what a training keeps."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import product
 
@@ -76,18 +76,31 @@ def leaks(moved: dict[str, Tensor]) -> list[tuple[str, int, int]]:
 
 @contextmanager
 def ablate(encoder: Encoder, layer: int, head: int) -> Iterator[None]:
-    """A with block in which one head of one layer, both counted from 0, adds nothing: it is 0 where it enters W_o."""
+    """A with block in which one head of one layer, both counted from 1, adds nothing: it is 0 where it enters W_o."""
     num_heads = encoder.blocks[0].attention.num_heads
-    if layer not in range(len(encoder.blocks)) or head not in range(num_heads):
+    if layer not in range(1, len(encoder.blocks) + 1) or head not in range(1, num_heads + 1):
         raise ValueError(f"layer {layer}, head {head}: there are {len(encoder.blocks)} layers of {num_heads} heads")
 
     def silence(W_o, inputs):
         heads = list(inputs[0].chunk(num_heads, dim=-1))  # each (…, n, e)
-        heads[head] = torch.zeros_like(heads[head])
+        heads[head - 1] = torch.zeros_like(heads[head - 1])
         return torch.cat(heads, dim=-1)
 
-    hook = encoder.blocks[layer].attention.W_o.register_forward_pre_hook(silence)
+    hook = encoder.blocks[layer - 1].attention.W_o.register_forward_pre_hook(silence)
     try:
         yield
     finally:
         hook.remove()
+
+
+def kept(run: Callable[[Tensor], object], x: Tensor) -> float:
+    """Megabytes (2²⁰ bytes) of the tensors that run(x) keeps for the backward pass; what shares memory counts once."""
+    storages = {}
+
+    def note(tensor):
+        storages[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor.detach()  # the tensor itself would hold on to itself for ever
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        run(x)
+    return sum(storages.values()) / 2**20
