@@ -191,11 +191,13 @@ def test_memory_is_bounded(monkeypatch, capsys):
 def test_alarm_of_others_is_given_back(short):
     rung = []
     before = signal.signal(signal.SIGALRM, lambda *_: rung.append(1))
-    signal.setitimer(signal.ITIMER_REAL, 0.6, 0.2)
+    signal.setitimer(signal.ITIMER_REAL, 4, 0.2)  # late enough for a machine with other work
     try:
         FOUND.verdict(written("while True:\n    pass"))
-        assert not rung and 0 < signal.getitimer(signal.ITIMER_REAL)[0] < 0.3
-        time.sleep(0.6)
+        assert not rung and 0 < signal.getitimer(signal.ITIMER_REAL)[0] < 4
+        until = time.monotonic() + 20
+        while len(rung) < 2 and time.monotonic() < until:
+            time.sleep(0.1)
         assert len(rung) >= 2
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -293,8 +295,15 @@ def test_most_exercises_draw_other_numbers():
 def test_table_of_the_answers_does_not_pass(name):
     found = catalogue()[name]
 
+    def plain(value):
+        if callable(value):
+            return "a function"  # a new one in every draw
+        if isinstance(value, list):
+            return [plain(part) for part in value]
+        return sorted(value) if isinstance(value, set) else value
+
     def key(arguments):
-        return str([[sorted(part) for part in value] if isinstance(value, list) else value for value in arguments])
+        return str([plain(value) for value in arguments])
 
     table = {key(inputs.values()): found(*inputs.values()) for inputs in found.inputs()}
     verdict = found.verdict(lambda *arguments: table.get(key(arguments), next(iter(table.values()))))

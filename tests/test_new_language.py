@@ -76,8 +76,7 @@ for tree in (Clause(witch, "arrived", negated=True), Clause(NounPhrase("student"
 
 
 def test_a_file_makes_a_language(tmp_path):
-    shutil.copytree(ROOT / "utils" / "corpus", tmp_path / "utils" / "corpus")
-    (tmp_path / "utils" / "__init__.py").touch()
+    shutil.copytree(ROOT / "utils", tmp_path / "utils", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "utils" / "corpus" / "french.py").write_text(FRENCH, encoding="utf-8")
     (tmp_path / "try_it.py").write_text(SCRIPT, encoding="utf-8")
     done = subprocess.run(

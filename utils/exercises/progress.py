@@ -1,12 +1,16 @@
 """`progress()`: every exercise of the course and how far the learner is."""
 
+from pathlib import Path
+
 from .engine import MARKS, Exercise, catalogue
 from .records import FILE, entries
 
 
 def notebook_of(found: Exercise) -> str:
-    """The notebook of an exercise, named as its module: "04_masking"."""
-    return found.reference.__module__.rpartition(".")[2].removeprefix("n")
+    """The notebook of an exercise, "04_masking": its module has that name, or one that begins with it."""
+    own = found.reference.__module__.rpartition(".")[2]
+    stems = sorted(path.stem for path in Path(__file__).parent.glob("n[0-9][0-9]_*.py"))
+    return next((stem for stem in stems if own.startswith(stem)), own).removeprefix("n")
 
 
 def progress() -> None:
