@@ -519,7 +519,8 @@ def runs(request, tmp_path_factory):
     A number for a variant means the station to begin from. Half wrong, a notebook that trains would do all its training
     for the sake of a few verdicts, so it is left out. Only the notebooks that a selected test asks for are run.
     """
-    tests = [item.callspec.params for item in request.session.items if "runs" in getattr(item, "fixturenames", ())]
+    items = [item for item in request.session.items if getattr(item, "module", None) is request.module]
+    tests = [item.callspec.params for item in items if "runs" in item.fixturenames]
     asked = {name for name in NOTEBOOKS if any(given.get("name") == name for given in tests)}
     pool, futures = ThreadPoolExecutor(1), {}
     address = alone.publish(tmp_path_factory.mktemp("published")) if (ROOT / ".git").exists() else None
