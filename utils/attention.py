@@ -28,7 +28,7 @@ def scaled_dot_product_attention(
 @despite_broken_keys
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
     """softmax(Q Kᵀ / √e), (…, q, k). The query is divided, not the far more numerous scores, which could overflow."""
-    scores = query / math.sqrt(query.shape[-1]) @ key.transpose(-2, -1)  # (…, q, k)
+    scores = (query / math.sqrt(query.shape[-1])) @ key.mT  # (…, q, k)
     return masked_softmax(scores, mask)
 
 
