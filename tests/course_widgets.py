@@ -405,9 +405,9 @@ def masked_influence(widgets):
         reach = torch.linalg.matrix_power((mask | torch.eye(7, dtype=torch.bool)).double(), state["depth"]) > 0
         moved = [i for i in range(7) if reach[i, chosen] and state["change"]]
         distances = (outputs[1] - outputs[0]).norm(dim=-1)
-        said = ", ".join(f"{words[i]} ({i}) by {distances[i]:.12f}" for i in moved) or "none"
+        said = ", ".join(f"{words[i]} ({i + 1}) by {distances[i]:.12f}" for i in moved) or "none"
         layers_said = "1 layer" if state["depth"] == 1 else f"{state['depth']} layers"
-        title = f"mask: {state['mask']} · {layers_said}. {words[chosen]} ({chosen}) changes."
+        title = f"mask: {state['mask']} · {layers_said}. {words[chosen]} ({chosen + 1}) changes."
         return f"{title} Outputs that move: {said}.", None
 
     return widgets.masked_influence(words, X, layers, padded=2), expected

@@ -49,6 +49,10 @@ def draw_lane(canvas: Canvas, head: int, num_heads: int, step: int) -> None:
     end = draw_table(canvas, 196, top, [e], fill, f"Q{name}")
     end = draw_table(canvas, end + 16, top, [e], fill, f"K{name}")
     draw_table(canvas, 474, top, [e], fill, f"V{name}")
+    below, of_values = middle + 27, 474 + UNIT * e / 2  # the values come from X, too, and pass below the weights
+    canvas.line(108, MIDDLE, 188, below, GREY, 1.5)
+    canvas.line(188, below, of_values, below, GREY, 1.5)
+    canvas.arrow(of_values, below, of_values, middle + 15, GREY, 1.5)
     if step > 1:
         canvas.arrow(end + 6, middle, 416, middle, GREY, 1.5)
         draw_table(canvas, 424, top, [N], fill, f"A{name}")

@@ -122,11 +122,11 @@ def draw_moved(words: Sequence[str], changed: int, distances: ArrayLike, title: 
         said = f"moves by {distance:.2f}" if distance > 0 else "does not move"
         canvas.text(x, 64, word, 15, fill=DARK_ORANGE if number == changed else INK, bold=number == changed)
         canvas.add("circle", cx=x, cy=180, r=8, fill=colours[number] if distance > 0 else "white", stroke=GREY)
-        canvas.text(x, 212, f"output {number}", 13)
+        canvas.text(x, 212, f"output {number + 1}", 13)
         canvas.text(x, 234, said, 13, fill=INK if distance > 0 else GREY)
-    moves = [f"{words[k]} ({k}) by {distances[k]:.2f}" for k in np.flatnonzero(distances > 0)]
+    moves = [f"{words[k]} ({k + 1}) by {distances[k]:.2f}" for k in np.flatnonzero(distances > 0)]
     moved = ", ".join(moves) or "none"
-    return canvas.view(f"{title}. {words[changed]} ({changed}) changes. Outputs that move: {moved}.")
+    return canvas.view(f"{title}. {words[changed]} ({changed + 1}) changes. Outputs that move: {moved}.")
 
 
 def masked_influence(words: Sequence[str], X: Tensor, layers: Sequence[nn.Module], padded: int = 0) -> Explorer:
@@ -138,7 +138,7 @@ def masked_influence(words: Sequence[str], X: Tensor, layers: Sequence[nn.Module
         return draw_moved(words, chosen, distances, f"mask: {mask} · {depth} layer{'s' * (depth > 1)}")
 
     controls = {
-        "chosen": menu("change the vector of", [(f"{n} {word}", n) for n, word in enumerate(words)], 1),
+        "chosen": menu("change the vector of", [(f"{n + 1} {word}", n) for n, word in enumerate(words)], 1),
         "change": slider("by", 1.0, 0.0, 3.0, 0.25),
         "mask": menu("mask", list(presets), "causal"),
         "depth": slider("layers", 1, 1, len(layers)),
