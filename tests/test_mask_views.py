@@ -66,7 +66,7 @@ def moved(widget, **choice):
     for name, value in choice.items():
         widget.controls[name].value = value
     said = widget.redraw().description.partition("Outputs that move: ")[2]
-    return [n for n in range(5) if f"({n})" in said]
+    return [n for n in range(1, 6) if f"({n})" in said]
 
 
 def test_influence_follows_the_mask_and_the_layers():
@@ -74,8 +74,8 @@ def test_influence_follows_the_mask_and_the_layers():
     layers = [MultiHeadAttention(8, 2) for _ in range(3)]
     widget = widgets.masked_influence(WORDS, draw(5, 8), layers, padded=2)
     window = "window, one word to each side"
-    assert moved(widget, chosen=1, mask="causal", depth=3) == [1, 2, 3, 4]
-    assert moved(widget, chosen=3, mask="padding") == [3], "a padded word moves its own output only"
-    assert moved(widget, mask="none") == [0, 1, 2, 3, 4]
-    assert [moved(widget, chosen=0, mask=window, depth=depth)[-1] for depth in (1, 2, 3)] == [1, 2, 3]
+    assert moved(widget, chosen=1, mask="causal", depth=3) == [2, 3, 4, 5]
+    assert moved(widget, chosen=3, mask="padding") == [4], "a padded word moves its own output only"
+    assert moved(widget, mask="none") == [1, 2, 3, 4, 5]
+    assert [moved(widget, chosen=0, mask=window, depth=depth)[-1] for depth in (1, 2, 3)] == [2, 3, 4]
     assert moved(widget, change=0.0) == []
