@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from utils.attention import MultiHeadAttention
 from utils.exercises import catalogue, check, hint, solution, use
 from utils.exercises.engine import exercise, source
+from utils.exercises.known import Known
 from utils.exercises.rows import mistake as read_row
 from utils.exercises.running import as_tensor, run, same, unchanged
 
@@ -213,7 +214,10 @@ ANSWERS = {
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 @each_exercise
-def test_never_passes(found, answer):
+def test_never_passes(found, answer, monkeypatch):
+    """Whatever it is then called: the search for a known mistake, which takes most of the time, is left out."""
+    monkeypatch.setattr(Known, "explain", lambda self, runs, stages: None)
+
     def function(*arguments):
         want = found(*arguments)
         return answer(torch.tensor(want) if isinstance(want, (int, float)) else want, arguments)

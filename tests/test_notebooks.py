@@ -10,7 +10,6 @@ import html
 import re
 import symtable
 import textwrap
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -454,18 +453,7 @@ VARIANTS = {
 
 
 def run(notebook, folder=ROOT / "notebooks"):
-    """Run every cell, those that took long not a third time."""
-    began, took = {}, {}
-
-    def start(cell, cell_index):
-        began[cell.id] = time.monotonic()
-        if took.get(f"{cell.id.removesuffix('-1')}-0", 0) > LONG:
-            cell.metadata["tags"] = [*cell.metadata["tags"], "skip-execution"]
-
-    def complete(cell, cell_index):
-        took[cell.id] = time.monotonic() - began[cell.id]
-
-    return execute_notebooks.execute(notebook, folder, on_cell_start=start, on_cell_complete=complete)
+    return execute_notebooks.execute(notebook, folder)
 
 
 def run_alone(notebook, address, folder):
@@ -480,26 +468,24 @@ def run_alone(notebook, address, folder):
     return executed
 
 
-LONG = 3  # seconds of a cell
-ORDERS = {"in order": slice(None), "backwards": slice(None, None, -1)}
+AGAIN = "-again"  # behind the id of a cell
 
 
 def with_cells_again(notebook):
-    """The notebook with each of its code cells twice more at its end: in their order, then last to first."""
-    cells = [cell for _, cell in execute_notebooks.code_cells(notebook)]
-    for number, order in enumerate(ORDERS.values()):
-        for cell in copy.deepcopy(cells)[order]:
-            cell.id = f"{cell.id}-{number}"
-            cell.metadata["tags"] = [*cell.metadata.get("tags", []), "raises-exception"]  # the others run all the same
-            notebook.cells.append(cell)
+    """The notebook with each of its code cells once more at its end, last to first."""
+    for _, cell in reversed(execute_notebooks.code_cells(notebook)):
+        cell = copy.deepcopy(cell)
+        cell.id += AGAIN
+        cell.metadata["tags"] = [*cell.metadata.get("tags", []), "raises-exception"]  # the others run all the same
+        notebook.cells.append(cell)
     return notebook
 
 
 def run_from(name, station):
-    """A fresh kernel: the setup cell, one station, and everything below it; the cells above are not run."""
+    """A fresh kernel: the setup cell, one station, and what stands below it, as far as the next one is."""
     notebook = copy.deepcopy(NOTEBOOKS[name])
-    setup, begin = code_cells(name)[0], station_cells(name)[station]
-    notebook.cells = [cell for number, cell in enumerate(notebook.cells) if number >= begin or cell.id == setup.id]
+    setup, (begin, end) = code_cells(name)[0], [*station_cells(name), None][station:][:2]
+    notebook.cells = [copy.deepcopy(setup), *notebook.cells[begin:end]]
     return run(notebook)
 
 
@@ -515,7 +501,7 @@ STATIONS = [(name, number) for name in NOTEBOOKS for number, _ in enumerate(stat
 def runs(request, tmp_path_factory):
     """{(name, variant): future of the executed notebook}; one kernel at a time, while other tests go on.
 
-    Solved, it runs alone in an empty folder, and each of its cells twice more in the same kernel (`with_cells_again`).
+    Solved, it runs alone in an empty folder, and each of its cells once more in the same kernel (`with_cells_again`).
     A number for a variant means the station to begin from. Half wrong, a notebook that trains would do all its training
     for the sake of a few verdicts, so it is left out. Only the notebooks that a selected test asks for are run.
     """
@@ -578,18 +564,16 @@ def test_exercises_change_nothing_but_their_verdicts(runs, name, variant, mark):
 
 
 @every_notebook
-@pytest.mark.parametrize("order", ORDERS)
-def test_every_cell_can_run_again_after_a_whole_run(runs, name, order):
-    """No name was bound to something else, no generator used up, nothing piled up: each cell says the same again."""
+def test_every_cell_can_run_again_after_a_whole_run(runs, name):
+    """No name was bound to something else, no generator used up, nothing piled up: each cell says the same again, after
+    all that stand below it."""
     executed, said = runs[name, "solved"].result(), []
     first = {cell.id: cell for cell in executed.cells[: len(NOTEBOOKS[name].cells)]}
     for cell in executed.cells[len(NOTEBOOKS[name].cells) :]:
-        own, number = cell.id.rsplit("-", 1)
-        if "skip-execution" in cell.metadata["tags"]:
-            continue  # in order, it ran again
+        own = cell.id.removesuffix(AGAIN)
         error = next((output for output in cell.outputs if output.output_type == "error"), None)
         same = error is None and (execute_notebooks.is_volatile(cell) or texts(cell) == texts(first[own]))
-        if int(number) == list(ORDERS).index(order) and not same:
+        if not same:
             why = f"{error.ename}: {error.evalue}"[:100] if error else "says something else"
             said.append(f"[{[one.id for one in executed.cells].index(own)}] {cell.source.splitlines()[0][:60]}: {why}")
     assert not said, "\n" + "\n".join(said)

@@ -15,7 +15,7 @@ from utils.style import luminance
 from utils.widgets import encoder
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
-MOST = 1500  # states of a widget; where it has more, all values of all controls and a sample
+MOST = 600  # states of a widget; where it has more, all values of all controls and a sample
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = (  # what somebody types by accident, or to see what happens
     "",
