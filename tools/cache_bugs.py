@@ -11,6 +11,8 @@ sys.path.insert(0, str(COURSE))
 from utils.decoder import BlockState  # noqa: E402
 from utils.decoding import write  # noqa: E402
 
+LIMIT = 40  # words that a translation has at most
+
 
 def shared(blocks):
     return [BlockState(blocks[0].own, block.cross) for block in blocks]
@@ -49,7 +51,7 @@ def written(model, source, mask, cached=True, **bug):
         right = getattr(inside, name)
         setattr(inside, name, lambda words, n, wrong=wrong, right=right: wrong(right, words, n))
     try:
-        return write(with_cache if cached else without, None, len(source), 40)[0]
+        return write(with_cache if cached else without, None, len(source), LIMIT)[0]
     finally:
         for name in bug:
             delattr(inside, name)

@@ -19,7 +19,7 @@ from statistics import fmean
 
 import torch
 
-from cache_bugs import BUGS, written
+import cache_bugs
 
 COURSE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(COURSE))
@@ -113,10 +113,10 @@ def begin(head, columns):
     print(f"\n| {' | '.join([head, *columns])} |\n|{'---|' * (len(columns) + 1)}", flush=True)
 
 
-def row(name, seeds):
+def row(name, seeds, digits=1):
     """A row of a table: of each column, what each seed gave."""
-    digits = [3 if max(map(abs, one)) < 2 else 1 for one in zip(*seeds)]
-    cells = [f"{fmean(one):.{d}f} ({min(one):.{d}f} to {max(one):.{d}f})" for d, one in zip(digits, zip(*seeds))]
+    numbers = [[f"{number:.{digits}f}" for number in (fmean(one), min(one), max(one))] for one in zip(*seeds)]
+    cells = [f"{mean} ({low} to {high})" for mean, low, high in numbers]
     print(f"| {' | '.join([name, *cells])} |", flush=True)
 
 
@@ -169,20 +169,19 @@ def alignment(bench):
         begin(name, ["writes: all words", "content words", "reads: all words", "content words"])
         seeds = [views(bench, model) for model, _ in bench.models_of(name)]
         for view in seeds[0]:
-            row(view, [list(error_rates(one[view], bench.test)) for one in seeds])
+            row(view, [list(error_rates(one[view], bench.test)) for one in seeds], digits=3)
 
 
 def bugs(bench):
     source, mask = bench.sources(bench.test)
 
     def measure(model, _):
-        right = written(model, source, mask, cached=False)
-        return [per_cent(written(model, source, mask, **bug), right) for bug in BUGS.values()]
+        right = cache_bugs.written(model, source, mask, cached=False)
+        return [per_cent(cache_bugs.written(model, source, mask, **bug), right) for bug in cache_bugs.BUGS.values()]
 
-    bench.table("the same with the bug", list(BUGS), ["rotary", "sine"], measure)
+    bench.table("the same with the bug", list(cache_bugs.BUGS), ["rotary", "sine"], measure)
 
 
-@torch.no_grad()
 def beams(bench):
     begin("model, sentences, beams", ["log-probability", "higher than with one", "lower", "right"])
     for name, part in (("rotary", "test"), ("a third as long", "test"), ("rotary", "longer")):
@@ -190,13 +189,15 @@ def beams(bench):
         for width in (1, 2, 4, 8):
             seeds = []
             for model, _ in bench.models_of(name):
-                found = beam_search(model.step_for(*bench.sources(pairs)), None, len(pairs), 40, width)
+                with torch.no_grad():
+                    step = model.step_for(*bench.sources(pairs))
+                found = beam_search(step, None, len(pairs), cache_bugs.LIMIT, width)
                 sums = torch.tensor([best[1] for best, *_ in found])
                 more = sums - greedy.setdefault(model, sums)
                 changed = [100 * (side > 1e-6).float().mean().item() for side in (more, -more)]
                 right = [bench.spanish.decode(best[0]) for best, *_ in found], [pair.target for pair in pairs]
                 seeds.append([sums.mean().item(), *changed, per_cent(*right)])
-            row(f"{name}, {part}, {width}", seeds)
+            row(f"{name}, {part}, {width}", seeds, digits=2)
 
 
 TABLES = {table.__name__: table for table in (right, lengths, alignment, bugs, beams)}
