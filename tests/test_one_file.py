@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 
 import one_file
 from utils import attention, decoder
+from utils.checkpoints import FOLDER, read
 from utils.masks import causal_mask, padding_mask
 from utils.vocabulary import PAD_ID
 
@@ -94,6 +95,14 @@ def test_its_small_parts_are_those_of_utils(poster):
         )
     places = torch.tensor([3, 0, 7, 7, 100])
     same(decoder.rotate(Q, places), poster.rotate(Q, places))
+
+
+def test_the_translator_of_notebook_07_fits(poster):
+    weights = read(FOLDER / "07_translator.pt")
+    words = [weights[f"{part}.embedding.vectors.weight"].shape[0] for part in ("encoder", "language_model")]
+    sizes = {"d_model": 64, "num_heads": 4, "d_ff": 128}
+    parts = poster.TokenEncoder(words[0], **sizes, num_layers=1), poster.LanguageModel(words[1], **sizes, num_layers=2)
+    poster.TransformerTranslator(*parts).load_state_dict(weights)
 
 
 def test_it_is_short_and_needs_torch_alone(path):

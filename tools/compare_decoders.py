@@ -87,6 +87,7 @@ class Bench:
         training.fit(model, batches, translation_loss, **recipe)
         seconds = time.process_time() - start
         if file:
+            folder.mkdir(parents=True, exist_ok=True)
             torch.save((model.state_dict(), seconds), file)
         return model, seconds
 
@@ -128,34 +129,18 @@ def right(bench):
 
 
 def lengths(bench):
-    pairs, count = bench.pairs.test + bench.pairs.longer, bench.options.sentences
-    bands = [range(3, 7), range(7, 11), range(11, 14), range(14, 17), *(range(n, n + 1) for n in range(17, 21))]
-    parts = {}
-    for band in [*bands, range(21, 25)]:
-        some = [pair for pair in pairs if len(pair.source) in band][:count]
-        parts[f"{band[0]} to {band[-1]}" if len(band) > 1 else str(band[0])] = some
-    names = [f"{name} ({len(some)})" for name, some in parts.items() if some]
-    parts = list(filter(None, parts.values()))
-    bench.table("words", names, list(VARIANTS)[:4], lambda model, _: [bench.right(model, some) for some in parts])
-
-
-@torch.no_grad()
-def views(bench, model):
-    """{layer or head: weights (b, q, k)} of cross-attention while the model reads the right translation.
-
-    Row i reads the word before word i of the target, and writes word i."""
-    target = bench.spanish.batch([pair.target for pair in bench.test], start=True, end=True)
-    _, weights = model(*bench.sources(bench.test), target)
-    if isinstance(weights, torch.Tensor):
-        return {"RNN": weights}
-    layers = list(enumerate(weights.cross, 1))
-    heads = {f"layer {i}, head {h}": head for i, layer in layers for h, head in enumerate(layer.unbind(1), 1)}
-    return {f"layer {i}, mean of its heads": layer.mean(1) for i, layer in layers} | heads
+    bands = [(3, 6), (7, 10), (11, 13), (14, 16), (17, 17), (18, 18), (19, 19), (20, 20), (21, 24)]
+    pairs, parts = bench.pairs.test + bench.pairs.longer, {}
+    for low, high in bands:
+        some = [pair for pair in pairs if low <= len(pair.source) <= high][: bench.options.sentences]
+        parts |= {f"{low} to {high} ({len(some)})": some} if some else {}
+    names = ["rotary", "sine", "learned", "RNN"]
+    bench.table("words", parts, names, lambda model, _: [bench.right(model, some) for some in parts.values()])
 
 
 def error_rates(weights, pairs):
-    """The alignment error rate of weights (b, q, k), by the row that writes a word and the row that reads it, each for
-    all words and for nouns, adjectives, verbs and adverbs."""
+    """The alignment error rate of weights (b, q, k) while the right translation is read: in the row that writes a word,
+    and in the next one, which reads it, each for all words and for nouns, adjectives, verbs and adverbs."""
     for shift in (0, 1):
         for some in (lambda content: True, lambda content: content):
             found = [training.argmax_links(w[shift:], len(p.source), len(p.target)) for w, p in zip(weights, pairs)]
@@ -165,11 +150,22 @@ def error_rates(weights, pairs):
 
 
 def alignment(bench):
+    begin("weights of", ["writes: all words", "content words", "reads: all words", "content words"])
+    target = bench.spanish.batch([pair.target for pair in bench.test], start=True, end=True)
     for name in ("rotary", "sine", "RNN"):
-        begin(name, ["writes: all words", "content words", "reads: all words", "content words"])
-        seeds = [views(bench, model) for model, _ in bench.models_of(name)]
-        for view in seeds[0]:
-            row(view, [list(error_rates(one[view], bench.test)) for one in seeds], digits=3)
+        views = {}  # {layer: the rates of each seed}
+        for model, _ in bench.models_of(name):
+            with torch.no_grad():
+                _, weights = model(*bench.sources(bench.test), target)
+            for i, layer in enumerate([weights] if name == "RNN" else weights.cross, 1):
+                heads = [list(error_rates(head, bench.test)) for head in (layer.unbind(1) if layer.ndim == 4 else [])]
+                mean = layer.mean(1) if heads else layer
+                seen = {"mean of heads": list(error_rates(mean, bench.test))}
+                seen |= {"best head": list(map(min, *heads)), "worst head": list(map(max, *heads))} if heads else {}
+                for view, rates in seen.items():
+                    views.setdefault(f"{name}, layer {i}, {view}", []).append(rates)
+        for view, seeds in views.items():
+            row(view, seeds, digits=3)
 
 
 def bugs(bench):
@@ -215,8 +211,6 @@ def main(arguments=None):
     if unknown := set(options.tables) - set(TABLES):
         ask.error(f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}")
     torch.set_num_threads(1)
-    if options.weights:
-        options.weights.mkdir(parents=True, exist_ok=True)
     bench = Bench(options)
     for name in options.tables or TABLES:
         TABLES[name](bench)
