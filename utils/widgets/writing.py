@@ -154,7 +154,9 @@ def writing_step(
     ValueError: no sentence, or one that is too long or has words that are not `english`; vocabularies of other models.
     """
     if not hasattr(translator, "language_model"):  # a notebook may define the class anew
-        raise ValueError(f"a {type(translator).__name__} has not all three attentions; give a TransformerTranslator")
+        raise ValueError(
+            f"a {type(translator).__name__} lacks some of the three attentions; give a TransformerTranslator"
+        )
     sizes = [part.embedding.vectors.num_embeddings for part in (translator.encoder, translator.language_model)]
     if sizes != [len(english), len(spanish)]:
         given = f"the vocabularies have {len(english)} and {len(spanish)} words"
