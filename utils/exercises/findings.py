@@ -264,6 +264,8 @@ def wrong_type(case: Case) -> str | None:
     if callable(result):
         return "your function returns a function, not its result: did you forget the ()?"
     if isinstance(want, tuple):
+        if tensors and (alone := _one_of_several(case)):
+            return alone
         if not isinstance(result, tuple):
             return f"{asked}: {'commas between them' if tensors else 'round brackets, as in (3, 4)'}."
         if tensors:
@@ -295,6 +297,16 @@ def wrong_type(case: Case) -> str | None:
     return f"your numbers are {dtype_name(got)}, asked for is {dtype_name(want)}.{remedy.get(want.dtype, '')}"
 
 
+def _one_of_several(case: Case) -> str | None:
+    """Of several results that are asked for, one alone."""
+    for i in range(len(case.first.want)):
+        if all(same(done.result, done.want[i]) for done in case.runs):
+            return (
+                f"that is result {i + 1} of {len(case.first.want)}: return the others, too, with commas between them."
+            )
+    return None
+
+
 def remedy_for_type(result: Any, source: str) -> str:
     if isinstance(result, (np.ndarray, np.generic)):
         return " Use torch's own functions all the way, or convert at the end with torch.tensor(…)."
@@ -312,6 +324,8 @@ def in_one_part(case: Case) -> str | None:
     want = case.first.want
     if not isinstance(want, tuple) or not isinstance(want[0], Tensor):
         return None
+    if message := unused_argument(case):
+        return message
     runs = [done for done in case.runs if isinstance(done.result, tuple) and len(done.result) == len(want)]
     wrong = [i for i in range(len(want)) if not all(same(done.result[i], done.want[i]) for done in runs)]
     parts = [Run(done.arguments, done.want[wrong[-1]], done.result[wrong[-1]], number=done.number) for done in runs]
@@ -326,7 +340,10 @@ def changed_at_the_end(case: Case) -> str | None:
     """The right result, and a step too many (variants.py)."""
     for variant in OF_RESULTS:
         try:
-            if all(same(done.result, variant.after(done.want)) for done in case.runs):
+            if all(
+                same(done.result, after := variant.after(done.want)) and same_kind(after.dtype, done.want.dtype)
+                for done in case.runs
+            ):
                 return variant.message
         except Exception:  # it makes no sense for such a tensor
             continue
@@ -470,7 +487,6 @@ OF_A_PART = (
     wrong_type,
     not_finite,
     one_factor,
-    unused_argument,
     wrong_in_one_place,
     right_but_for_some_inputs,
     furthest_entry,

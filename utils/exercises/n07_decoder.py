@@ -124,6 +124,8 @@ def draw_targets(generator):
         "the tokens that count, in one row: an index by mask loses the axes": lambda target, mask: target[:, 1:][
             mask[:, 1:]
         ],
+        "all sentences in one row: an index by mask loses the axes": lambda target, mask: target[mask][1:],
+        "a causal mask: asked for is which labels count": lambda target, mask: mask.new_ones(2 * [mask.shape[1] - 1]),
         "a mask for attention, with axes for heads and queries: the loss wants (b, n - 1)": (
             lambda target, mask: mask[:, None, None, 1:]
         ),

@@ -12,7 +12,7 @@ from .engine import exercise
 def draw_words_and_caches(generator):
     """All sizes different; d = e; b = n; b = n + 1; b = n = d = e; one sentence; one word kept, and none; float64."""
     for b, n, d, e in (
-        (2, 4, 3, 5),
+        (2, 4, 3, 6),
         (3, 3, 3, 3),
         (1, 2, 5, 4),
         (4, 3, 2, 2),
@@ -266,6 +266,9 @@ def draw_pairs_and_angles(generator):
     ],
     names={
         "the pairs in front, (2, …): torch.stack puts its axis where dim says": lambda x, angle: x.movedim(-1, 0),
+        "every number with every angle: what chunk or [..., :1] takes apart keeps an axis that meets the angles": (
+            lambda x, angle: x.new_zeros(*x.shape[:-1], 2 * [*angle.shape, 1][-1 - bool(angle.ndim)])
+        ),
         "one number a pair: both are asked for": lambda x, angle: angle,
         "(…, 2, 2): a matrix for each angle, or each number for each pair. Is a sum still to come?": (
             lambda x, angle: x[..., None].expand(*x.shape, 2)
