@@ -15,6 +15,7 @@ from torch import nn
 
 from utils import corpus
 from utils.attention import MultiHeadAttention
+from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
 from utils.torch_weights import load
 from utils.transformer import EncoderBlock, Tagger
 from utils.vectors import WordVectors
@@ -622,6 +623,137 @@ def head_browser(widgets):
     return widgets.head_browser(tagger, vocabulary, tags, tagged, examples, "arrived", 2, 1), expected
 
 
+# 07 the decoder
+
+
+def writing_step(widgets):
+    """PyTorch's own Transformer with the same weights writes, and its layers are asked for their weights."""
+    sentences = ["the tall witch near the castle arrived".split(), "the witch arrived".split()]
+    english, spanish = Vocabulary(sentences[0]), Vocabulary("la bruja alta llegó cerca del castillo ayer".split())
+    torch.manual_seed(2)
+    options = dict(dim_feedforward=32, dropout=0.0, batch_first=True, norm_first=True)
+    layer = nn.TransformerEncoderLayer(16, 2, **options)
+    reader = nn.TransformerEncoder(layer, 1, nn.LayerNorm(16), enable_nested_tensor=False)
+    theirs = nn.Transformer(16, 2, num_decoder_layers=2, custom_encoder=reader, **options).eval()
+    sizes = dict(d_model=16, num_heads=2, d_ff=32, positions=None)
+    encoder = TokenEncoder(len(english), **sizes, num_layers=1)
+    writer = LanguageModel(len(spanish), **sizes, num_layers=2, cross=True)
+    translator = load(TransformerTranslator(encoder, writer), theirs).eval()
+    with torch.no_grad():
+        writer.to_logits.weight.mul_(3)
+
+    def asked(attention, norm, x, memory, **more):
+        """What x gets from the memory, and the weights (1, h, q, k)."""
+        x = norm(x) if norm else x
+        memory = x if memory is None else memory
+        return attention(x, memory, memory, average_attn_weights=False, **more)
+
+    @torch.no_grad()
+    def look(words):
+        """Tokens, and for each step the weights of the encoder's last layer, of the decoder's layers, probabilities."""
+        ids = {word: 4 + number for number, word in enumerate(sorted(set(sentences[0])))}
+        source = encoder.embedding.vectors(torch.tensor([[*(ids[word] for word in words), 2]]))
+        written = [1]
+        while len(written) < 21 and written[-1] != 2:
+            x = writer.embedding.vectors(torch.tensor([written]))
+            hidden = theirs(source, x, tgt_mask=nn.Transformer.generate_square_subsequent_mask(len(written)))
+            logits = hidden @ writer.to_logits.weight.T
+            written.append(int(logits[0, -1].argmax()))
+        layer, memory, weights = theirs.encoder.layers[0], theirs.encoder(source), []
+        _, of_source = asked(layer.self_attn, layer.norm1, source, None)
+        causal = torch.ones(len(written) - 1, len(written) - 1).tril() == 0
+        for layer in theirs.decoder.layers:
+            added, own = asked(layer.self_attn, layer.norm1, x, None, attn_mask=causal)
+            added, cross = asked(layer.multihead_attn, layer.norm2, x + added, memory)
+            x, pair = layer(x, memory, tgt_mask=causal), (own[0], cross[0])
+            weights.append(pair)
+        return [spanish.words[i] for i in written], of_source[0], weights, logits[0].softmax(-1)
+
+    looked = [look(words) for words in sentences]
+
+    def both(words, row):
+        """The two largest weights; one that rounds to 0 is not named."""
+        return attends(words[: len(row)], row, min(2, int((row >= 0.005).sum())))
+
+    def expected(state):
+        written, of_source, weights, probable = looked[state["sentence"]]
+        source, i = [*sentences[state["sentence"]], "</s>"], min(state["step"], len(written) - 1) - 1
+        some = slice(None) if state["head"] == 0 else slice(state["head"] - 1, state["head"])
+        own, cross = (each[some].mean(0)[i] for each in weights[state["layer"] - 1])
+        seen, reads = int(cross.argmax()), written[i]
+        place = "mean of the heads" if state["head"] == 0 else f"head {state['head']}"
+        said = f"step {i + 1}: it reads {reads}, and writes {written[i + 1]}. layer {state['layer']}, {place}: "
+        said += f"{reads} asks the words so far: {both(written, own)}; {reads} asks the source: {both(source, cross)}; "
+        said += f"{source[seen]} had asked, in the encoder: {both(source, of_source[some].mean(0)[seen])}. "
+        return f"{said}Next word: {attends(spanish.words, probable[i], 5)}.", None
+
+    return widgets.writing_step(translator, sentences, english, spanish), expected
+
+
+def filling_cache(widgets):
+    """A model of these sizes reads the words; its layers count the rows that they make keys of, its state the bytes."""
+    words, layers, heads, e = "<s> la bruja verde no llegó".split(), 3, 4, 8
+
+    @torch.no_grad()
+    def run(kv_heads, cached):
+        model = LanguageModel(10, heads * e, heads, 16, layers, num_kv_heads=kv_heads)
+        rows, told, state = [], [], None
+        model.decoder.blocks[1].attention.W_k.register_forward_hook(lambda layer, given, _: rows.append(given[0][0]))
+        for step in range(1, len(words) + 1):
+            if cached:
+                _, state, _ = model(torch.tensor([[step]]), state)
+            else:
+                model(torch.arange(1, step + 1)[None])
+            blocks = state.blocks if cached else ()
+            kept = sum(part.numel() * part.element_size() for block in blocks for part in block.own)
+            told.append((len(rows[-1]), sum(map(len, rows)), kept))
+        return told
+
+    counted = {(kv, cached): run(kv, cached) for kv in (4, 2, 1) for cached in (False, True)}
+
+    def expected(state):
+        step, cached, kv = state["step"], state["cached"], state["kv_heads"]
+        computed, _, kept = counted[kv, cached][step - 1]
+        rows, some = ("row", "rows")[computed > 1], ("key head", "key heads")[kv > 1]
+        each = f", {kept // step} for each token" if cached else ""
+        said = f"step {step} reads {words[step - 1]}: {computed} {rows} computed, {step - computed} only read"
+        said = f"{said}. {f'{kv} {some}' if cached else 'No cache'}, kept: {kept} bytes{each}. "
+        totals = [counted[kv, way][step - 1][1] for way in (True, False)]
+        return f"{said}Computed so far, in each layer: {totals[0]} rows with a cache, {totals[1]} without.", None
+
+    return widgets.filling_cache(words, layers, heads, e), expected
+
+
+def sampling(widgets):
+    situations, words = ["la bruja", "el mago y"], [f"{a}{b}" for a in "abcdef" for b in "lmnop"]
+    logits = 2 * numbers(2, 30)
+
+    def probabilities(scores):
+        sizes = {k: math.exp(score - max(scores.values())) for k, score in scores.items()}
+        return {k: size / sum(sizes.values()) for k, size in sizes.items()}
+
+    def expected(state):
+        scores = dict(enumerate(logits[state["situation"]].tolist()))
+        warm = {k: score / state["temperature"] for k, score in scores.items()}
+        best = sorted(warm, key=warm.get, reverse=True)
+        first = {k: warm[k] for k in best[: state["top_k"]]}
+        total, nucleus = 0.0, {}
+        for k, share in probabilities(first).items():
+            if total < state["top_p"]:
+                nucleus[k] = first[k]
+            total += share
+        nucleus = first if state["top_p"] == 1 else nucleus
+        stages = [probabilities(one) for one in (scores, warm, first, nucleus)]
+        entropy = [-sum(p * math.log(p) for p in stage.values() if p) for stage in stages]
+        said = ", ".join(f"{words[k]} {100 * stages[3][k]}%" for k in best[:5] if k in nucleus)
+        settings = f"temperature {state['temperature']:g}, top-k {state['top_k'] or 'all'}, top-p {state['top_p']:g}"
+        said = f"{settings} leave {len(nucleus)} of 30 words: {said}" + ", …" * (len(nucleus) > 5)
+        spread = f"Entropy from stage to stage: {', '.join(map(str, entropy))}."
+        return f"{said}. {spread} After: {situations[state['situation']]}", entropy
+
+    return widgets.sampling(situations, logits, words), expected
+
+
 COURSE = {
     make.__name__: make
     for make in (
@@ -649,5 +781,8 @@ COURSE = {
         position_waves,
         block_stepper,
         head_browser,
+        writing_step,
+        filling_cache,
+        sampling,
     )
 }

@@ -18,3 +18,4 @@ from .projections import kernel_smoothing, projections
 from .recurrence import fading, look_back_steps
 from .translation import bottleneck, decoding, sentence_builder
 from .vectors import two_arrows, word_map
+from .writing import filling_cache, sampling, writing_step
