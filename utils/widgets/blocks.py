@@ -1,4 +1,5 @@
-"""Notebook 06, drawings: which numbers a norm takes together, a block before and after, what two layers do together."""
+"""Notebooks 06 and 07, drawings: which numbers a norm takes together, a block before and after, what two layers do
+together; an encoder and a decoder side by side."""
 
 from collections.abc import Sequence
 
@@ -6,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..plots import as_numbers
-from ..style import BLUE, GREEN, GREY, ORANGE, RED
-from .canvas import INK, PALE, Canvas, View, two_decimals
+from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, RED
+from .canvas import FAINT, INK, PALE, Canvas, View, two_decimals
 
 # Which numbers a norm takes together
 
@@ -132,4 +133,84 @@ def induction_arrows(symbols: Sequence[str]) -> View:
         f"The string {' '.join(symbols)} and a question mark. Layer 1: each place looks one place back and notes the "
         f"symbol there. Layer 2: from the last place, {symbols[-1]}, to place {target + 1}, where "
         f"“{symbols[target - 1]} before me” is noted: it holds {symbols[target]}, the answer."
+    )
+
+
+# Encoder and decoder
+
+READS, WRITES = 215.0, 715.0  # the middles of the encoder and of the decoder
+FIRST, SECOND, THIRD = 424.0, 316.0, 208.0  # the middles of their layers, from the bottom up
+
+
+def draw_words(canvas: Canvas, x: float, y: float, words: Sequence[str], colour: str) -> None:
+    """Words side by side around the middle x, so that those above and below each other belong together."""
+    for number, word in enumerate(words):
+        canvas.text(x + min(72, 360 / len(words)) * (number - (len(words) - 1) / 2), y, word, 15, fill=colour)
+
+
+def draw_layer(canvas: Canvas, x: float, y: float, name: str, about: str, colour: str) -> None:
+    """A box 310 wide around its middle, with a name and what it sees in it."""
+    canvas.rect(x - 155, y - 28, 310, 56, "white", stroke=colour, stroke_width=2.5, rx=8)
+    canvas.text(x, y - 4, name, 15.5, fill=colour, bold=True)
+    canvas.text(x, y + 17, about, 13, fill=INK)
+
+
+def draw_side(
+    canvas: Canvas, x: float, name: str, words: Sequence[str], colour: str, layers: dict[float, tuple]
+) -> None:
+    """Words at the bottom, an embedding, and a block of layers {middle: (name, what it sees)}."""
+    canvas.text(x, 612, name, 16, fill=colour, bold=True)
+    draw_words(canvas, x, 584, words, INK)
+    canvas.arrow(x, 566, x, 542, GREY, 2)
+    canvas.rect(x - 100, 506, 200, 34, "white", stroke=GREY, stroke_width=2, rx=8)
+    canvas.text(x, 528, "embedding, positions", 14)
+    canvas.rect(x - 180, min(layers) - 46, 360, FIRST - min(layers) + 92, FAINT, stroke=PALE, stroke_width=2, rx=12)
+    canvas.text(x + 186, min(layers) - 26, "× N", 15, "start", GREY)
+    for below, (y, (layer, about)) in zip([506.0, *(middle - 28 for middle in layers)], layers.items()):
+        canvas.arrow(x, below, x, y + 30, GREY, 2)
+        draw_layer(canvas, x, y, layer, about, colour)
+
+
+def draw_memory(canvas: Canvas, count: int) -> None:
+    """One box a source word above the encoder, and from them the way to the cross-attention."""
+    wide, top = min(58.0, 300 / count), SECOND - 114
+    canvas.arrow(READS, SECOND - 28, READS, top + 38, GREY, 2)
+    for number in range(count):
+        left = READS + wide * (number - count / 2)
+        canvas.rect(left + 3, top, wide - 6, 34, "white", stroke=GREEN, stroke_width=2.5, rx=6)
+        canvas.text(left + wide / 2, top + 22, f"m{str(number + 1).translate(LOW)}", 14, fill=GREEN, bold=True)
+    canvas.text(READS, top - 14, "the memory M: one row for each source word", 14, fill=GREEN)
+    bend, end, y = 440, WRITES - 157, top + 17
+    canvas.line(READS + wide * count / 2, y, bend, y, GREEN, 3.5)
+    canvas.line(bend, y - 1.5, bend, SECOND + 1.5, GREEN, 3.5)
+    canvas.arrow(bend, SECOND, end, SECOND, GREEN, 3.5)
+    canvas.text(bend + 48, SECOND - 12, "K and V", 16, fill=GREEN, bold=True)
+
+
+LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def encoder_and_decoder(source: Sequence[str], target: Sequence[str]) -> View:
+    """An encoder that reads the source words, and a decoder that reads `<s>` and the target words, and writes these and
+    `</s>`: what each layer sees, and where the queries, keys and values of the cross-attention come from."""
+    canvas, reads, writes = Canvas(960, 626), ["<s>", *target], [*target, "</s>"]
+    everything = {FIRST: ("self-attention", "each word sees all source words")}
+    everything |= {SECOND: ("feed-forward", "each word by itself")}
+    draw_side(canvas, READS, "encoder: reads", [*source, "</s>"], BLUE, everything)
+    step_by_step = {FIRST: ("causal self-attention", "each word sees those up to itself")}
+    step_by_step |= {SECOND: ("cross-attention", "each word sees all source words")}
+    step_by_step |= {THIRD: ("feed-forward", "each word by itself")}
+    draw_side(canvas, WRITES, "decoder: writes", reads, DARK_ORANGE, step_by_step)
+    draw_memory(canvas, len(source) + 1)
+    canvas.text(WRITES + 14, (FIRST + SECOND) / 2 + 6, "Q", 16, "start", DARK_ORANGE, bold=True)
+    canvas.arrow(WRITES, THIRD - 28, WRITES, THIRD - 70, GREY, 2)
+    canvas.rect(WRITES - 100, THIRD - 106, 200, 34, "white", stroke=GREY, stroke_width=2, rx=8)
+    canvas.text(WRITES, THIRD - 84, "output layer", 14)
+    canvas.arrow(WRITES, THIRD - 106, WRITES, THIRD - 136, GREY, 2)
+    draw_words(canvas, WRITES, THIRD - 148, writes, RED)
+    return canvas.view(
+        f"Left, the encoder reads {' '.join(source)} </s>: self-attention, feed-forward; its output is the memory, "
+        f"{len(source) + 1} rows. Right, the decoder reads {' '.join(reads)}: causal self-attention, cross-attention, "
+        f"feed-forward, output layer; it writes {' '.join(writes)}. The queries of the cross-attention come from "
+        "below, from the decoder, its keys and values from the memory."
     )
