@@ -671,6 +671,10 @@ def writing_step(widgets):
 
     looked = [look(words) for words in sentences]
 
+    def both(words, row):
+        """The two largest weights; one that rounds to 0 is not named."""
+        return attends(words[: len(row)], row, min(2, int((row >= 0.005).sum())))
+
     def expected(state):
         written, of_source, weights, probable = looked[state["sentence"]]
         source, i = [*sentences[state["sentence"]], "</s>"], min(state["step"], len(written) - 1) - 1
@@ -679,9 +683,8 @@ def writing_step(widgets):
         seen, reads = int(cross.argmax()), written[i]
         place = "mean of the heads" if state["head"] == 0 else f"head {state['head']}"
         said = f"step {i + 1}: it reads {reads}, and writes {written[i + 1]}. layer {state['layer']}, {place}: "
-        said += f"{reads} asks the words so far: {attends(written[: i + 1], own[: i + 1], 2)}; "
-        said += f"{reads} asks the source: {attends(source, cross, 2)}; "
-        said += f"{source[seen]} asked, in the encoder: {attends(source, of_source[some].mean(0)[seen], 2)}. "
+        said += f"{reads} asks the words so far: {both(written, own)}; {reads} asks the source: {both(source, cross)}; "
+        said += f"{source[seen]} had asked, in the encoder: {both(source, of_source[some].mean(0)[seen])}. "
         return f"{said}Next word: {attends(spanish.words, probable[i], 5)}.", None
 
     return widgets.writing_step(translator, sentences, english, spanish), expected
@@ -712,11 +715,11 @@ def filling_cache(widgets):
         step, cached, kv = state["step"], state["cached"], state["kv_heads"]
         computed, _, kept = counted[kv, cached][step - 1]
         rows, some = ("row", "rows")[computed > 1], ("key head", "key heads")[kv > 1]
-        said = f"step {step} reads {words[step - 1]}: {computed} {rows} computed, {step - computed} only read, "
-        sizes = f"2 · {layers} layers · {kv} {some} · {step} tokens · {e} entries · 4 bytes = " if cached else ""
-        said += f"{'with a' if cached else 'no'} cache. Kept: {sizes}{kept} bytes. Computed so far, in each layer: "
+        each = f", {kept // step} for each token" if cached else ""
+        said = f"step {step} reads {words[step - 1]}: {computed} {rows} computed, {step - computed} only read"
+        said = f"{said}. {f'{kv} {some}' if cached else 'No cache'}, kept: {kept} bytes{each}. "
         totals = [counted[kv, way][step - 1][1] for way in (True, False)]
-        return f"{said}{totals[0]} rows with a cache, {totals[1]} without.", None
+        return f"{said}Computed so far, in each layer: {totals[0]} rows with a cache, {totals[1]} without.", None
 
     return widgets.filling_cache(words, layers, heads, e), expected
 
@@ -743,10 +746,10 @@ def sampling(widgets):
         stages = [probabilities(one) for one in (scores, warm, first, nucleus)]
         entropy = [-sum(p * math.log(p) for p in stage.values() if p) for stage in stages]
         said = ", ".join(f"{words[k]} {100 * stages[3][k]}%" for k in best[:5] if k in nucleus)
-        settings = f"{state['temperature']:g}, {state['top_k'] or 'all'}, {state['top_p']:g}"
-        said = f"{situations[state['situation']]}: {settings} leave {len(nucleus)} of 30 words: {said}"
-        said += ", …" * (len(nucleus) > 5)
-        return f"{said}. Entropy from stage to stage: {', '.join(map(str, entropy))}.", entropy
+        settings = f"temperature {state['temperature']:g}, top-k {state['top_k'] or 'all'}, top-p {state['top_p']:g}"
+        said = f"{settings} leave {len(nucleus)} of 30 words: {said}" + ", …" * (len(nucleus) > 5)
+        spread = f"Entropy from stage to stage: {', '.join(map(str, entropy))}."
+        return f"{said}. {spread} After: {situations[state['situation']]}", entropy
 
     return widgets.sampling(situations, logits, words), expected
 

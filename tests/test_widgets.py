@@ -1,6 +1,7 @@
 """Widgets in the hands of a learner: whatever is typed is drawn or answered in plain words, and quickly; a cell that
 runs again takes its old widget away."""
 
+import math
 import re
 import time
 import xml.etree.ElementTree
@@ -14,10 +15,11 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from utils import plots, widgets
+from utils import decoding, plots, widgets
+from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
 from utils.transformer import Tagger
 from utils.vocabulary import Vocabulary
-from utils.widgets import attention, controls
+from utils.widgets import attention, controls, writing
 
 WORDS = "king queen man woman ship boat ocean sea paris france rome italy".split()
 NAMED = [f"w{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10 % 10]}{'abcdefghij'[i // 100]}" for i in range(600)]
@@ -123,6 +125,90 @@ def test_messages_are_plain_words():
     said = shown_after("word_map", "king queen man " + " ".join(f"zz{i}" for i in range(50)))
     assert "not among the vectors: zz0, zz1" in said and "and 45 more" in said
     assert "longer than 40 signs" in shown_after("einsum_loops", "a" * 41)
+
+
+def writing_step(**changes):
+    """A small translator that was not trained, and the arguments of the widget, some of them changed."""
+    torch.manual_seed(0)
+    sizes = dict(d_model=8, num_heads=2, d_ff=16, num_layers=1)
+    english, spanish = Vocabulary(SENTENCE.split()), Vocabulary("la bruja alta".split())
+    encoder, writer = TokenEncoder(len(english), **sizes), LanguageModel(len(spanish), **sizes, cross=True)
+    given = {"translator": TransformerTranslator(encoder, writer), "sentences": [SENTENCE.split()]}
+    return widgets.writing_step(**given | {"english": english, "spanish": spanish} | changes)
+
+
+@pytest.mark.parametrize(
+    "changes, problem",
+    [
+        ({"translator": LanguageModel(8, 8, 2, 16, 1)}, "a LanguageModel has no .* give a TransformerTranslator"),
+        ({"english": Vocabulary("ab")}, "the vocabularies have 6 and 7 words, the translator's 11 and 7: first the"),
+        ({"sentences": SENTENCE}, "sentences 'the tall .*' must be a list of sentences, each a list of words"),
+        ({"sentences": []}, r"sentences \[\] must be a list of sentences"),
+        ({"sentences": [["the"], []]}, r"the sentence \[\] has 0 words; give 1 to 19"),
+        ({"sentences": [["the"] * 20]}, r"the sentence .* has 20 words; give 1 to 19"),
+        ({"sentences": [["the", "wtich"]]}, "'wtich' is not among the 7 words of this vocabulary; near it: witch"),
+    ],
+)
+def test_a_writing_step_that_cannot_be_shown_is_refused(changes, problem):
+    with pytest.raises(ValueError, match=problem):
+        writing_step(**changes)
+
+
+def test_a_sentence_that_does_not_end_is_shown_as_far_as_there_is_room():
+    explorer = writing_step()
+    explorer.controls["step"].value = explorer.controls["step"].max
+    assert explorer.controls["step"].max <= 20 and "it reads" in explorer.draw(**explorer.state).description
+
+
+@pytest.mark.parametrize(
+    "given, problem",
+    [
+        ((["la"], 2, 4, 16), r"words \['la'\] must be a list of 2 to 12 tokens"),
+        ((["la"] * 13, 2, 4, 16), "must be a list of 2 to 12 tokens"),
+        (("la bruja", 2, 4, 16), "words 'la bruja' must be a list of 2 to 12 tokens"),
+        ((["la", "bruja"], 0, 4, 16), "num_layers 0 and num_heads 4 and d_head 16 must be at least 1"),
+        ((["la", "bruja"], 2, 4.0, 16), "num_heads 4.0 and d_head 16 must be whole numbers"),
+    ],
+)
+def test_a_cache_that_cannot_be_shown_is_refused(given, problem):
+    with pytest.raises(ValueError, match=problem):
+        widgets.filling_cache(*given)
+
+
+def test_key_heads_are_those_that_share_the_heads_of_queries():
+    for heads, choices in {1: [1], 3: [3, 1], 6: [6, 3, 1]}.items():
+        menu = widgets.filling_cache(["a", "b"], 1, heads, 2).controls["kv_heads"]
+        assert [number for _, number in menu.options] == choices
+
+
+@pytest.mark.parametrize(
+    "situations, logits, words, problem",
+    [
+        (["a"], torch.zeros(2, 3), list("xyz"), r"logits \(2, 3\) must be \(1, 3\)"),
+        (["a", "b"], torch.zeros(2, 3), list("xy"), r"logits \(2, 3\) must be \(2, 2\)"),
+        (["a"], torch.zeros(3), list("xyz"), "needs numbers with 2 axes, got shape"),
+        (["a"], torch.tensor([[0.0, math.nan]]), list("xy"), "1 of 2 numbers are NaN or infinite"),
+        ([], torch.zeros(0, 3), list("xyz"), "needs numbers with 2 axes"),
+    ],
+)
+def test_logits_that_do_not_fit_are_refused(situations, logits, words, problem):
+    with pytest.raises(ValueError, match=problem):
+        widgets.sampling(situations, logits, words)
+
+
+def test_a_small_vocabulary_is_shown_whole():
+    explorer = widgets.sampling(["a"], [[1.0, 0.0]], ["yes", "no"])
+    assert "others" not in explorer.screen.value and "1 of 2 words: yes 100.0%" not in explorer.first.description
+
+
+def test_what_is_shown_is_what_sampling_draws_from():
+    """A thousand draws of `utils.decoding.sampling` are words that the picture keeps, as often as it says."""
+    logits = 2 * torch.randn(1, 30, generator=torch.Generator().manual_seed(0))
+    for setting in ({"temperature": 0.7, "top_k": 5, "top_p": 0.9}, {"temperature": 2.0, "top_k": None, "top_p": 0.6}):
+        choose = decoding.sampling(torch.Generator().manual_seed(1), **setting)
+        drawn = choose(logits.expand(1000, -1)).bincount(minlength=30) / 1000
+        shown = writing.sampling_stages(logits[0], **setting)[-1]
+        assert not drawn[shown == 0].any() and (drawn - shown).abs().max() < 0.05
 
 
 def test_more_words_do_not_make_a_map_slower():

@@ -5,7 +5,7 @@ import io
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 import numpy as np
@@ -102,6 +102,25 @@ class Canvas:
             f'<rect width="100%" height="100%" fill="white"/>{"".join(self.shapes)}</svg>',
             description,
         )
+
+
+class Narrow(Canvas):
+    """A canvas so narrow that its letters are still 10 pixels high on a phone, where it keeps its shape."""
+
+    def __init__(self, height: float):
+        super().__init__(580, round(height))
+
+    def text(
+        self, x: float, y: float, text: object, anchor: str = "start", fill: str = INK,
+        size: float = 16.0, bold: bool = False, **more: object,
+    ) -> None:  # fmt: skip
+        """Smaller where it would run out of the picture on the right."""
+        fits = (580 - x) / ((0.6 if bold else 0.54) * max(len(str(text)), 1)) if anchor == "start" else size
+        super().text(x, y, text, min(size, fits), anchor, fill, bold, **more)
+
+    def view(self, description: str) -> View:
+        view = super().view(description)
+        return replace(view, svg=view.svg.replace("max-width: 100%;", "max-width: 100%; height: auto;", 1))
 
 
 def _short(value: object) -> str:
