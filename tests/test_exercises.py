@@ -326,6 +326,58 @@ def test_wrong_numbers_in_a_tuple_are_named_by_their_place_only(capsys):
     assert "a list" in said(capsys, written("return [n, d_head]", "projection_shape"))
 
 
+STEP = "keys, values = torch.cat([keys, (x @ W_k)[:, None]], 1), torch.cat([values, (x @ W_v)[:, None]], 1)\n"
+STEP += "z = (torch.softmax((x @ W_q)[:, None] @ keys.mT / W_q.shape[1] ** 0.5, -1) @ values)[:, 0]\n"
+
+
+@pytest.mark.parametrize(
+    "name, body, part",
+    [
+        ("decoding_step", "return z", "that is result 1 of 3: return the others, too"),
+        ("decoding_step", "return z + keys[0, 0, 0]", "a Tensor; asked for is a tuple of 3 tensors: commas"),
+        ("decoding_step", "return z, keys", "you return 2 things, asked for are 3."),
+        (
+            "decoding_step",
+            "return z[:, None], keys, values",
+            "result 1 of 3, the only one that is not right: your result",
+        ),
+        (
+            "decoding_step",
+            "return z, keys, values.sin()",
+            "result 3 of 3, the only one that is not right: for x (2, 3)",
+        ),
+        (
+            "decoding_step",
+            "return z, keys.mT, values.mT",
+            "result 3 of 3: you return the right result with its last two",
+        ),
+        (
+            "shift_target",
+            "return target[:, :-1], target[:, 1:], mask[:, 1:].float()",
+            "not right: your numbers are float32",
+        ),
+        ("shift_target", "return target[:, :-1], target[:, :-1] * 2, mask[:, 1:]", "result 2 of 3, the only one"),
+        ("beam_step", "return sums, sums, sums", "your function does not use `log_probabilities` and `width`"),
+    ],
+)
+def test_of_several_results_the_wrong_one_is_named(name, body, part, capsys):
+    text = said(capsys, written(STEP * (name == "decoding_step") + body, name))
+    assert part in text and text.count("\n") == 1, text
+
+
+def test_use_fits_several_results(capsys):
+    function = written(
+        "x, keys, values, W_q, W_k, W_v = (part.double() for part in locals().values())\n"
+        + STEP
+        + "return z, keys, values",
+        "decoding_step",
+    )
+    assert said(capsys, function).startswith("✔")
+    inputs = next(catalogue()["decoding_step"].inputs())
+    got, want = use(function)(*inputs.values()), catalogue()["decoding_step"](*inputs.values())
+    assert type(got) is tuple and [part.dtype for part in got] == [torch.float32] * 3 and same(got, want)
+
+
 def test_other_parameters_than_the_exercise_has(capsys):
     assert "def weighted_sum(weights, values):" in said(capsys, written("return 1", parameters="weights"))
 
