@@ -633,10 +633,10 @@ def writing_step(widgets):
     torch.manual_seed(2)
     options = dict(dim_feedforward=32, dropout=0.0, batch_first=True, norm_first=True)
     layer = nn.TransformerEncoderLayer(16, 2, **options)
-    reader = nn.TransformerEncoder(layer, 1, nn.LayerNorm(16), enable_nested_tensor=False)
+    reader = nn.TransformerEncoder(layer, 2, nn.LayerNorm(16), enable_nested_tensor=False)
     theirs = nn.Transformer(16, 2, num_decoder_layers=2, custom_encoder=reader, **options).eval()
     sizes = dict(d_model=16, num_heads=2, d_ff=32, positions=None)
-    encoder = TokenEncoder(len(english), **sizes, num_layers=1)
+    encoder = TokenEncoder(len(english), **sizes, num_layers=2)
     writer = LanguageModel(len(spanish), **sizes, num_layers=2, cross=True)
     translator = load(TransformerTranslator(encoder, writer), theirs).eval()
     with torch.no_grad():
@@ -659,8 +659,8 @@ def writing_step(widgets):
             hidden = theirs(source, x, tgt_mask=nn.Transformer.generate_square_subsequent_mask(len(written)))
             logits = hidden @ writer.to_logits.weight.T
             written.append(int(logits[0, -1].argmax()))
-        layer, memory, weights = theirs.encoder.layers[0], theirs.encoder(source), []
-        _, of_source = asked(layer.self_attn, layer.norm1, source, None)
+        (first, last), memory, weights = theirs.encoder.layers, theirs.encoder(source), []
+        _, of_source = asked(last.self_attn, last.norm1, first(source), None)
         causal = torch.ones(len(written) - 1, len(written) - 1).tril() == 0
         for layer in theirs.decoder.layers:
             added, own = asked(layer.self_attn, layer.norm1, x, None, attn_mask=causal)

@@ -140,7 +140,7 @@ def writing_step(**changes):
 @pytest.mark.parametrize(
     "changes, problem",
     [
-        ({"translator": LanguageModel(8, 8, 2, 16, 1)}, "a LanguageModel has no .* give a TransformerTranslator"),
+        ({"translator": LanguageModel(8, 8, 2, 16, 1)}, "a LanguageModel lacks .* give a TransformerTranslator"),
         ({"english": Vocabulary("ab")}, "the vocabularies have 6 and 7 words, the translator's 11 and 7: first the"),
         ({"sentences": SENTENCE}, "sentences 'the tall .*' must be a list of sentences, each a list of words"),
         ({"sentences": []}, r"sentences \[\] must be a list of sentences"),

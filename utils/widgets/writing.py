@@ -71,6 +71,11 @@ def named_largest(words: Sequence[str], row: np.ndarray) -> str:
     return ", ".join(f"{cut(words[k], LONGEST)} {row[k]:.0%}" for k in best)
 
 
+def most_probable(shares: np.ndarray, count: int) -> list[int]:
+    """Positions of the largest of the probabilities (v,), best first, however small they are."""
+    return np.argsort(-shares, kind="stable")[:count].tolist()
+
+
 def draw_own(canvas: Narrow, x: float, side: int, row: np.ndarray, asks: int, colour: str) -> None:
     """Within one column of words: from word number `asks` an arc to each other, to the left (side -1) or right (1) of
     x, as thick as its weight in row (n,), and the weights as numbers beyond the arcs."""
@@ -82,7 +87,7 @@ def draw_own(canvas: Narrow, x: float, side: int, row: np.ndarray, asks: int, co
             path = f"M{x:.1f} {start:.1f} C{bulge:.1f} {start:.1f} {bulge:.1f} {y:.1f} {x:.1f} {y:.1f}"
             shown = {"stroke_width": 1 + 9 * weight, "opacity": f"{0.3 + 0.6 * weight:.2f}"}
             canvas.add("path", d=path, fill="none", stroke=colour, **shown)
-        canvas.text(x + side * 86, y + 6, f"{weight:.0%}", "start" if side < 0 else "end", colour, bold=number == asks)
+        canvas.text(x + side * 80, y + 6, f"{weight:.0%}", "start" if side < 0 else "end", colour, bold=number == asks)
 
 
 def draw_cross(canvas: Narrow, steps: Steps, step: int, row: np.ndarray, seen: int) -> None:
@@ -94,7 +99,7 @@ def draw_cross(canvas: Narrow, steps: Steps, step: int, row: np.ndarray, seen: i
         canvas.text(264, y, f"{weight:.0%}", "end", BLUE)
     for x, anchor, y, colour, name in (
         (10, "start", 72, GREEN, "self-attention"), (300, "middle", 72, BLUE, "cross-attention"),
-        (578, "end", 72, DARK_ORANGE, "self-attention"), (104, "start", 94, GREY, "the encoder read"),
+        (572, "end", 72, DARK_ORANGE, "self-attention"), (104, "start", 94, GREY, "the encoder read"),
         (398, "start", 94, GREY, "written so far"),
     ):  # fmt: skip
         canvas.text(x, y, name, anchor, colour, bold=colour != GREY)
@@ -110,7 +115,7 @@ def draw_cross(canvas: Narrow, steps: Steps, step: int, row: np.ndarray, seen: i
 
 def draw_probable(canvas: Narrow, top: float, words: Sequence[str], probable: np.ndarray) -> str:
     """The five most probable next words as bars, probable (v,); returns them in words."""
-    best = [(cut(words[k], LONGEST), float(probable[k])) for k in largest(probable, 5)]
+    best = [(cut(words[k], LONGEST), float(probable[k])) for k in most_probable(probable, 5)]
     for number, (word, share) in enumerate(best):
         y = top + 23 * number
         canvas.text(130, y, word, "end", bold=not number)
@@ -154,7 +159,7 @@ def writing_step(
     ValueError: no sentence, or one that is too long or has words that are not `english`; vocabularies of other models.
     """
     if not hasattr(translator, "language_model"):  # a notebook may define the class anew
-        raise ValueError(f"a {type(translator).__name__} has not all three attentions; give a TransformerTranslator")
+        raise ValueError(f"a {type(translator).__name__} lacks some attentions; give a TransformerTranslator")
     sizes = [part.embedding.vectors.num_embeddings for part in (translator.encoder, translator.language_model)]
     if sizes != [len(english), len(spanish)]:
         given = f"the vocabularies have {len(english)} and {len(spanish)} words"
@@ -299,7 +304,7 @@ def draw_shares(canvas: Narrow, x: float, shares: np.ndarray, before: np.ndarray
 def draw_sampling(situation: str, stages: Sequence[Tensor], words: Sequence[str], settings: Sequence[str]) -> View:
     """The most probable words, and what each stage (v,) leaves them; settings: of temperature, top-k and top-p."""
     table = np.stack([as_numbers(stage, 1) for stage in stages])  # (stages, v)
-    shown, more = largest(table[0], SHOWN), len(words) - SHOWN
+    shown, more = most_probable(table[0], SHOWN), len(words) - SHOWN
     names, shares = [cut(words[k], LONGEST) for k in shown], table[:, shown]
     if more > 0:
         names.append(f"{more} others")
