@@ -38,7 +38,7 @@ from .running import Run, copied, run, same, unchanged
 from .settings import marked
 from .wording import describe_kind, listed, own_frame, own_line, own_loop, shorten, text_of
 
-CUTS = re.compile(r"detach|\.data\b|item\(|tolist|tensor\(|numpy|np\.|no_grad")  # out of the graph
+CUTS = re.compile(r"detach|\.data\b|item\(|tolist|tensor\(|Parameter\(|numpy|np\.|no_grad")  # out of the graph
 MARKS = {"todo": "○", "right": "✔", "wrong": "✘"}
 
 
@@ -228,7 +228,9 @@ class Exercise:
         right = f"the numbers are right, but the gradient that reaches {lost} is not"
         text = source_of(function)
         if not text or CUTS.search(text):
-            return f"{right}: detach(), .data, item() and torch.tensor(…) cut a way that it has to take."
+            return (
+                f"{right}: detach(), .data, item(), torch.tensor(…) and nn.Parameter(…) cut a way that it has to take."
+            )
         return f"{right}: is there a step that changes nothing here, but would with other numbers, as a division by 1?"
 
     def _todo(self, function: Callable) -> tuple[str, str]:
@@ -247,7 +249,7 @@ class Exercise:
         if not wrong and not by_heart:
             if self.trained and (message := self._cut(function)):
                 return "wrong", message
-            return "right", f"right on all {usual} inputs.", (), all(map(_fits, runs))
+            return "right", f"right on all {usual} inputs.", (), all(_fits(done.result, done.want) for done in runs)
         judged = runs[usual:] if by_heart else runs[:usual]
         case = Case(self.reference, function, judged, self.known, self.names, self.questions)
         message = diagnosis(case)
@@ -260,11 +262,13 @@ class Exercise:
         return "wrong", message, case.named
 
 
-def _fits(done: Run) -> bool:
+def _fits(result: Any, want: Any) -> bool:
     """Does a right result have the type and precision of the reference's?"""
-    if not isinstance(done.want, torch.Tensor):
-        return not isinstance(done.result, torch.Tensor)
-    return isinstance(done.result, torch.Tensor) and done.result.dtype == done.want.dtype
+    if isinstance(want, tuple):
+        return all(map(_fits, result, want))
+    if not isinstance(want, torch.Tensor):
+        return not isinstance(result, torch.Tensor)
+    return isinstance(result, torch.Tensor) and result.dtype == want.dtype
 
 
 def is_todo(done: Run, function: Callable) -> bool:
@@ -404,19 +408,24 @@ def _by_name(name: str) -> Exercise:
 
 
 def _fitted(function: Callable) -> Callable:
-    """`function` with its result as a tensor of the precision of its first tensor of floats, or else float32.
+    """`function` with its result as a tensor of the precision of its first tensor of floats, or else float32; of
+    several results, each of them.
 
     Without any tensor among its arguments, as where parameters are counted: as a number.
     """
 
     @functools.wraps(function)
     def fitted(*arguments, **keywords):
-        tensor = torch.as_tensor(function(*arguments, **keywords))
         given = [value for value in (*arguments, *keywords.values()) if isinstance(value, torch.Tensor)]
-        if not given:
-            return tensor.item()
         dtype = next((value.dtype for value in given if value.is_floating_point()), torch.get_default_dtype())
-        return tensor.to(dtype) if tensor.is_floating_point() else tensor
+
+        def fit(result: Any) -> Any:
+            if isinstance(result, tuple):
+                return tuple(map(fit, result))
+            tensor = torch.as_tensor(result)
+            return tensor.item() if not given else tensor.to(dtype) if tensor.is_floating_point() else tensor
+
+        return fit(function(*arguments, **keywords))
 
     return fitted
 

@@ -26,6 +26,7 @@ from .numbers import (
 )
 from .remedies import A_SHAPE_PROBLEM, BATCH_REMEDY, BATCH_REVERSED, BROADCAST, PRODUCTS, REMEDIES
 from .running import FLOATS, INTEGERS, Run, as_tensor, holds_nan, run, same, same_kind, unchanged
+from .variants import OF_RESULTS
 from .wording import (
     describe_inputs,
     describe_kind,
@@ -184,7 +185,7 @@ def has_batch(arguments: dict[str, Any]) -> bool:
 def fresh_layer(case: Case) -> str | None:
     """A layer of its own, with parameters made anew, while of those that were given nothing but the shape is read."""
     layer = re.search(r"\b(Multi[Hh]eadAttention|Linear|Bilinear|LayerNorm|RNN|RNNCell|GRU|GRUCell)\(", case.source)
-    given = [name for name in case.first.arguments if name.startswith(("W", "U", "b_", "gamma", "beta"))]
+    given = [name for name in case.first.arguments if name.startswith(("W", "U", "E", "b_", "gamma", "beta"))]
     unused = [name for name in given if not re.search(rf"\b{name}\b(?!\.(shape|size))", case.source)]
     if layer is None or not unused:
         return None
@@ -257,13 +258,18 @@ def wrong_type(case: Case) -> str | None:
     done = case.first
     result, want = done.result, done.want
     asked = f"your function returns {describe_kind(result)}; asked for is {describe_want(want)}"
+    tensors = isinstance(want, tuple) and isinstance(want[0], Tensor)
     if isinstance(result, torch.nn.Module):
         return f"{asked}: that is a layer, which has to be called on a tensor."
     if callable(result):
         return "your function returns a function, not its result: did you forget the ()?"
     if isinstance(want, tuple):
+        if tensors and (alone := _one_of_several(case)):
+            return alone
         if not isinstance(result, tuple):
-            return f"{asked}: round brackets, as in (3, 4)."
+            return f"{asked}: {'commas between them' if tensors else 'round brackets, as in (3, 4)'}."
+        if tensors:
+            return f"you return {len(result)} things, asked for are {len(want)}." if len(result) != len(want) else None
         if len(result) != len(want):
             return (
                 f"your tuple {shorten(repr(tuple(result)), 60)} has not as many numbers as there are axes, {len(want)}."
@@ -291,6 +297,16 @@ def wrong_type(case: Case) -> str | None:
     return f"your numbers are {dtype_name(got)}, asked for is {dtype_name(want)}.{remedy.get(want.dtype, '')}"
 
 
+def _one_of_several(case: Case) -> str | None:
+    """Of several results that are asked for, one alone."""
+    for i in range(len(case.first.want)):
+        if all(same(done.result, done.want[i]) for done in case.runs):
+            return (
+                f"that is result {i + 1} of {len(case.first.want)}: return the others, too, with commas between them."
+            )
+    return None
+
+
 def remedy_for_type(result: Any, source: str) -> str:
     if isinstance(result, (np.ndarray, np.generic)):
         return " Use torch's own functions all the way, or convert at the end with torch.tensor(…)."
@@ -299,6 +315,39 @@ def remedy_for_type(result: Any, source: str) -> str:
             return " It is one tensor that is asked for: which of the tuple, or torch.stack of all?"
         return " sort, topk, and max with dim return values and positions: take .values or .indices before you cut it."
     return " torch.tensor(…) or torch.stack(…) makes one." if isinstance(result, list) else ""
+
+
+@needs("result")
+def in_one_part(case: Case) -> str | None:
+    """Where several tensors are asked for: what is wrong with the last one that is not right, for the others are made
+    of it as often as not."""
+    want = case.first.want
+    if not isinstance(want, tuple) or not isinstance(want[0], Tensor):
+        return None
+    if message := unused_argument(case):
+        return message
+    runs = [done for done in case.runs if isinstance(done.result, tuple) and len(done.result) == len(want)]
+    wrong = [i for i in range(len(want)) if not all(same(done.result[i], done.want[i]) for done in runs)]
+    parts = [Run(done.arguments, done.want[wrong[-1]], done.result[wrong[-1]], number=done.number) for done in runs]
+    part = Case(case.reference, case.function, parts, case.known, case.intermediates, case.questions)
+    alone = ", the only one that is not right" if len(wrong) == 1 else ""
+    message = next(filter(None, (finding(part) for finding in OF_A_PART if applies(finding, part))))
+    return f"result {wrong[-1] + 1} of {len(want)}{alone}: {message}"
+
+
+@needs("result")
+def changed_at_the_end(case: Case) -> str | None:
+    """The right result, and a step too many (variants.py)."""
+    for variant in OF_RESULTS:
+        try:
+            if all(
+                same(done.result, after := variant.after(done.want)) and same_kind(after.dtype, done.want.dtype)
+                for done in case.runs
+            ):
+                return variant.message
+        except Exception:  # it makes no sense for such a tensor
+            continue
+    return None
 
 
 @needs("result")
@@ -421,11 +470,24 @@ FINDINGS = (
     last_step_missing,
     wrong_shape,
     wrong_type,
+    in_one_part,
     not_finite,
     one_factor,
     unused_argument,
     wrong_in_one_place,
     right_but_for_some_inputs,
     worse_elsewhere,
+    furthest_entry,
+)
+
+OF_A_PART = (
+    changed_at_the_end,
+    last_step_missing,
+    wrong_shape,
+    wrong_type,
+    not_finite,
+    one_factor,
+    wrong_in_one_place,
+    right_but_for_some_inputs,
     furthest_entry,
 )

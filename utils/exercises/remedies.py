@@ -52,6 +52,8 @@ REMEDIES = (
     Remedy(r"builtin_function_or_method|'method'|'function'", "a function stands where its result is meant: add ()."),
     Remedy(r"norm\(\) got an unexpected keyword", "torch's norm along an axis is torch.linalg.vector_norm(x, dim=…)."),
     Remedy(r"^TypeError", "NumPy and torch are mixed. The inputs are tensors: use torch.sum, torch.sqrt and the like.", r"\bnp\.|numpy"),
+    Remedy(r"only one element tensors", "torch.tensor makes a tensor of Python's numbers; torch.stack makes one of tensors.", r"torch\.tensor\("),
+    Remedy(r"selected index k out of range", "topk is asked for more than there are along that axis."),
     Remedy(r"only one element tensors|can be converted to Python scalars", "math's functions take one number; torch.sin, torch.sqrt, … a tensor.", r"\bmath\."),
     Remedy(r"Boolean value of Tensor", "Python's max and min go through a tensor row by row. The largest of all: .max(); of each row: .amax(dim=-1, keepdim=True); entry by entry: torch.maximum, or clamp(min=…).", r"(?<![.\w])(max|min)\("),
     Remedy(r"mixed dtype", "the layer has parameters of its own, in float32: does it use those that are given?", r"nn\."),

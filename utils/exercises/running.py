@@ -58,6 +58,9 @@ class Run:
 
     def differs_from(self, other: Any) -> bool:
         """Is another result certainly not the same? A look at the shape and at one number."""
+        if isinstance(self.result, tuple) and isinstance(other, tuple):
+            pairs = zip(self.result, other)
+            return any(isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape != b.shape for a, b in pairs)
         if not isinstance(self.result, Tensor) or not isinstance(other, Tensor):
             return False
         if self.result.shape != other.shape:

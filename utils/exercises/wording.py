@@ -37,7 +37,7 @@ def describe_shape(shape: tuple) -> str:
 
 def describe_want(want: Any) -> str:
     if isinstance(want, tuple):
-        return f"a tuple of {len(want)} ints"
+        return f"a tuple of {len(want)} {'tensors' if isinstance(want[0], Tensor) else 'ints'}"
     tensor = as_tensor(want)
     return f"a tensor of shape {tuple(tensor.shape)}" if tensor.ndim else "a single number"
 

@@ -1,0 +1,194 @@
+"""Exercises of notebook 07, sections 1 to 5: cross-attention, the shift of the target, tied logits."""
+
+import math
+
+import torch
+
+from ..vocabulary import END_ID, PAD_ID, START_ID
+from .engine import exercise
+
+# ---- cross_attention
+
+
+def draw_words_and_memories(generator):
+    """All sizes different; q = k; b = q; b = q = k = d = e; one sentence; one query; one source word; padding behind, in
+    front, none, and states of padding that are loud, at last so loud that they would drown the words; float64."""
+    for (b, q, k, d, e), rows, loud, dtype in (
+        ((2, 3, 4, 5, 6), [[1, 1, 1, 0], [1, 1, 1, 1]], 1, None),
+        ((2, 4, 4, 3, 5), [[1, 1, 0, 0], [0, 1, 1, 1]], 3, None),
+        ((3, 3, 3, 3, 3), [[1, 1, 0], [1, 0, 0], [1, 1, 1]], 3, None),
+        ((1, 2, 5, 4, 4), [[1, 1, 1, 0, 0]], 2, None),
+        ((2, 1, 3, 4, 2), [[0, 1, 1], [1, 1, 1]], 2, None),
+        ((3, 2, 1, 2, 4), [[1], [1], [1]], 1, None),
+        ((4, 4, 3, 5, 2), [[1, 1, 1], [1, 1, 0], [1, 0, 0], [1, 1, 0]], 2, torch.float64),
+        ((2, 3, 4, 3, 3), [[1, 1, 1, 0], [1, 1, 0, 0]], 200, None),
+    ):
+        mask = torch.tensor(rows).bool()
+        shapes = (b, q, d), (b, k, d), (d, e), (d, e), (d, e)
+        x, M, W_q, W_k, W_v = (torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
+        yield x, M * torch.where(mask, 1, loud)[..., None], W_q, W_k, W_v, mask
+
+
+@exercise(
+    draws=draw_words_and_memories,
+    hints=[
+        "Two sequences meet: the words written so far, x, and the memory M. Which of them asks, and which is asked? Of "
+        "which length is a row of weights, then?",
+        "Queries come from the words, (b, q, e). What is compared with them, the keys, and what is mixed, the values, "
+        "both come from the memory, (b, k, e). The rest is the attention of notebook 04.",
+        "The scores are (b, q, k), the mask is (b, k): an axis of length 1 for the queries, [:, None], makes it fit, "
+        "before the softmax. Give the weights a name: they are returned, too.",
+    ],
+    names={
+        "the weights: are the values still to be averaged by them?": lambda x, M, W_q, W_k, W_v, source_mask: (
+            x @ M.transpose(-2, -1)
+        ),
+        "(b, k, e): that has a row for each word of the source. Who asks, who answers?": (
+            lambda x, M, W_q, W_k, W_v, source_mask: M @ W_v
+        ),
+        "(b, k, q): queries and keys have changed places": lambda x, M, W_q, W_k, W_v, source_mask: (
+            M @ x.transpose(-2, -1)
+        ),
+        "averaged rows of M: are they to be projected by W_v?": lambda x, M, W_q, W_k, W_v, source_mask: x,
+        "(q, e): does each sentence keep its own?": lambda x, M, W_q, W_k, W_v, source_mask: x[0] @ W_v,
+        "(b, e): one vector a sentence, but each word asks for itself": (
+            lambda x, M, W_q, W_k, W_v, source_mask: x[:, 0] @ W_v
+        ),
+        "(b, b, q, k): every sentence meets every sentence. On which axis does the mask broadcast?": (
+            lambda x, M, W_q, W_k, W_v, source_mask: (x @ M.transpose(-2, -1))[None].expand(len(x), -1, -1, -1)
+        ),
+    },
+    question={
+        "mask": "source_mask is (b, k), the scores are (b, q, k): which axis has to be put in, and where?",
+        r"einsum": "x is bqd, M bkd, the matrices de: does each string name as many axes, and a letter mean one length?",
+        r"\.T\b|\.t\(\)|permute|transpose|\.mT": "The keys are (b, k, e): exchange their last two axes only, with .mT.",
+        r"W_[qkv]": "x is (b, q, d), M (b, k, d), each matrix (d, e): vectors are rows and stand on the left.",
+        "": "Queries are (b, q, e), keys and values (b, k, e), weights (b, q, k): which axes meet in this line?",
+    },
+    level=2,
+    minutes=8,
+)
+def cross_attention(x, M, W_q, W_k, W_v, source_mask):
+    """A decoder's words x (b, q, d) ask a memory M (b, k, d): returns z (b, q, e) and weights (b, q, k).
+
+    There are W_q, W_k and W_v (d, e), no biases; the scores are divided by √e. source_mask (b, k)
+    is True for words of the source, False for padding, whose weight is 0.
+    """
+    queries, keys, values = x @ W_q, M @ W_k, M @ W_v  # (b, q, e), (b, k, e), (b, k, e)
+    scores = queries @ keys.mT / math.sqrt(keys.shape[-1])  # (b, q, k)
+    weights = torch.softmax(scores.masked_fill(~source_mask[:, None], -math.inf), dim=-1)
+    return weights @ values, weights
+
+
+# ---- shift_target
+
+
+def draw_targets(generator):
+    """Sentences of several lengths, none of them padded, one sentence, an empty one alone; padding is 0, or any id, or
+    `</s>` itself, as where a tokenizer has no token for it."""
+    for words, padding in (
+        ([5, 2, 3], PAD_ID),
+        ([4, 4], None),
+        ([3], None),
+        ([0], None),
+        ([1, 4, 0, 2], END_ID),
+        ([2, 5], 6),
+        ([3, 1, 2], START_ID),
+    ):
+        n = max(words) + 2
+        target = torch.randint(4, 12, (len(words), n), generator=generator)
+        place, ends = torch.arange(n), torch.tensor(words)[:, None] + 1
+        target[:, 0] = START_ID
+        target[place == ends] = END_ID
+        target[place > ends] = PAD_ID if padding is None else padding
+        yield target, place <= ends
+
+
+@exercise(
+    draws=draw_targets,
+    hints=[
+        "Write a sentence with `<s>` and `</s>` in a row. Which token does the decoder read first, and which one has it "
+        "to say then? Which one does it read last?",
+        "At each place the label is the token one further on. Who has nothing after itself? Who stands after nobody? "
+        "Both rows have n - 1 places.",
+        "The mask has to say which *labels* are padding. Cut it as you cut the labels; what stands in the padding "
+        "does not matter.",
+    ],
+    names={
+        "(b, n): a row loses one token, at one of its ends": lambda target, mask: target,
+        "(b, n - 2): both ends are cut off. Each row loses one token": lambda target, mask: target[:, 2:],
+        "(b - 1, n): the first axis is cut, the sentences. Tokens stand along the second": (
+            lambda target, mask: target[1:] if len(target) > 1 else target.new_zeros(0, target.shape[1])
+        ),
+        "one long row: sentences keep their own, (b, n - 1)": lambda target, mask: target[:, 1:].flatten(),
+        "the tokens that count, in one row: an index by mask loses the axes": lambda target, mask: target[:, 1:][
+            mask[:, 1:]
+        ],
+        "all sentences in one row: an index by mask loses the axes": lambda target, mask: target[mask][1:],
+        "a causal mask: asked for is which labels count": lambda target, mask: mask.new_ones(2 * [mask.shape[1] - 1]),
+        "a mask for attention, with axes for heads and queries: the loss wants (b, n - 1)": (
+            lambda target, mask: mask[:, None, None, 1:]
+        ),
+    },
+    question={
+        r"cat\(": "What is put side by side with (b, n) has to have b rows, too: (b, 1).",
+        "": "target and mask are (b, n): is it the second axis that this line cuts, [:, …]?",
+    },
+    level=1,
+    minutes=6,
+)
+def shift_target(target, mask):
+    """What a decoder reads, what it has to say at each place, which of that counts: returns three (b, n - 1).
+
+    target (b, n) are token ids: `<s>`, words, `</s>`, then padding, of whatever id. mask (b, n) is
+    True up to `</s>`, False for padding. Returned are inputs, labels, and the mask of the labels.
+    """
+    inputs = target[:, :-1]
+    labels = target[:, 1:]
+    return inputs, labels, mask[:, 1:]
+
+
+# ---- tied_logits
+
+
+def draw_states_and_embeddings(generator):
+    """All sizes different; v = d; n = v; b = n = d = v; a single state; few words; float64."""
+    for b, n, d, v in ((2, 3, 4, 6), (2, 3, 5, 5), (1, 4, 3, 4), (3, 3, 3, 3), (1, 1, 2, 7), (2, 5, 6, 2)):
+        dtype = torch.float64 if v == 7 else torch.float32
+        states = torch.randn(b, n, d, generator=generator, dtype=dtype)
+        yield states, torch.randn(v, d, generator=generator, dtype=dtype)
+
+
+@exercise(
+    draws=draw_states_and_embeddings,
+    hints=[
+        "Row i of E is the vector of word i. Which single number tells how well a state fits this word?",
+        "One dot product for each state with each of the v rows. Which axis have states (b, n, d) and E (v, d) in "
+        "common? There the sum runs.",
+        "A matrix product adds up over the last axis on its left and the second-to-last on its right: E has to be "
+        "turned, so that d comes first. Logits are asked for: nothing comes after.",
+    ],
+    names={
+        "(b, v, n): words and places are exchanged": lambda states, E: (states @ E.mT).mT,
+        "the products, (b, n, v, d), before d is summed": lambda states, E: states[:, :, None] * E,
+        "(b, v), one word a sentence: each place has its own logits": lambda states, E: (states @ E.mT)[:, -1],
+        "(n, v): does each sentence keep its own?": lambda states, E: states[0] @ E.mT,
+        "(b, n), one number a place: the logits of all words are asked for": lambda states, E: states[..., 0],
+        "(b·n, v): the axes of sentence and place are to stay": lambda states, E: (states @ E.mT).flatten(0, 1),
+        "the states: have they met the vectors of the words?": lambda states, E: states,
+    },
+    question={
+        "einsum": "states is bnd, E vd: does each string name as many axes, and a letter mean one length?",
+        "embedding|E\\[": "E is a matrix of vectors here, and states are no ids: what has to be compared?",
+        "": "states is (b, n, d), E (v, d): which axis do they share, and where does it stand in this line?",
+    },
+    level=1,
+    minutes=4,
+    trained=True,
+)
+def tied_logits(states, E):
+    """Logits of the v words for states (b, n, d), by the embeddings E (v, d): returns (b, n, v).
+
+    The output layer is the table of embeddings itself: no other matrix, no bias.
+    """
+    return states @ E.T

@@ -1,0 +1,291 @@
+"""Exercises of notebook 07, sections 6 to 8: a step with a cache, its bytes, reading on, a beam's step, a rotation."""
+
+import math
+
+import torch
+
+from .engine import exercise
+
+# ---- decoding_step
+
+
+def draw_words_and_caches(generator):
+    """All sizes different; d = e; b = n; b = n + 1; b = n = d = e; one sentence; one word kept, and none; float64."""
+    for b, n, d, e in (
+        (2, 4, 3, 6),
+        (3, 3, 3, 3),
+        (1, 2, 5, 4),
+        (4, 3, 2, 2),
+        (2, 1, 4, 3),
+        (2, 0, 3, 4),
+        (3, 4, 4, 4),
+    ):
+        dtype = torch.float64 if n == e == 4 else torch.float32
+        shapes = (b, d), (b, n, e), (b, n, e), (d, e), (d, e), (d, e)
+        yield tuple(torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
+
+
+@exercise(
+    draws=draw_words_and_caches,
+    hints=[
+        "The words before were projected when they were new. How many rows have to be projected now? And which words "
+        "may the new one see?",
+        "Project x three times, (b, e) each. Its key and its value go behind those that were kept; "
+        "torch.cat wants three axes in each, so the new ones need one of length 1, [:, None].",
+        "Then attention with a single query: scores (b, n + 1), divided by √e, softmax, and the values summed by the "
+        "weights. There is no later word that a mask could hide. einsum with be,bne->bn spares you the axis.",
+    ],
+    names={
+        "(b, n + 1): the weights. Are the values still to be averaged by them?": (
+            lambda x, keys, values, W_q, W_k, W_v: (
+                torch.cat([keys, keys[:, :1]], 1)[..., 0] if keys.shape[1] else x[:, :1]
+            )
+        ),
+        "(b, 1, e): the axis of the single query is left over": lambda x, keys, values, W_q, W_k, W_v: (x @ W_v)[
+            :, None
+        ],
+        "(b, n, e): is the new word in it?": lambda x, keys, values, W_q, W_k, W_v: keys,
+        "(b, b, e): every sentence's query meets every sentence's keys": (
+            lambda x, keys, values, W_q, W_k, W_v: (x @ W_v)[None].expand(len(x), -1, -1)
+        ),
+    },
+    question={
+        r"cat\(|stack\(": "keys is (b, n, e), the new key (b, e): it needs an axis of length 1 for its place, and the "
+        "places are axis 1.",
+        "einsum": "The query is be, keys and values are bne, weights bn: does each string name as many axes?",
+        r"\.T\b|\.t\(\)|permute|transpose|\.mT": "The keys are (b, n + 1, e): exchange the last two axes only, and give "
+        "the query an axis for its place, (b, 1, e).",
+        r"W_[qkv]": "x is (b, d), each matrix (d, e): x stands on the left. What was kept is projected already.",
+        "": "The query is (b, e), keys and values are (b, n + 1, e): which axes meet in this line?",
+    },
+    level=2,
+    minutes=10,
+)
+def decoding_step(x, keys, values, W_q, W_k, W_v):
+    """One new word x (b, d), with what was kept of n others: returns z (b, e), keys, values.
+
+    Kept are keys (b, n, e) and values (b, n, e); n may be 0. The word attends to the others and to
+    itself, with W_q, W_k and W_v (d, e), scores divided by √e. Keys and values are returned with the
+    new ones behind, (b, n + 1, e).
+    """
+    query, key, value = x @ W_q, x @ W_k, x @ W_v  # (b, e)
+    keys = torch.cat([keys, key[:, None]], dim=1)  # (b, n + 1, e)
+    values = torch.cat([values, value[:, None]], dim=1)
+    scores = torch.einsum("be,bne->bn", query, keys) / math.sqrt(keys.shape[-1])
+    weights = torch.softmax(scores, dim=-1)  # (b, n + 1)
+    return torch.einsum("bn,bne->be", weights, values), keys, values
+
+
+# ---- cache_bytes
+
+
+def draw_sizes_of_caches(generator):
+    """One of each; a small model; many key heads, and one; half precision; a large model; two by chance."""
+    yield from ((1, 1, 1, 1, 4), (4, 4, 256, 32, 4), (2, 1, 10, 16, 4), (3, 8, 7, 5, 2), (80, 8, 32768, 128, 2))
+    for _ in range(2):
+        layers, heads, n, d_head = torch.randint(2, 12, (4,), generator=generator).tolist()
+        yield layers, heads, 3 * n + 1, 4 * d_head, 8
+
+
+@exercise(
+    draws=draw_sizes_of_caches,
+    hints=[
+        "Begin small: one layer, one head, one word. What is kept of that word, and how many numbers are that?",
+        "Of each word, each layer keeps something for each of its heads of keys. What else, besides keys, is kept?",
+        "Queries are not kept, nor are weights: nobody asks for them again. The numbers times the bytes of one of them "
+        "are all the bytes.",
+    ],
+    question="The result is one whole number, made of the five sizes: which of them is used in this line, and how?",
+    level=1,
+    minutes=3,
+)
+def cache_bytes(num_layers, num_kv_heads, n, d_head, bytes_per_number):
+    """Bytes of a key-value cache after n words, of one sentence: returns an int.
+
+    Each of the layers has num_kv_heads heads of keys, of d_head entries, and as many of values.
+    """
+    numbers_of_a_word = 2 * num_layers * num_kv_heads * d_head  # keys and values
+    return n * numbers_of_a_word * bytes_per_number
+
+
+# ---- read_on: an exercise in debugging
+
+
+def draw_chunks(generator):
+    """A chunk after others, shorter, as long, longer than what is kept; one word; nothing kept yet; float64."""
+    for b, n, q, d, e in (
+        (2, 0, 4, 3, 5),
+        (2, 3, 2, 4, 5),
+        (1, 4, 1, 3, 3),
+        (3, 2, 2, 3, 3),
+        (2, 1, 4, 5, 2),
+        (2, 5, 3, 4, 4),
+    ):
+        dtype = torch.float64 if n == 5 else torch.float32
+        shapes = (b, q, d), (b, n, e), (b, n, e), (d, e), (d, e), (d, e)
+        yield tuple(torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
+
+
+@exercise(
+    draws=draw_chunks,
+    hints=[
+        "What does the bench below say: which rows differ from those of one reading, and which words do they look at? "
+        "With an empty cache, all is right: which line can tell the two cases apart?",
+        "Print `visible` for a chunk of 2 words after 3 others. It is (2, 5). Which words may the first row see, "
+        "and the second one?",
+        "Row 0 is not the first word of the sentence but the first *new* one: all words of the cache stand before it. "
+        "By how many places has the triangle to move?",
+    ],
+    names={
+        "(b, k, e): a row for each word so far; only the new ones ask": (
+            lambda x, keys, values, W_q, W_k, W_v: torch.cat([keys, x @ W_k], 1)
+        ),
+        "(b, n, e): are the new words in it?": lambda x, keys, values, W_q, W_k, W_v: keys,
+        "(b, q, k): the weights. Are the values still to be averaged by them?": (
+            lambda x, keys, values, W_q, W_k, W_v: x @ W_q @ torch.cat([keys, x @ W_k], 1).mT
+        ),
+    },
+    question={
+        "visible|tri[lu]|ones": "The scores are (b, q, k), a row for each new word, a column for each word so far: has "
+        "the mask q rows and k columns?",
+        "": "Queries are (b, q, e), keys and values with the kept ones (b, k, e): which axes meet in this line?",
+    },
+    level=3,
+    minutes=12,
+)
+def read_on(x, keys, values, W_q, W_k, W_v):
+    """New words x (b, q, d), with what was kept of n others: returns z (b, q, e), keys, values.
+
+    Kept are keys (b, n, e) and values (b, n, e). Each word sees those before it and itself; W_q, W_k
+    and W_v are (d, e). Keys and values are returned with the new ones behind, (b, k, e), k = n + q.
+    """
+    keys = torch.cat([keys, x @ W_k], dim=1)  # (b, k, e)
+    values = torch.cat([values, x @ W_v], dim=1)  # (b, k, e)
+    q, k = x.shape[1], keys.shape[1]
+    visible = torch.ones(q, k).bool().tril(k - q)  # (q, k)
+    scores = x @ W_q @ keys.mT / math.sqrt(keys.shape[-1])  # (b, q, k)
+    weights = torch.softmax(scores.masked_fill(~visible, -math.inf), dim=-1)
+    return weights @ values, keys, values
+
+
+# ---- beam_step
+
+
+def draw_beams(generator):
+    """Three beams; the first step, one beam; width 1; more beams to keep than there are; v = w; all best ones from one
+    beam; fewer words than beams; a word that cannot follow; float64."""
+    for w, v, width, spread, dtype in (
+        (3, 6, 3, 1, None),
+        (1, 5, 3, 1, None),
+        (4, 7, 1, 1, None),
+        (2, 6, 4, 1, None),
+        (4, 4, 4, 1, None),
+        (3, 8, 3, 30, None),
+        (4, 3, 4, 1, None),
+        (3, 9, 5, 1, torch.float64),
+    ):
+        sums = -torch.rand(w, generator=generator, dtype=dtype) * 3 * spread - 1
+        logits = 2 * torch.randn(w, v, generator=generator, dtype=dtype)
+        if v == 9:
+            logits[0, 2] = -math.inf
+        yield sums, torch.log_softmax(logits, dim=-1), width
+
+
+@exercise(
+    draws=draw_beams,
+    hints=[
+        "A beam of sum -1.2 goes on with a word of log-probability -0.5: what is the new sum? How many such "
+        "continuations do w beams and v words have, and do beams compete with each other?",
+        "All w · v totals compete at once. torch.topk finds the largest in one row of numbers: flatten the table "
+        "first. What does place 9 of that row mean, where v is 4?",
+        "Place i of the flat row is word i % v of the beam that stands i // v rows down: a quotient and a remainder. "
+        "topk returns values and places, best first.",
+    ],
+    names={
+        "the totals of all continuations, (w, v): which are the best?": lambda sums, log_probabilities, width: (
+            log_probabilities
+        ),
+        "the totals of all continuations, in a row: which are the best?": lambda sums, log_probabilities, width: (
+            log_probabilities.flatten()
+        ),
+        "(w, width): each beam has kept its own best ones. All compete with all": lambda sums, log_probabilities, width: (
+            log_probabilities[:, :1].expand(-1, width)
+        ),
+        "(w,): one continuation of each beam. All compete with all, and `width` go on": (
+            lambda sums, log_probabilities, width: sums
+        ),
+    },
+    question={
+        r"topk": "topk looks along the last axis, which has to be `width` long at least: is it a flat row of w · v?",
+        r"sums": "sums is (w,), log_probabilities (w, v): a sum stands for its whole row. Which axis does it need?",
+        "": "sums is (w,), log_probabilities (w, v), and the w · v totals compete in one row: which shapes meet here?",
+    },
+    level=2,
+    minutes=10,
+)
+def beam_step(sums, log_probabilities, width):
+    """w beams, each may go on with any of v words, the best of all stay: returns sums, rows, tokens.
+
+    sums (w,) are those of the beams so far, log_probabilities (w, v) those of the next word. Returned
+    are the new sums, the rows of the beams that go on, and the tokens that they go on with, (width,)
+    each, best first.
+    """
+    totals = sums[:, None] + log_probabilities  # (w, v)
+    best = totals.flatten().topk(width)
+    v = log_probabilities.shape[1]
+    return best.values, best.indices // v, best.indices % v
+
+
+# ---- rotate_pair
+
+
+def draw_pairs_and_angles(generator):
+    """One pair; a row, a batch, three axes; two pairs, and 2 × 2; one of them alone; a quarter, whole turns; float64."""
+    for shape, dtype in (
+        ((), None),
+        ((5,), None),
+        ((2,), None),
+        ((2, 2), None),
+        ((1, 3), None),
+        ((2, 3, 4), torch.float64),
+    ):
+        x = torch.randn(*shape, 2, generator=generator, dtype=dtype)
+        yield x, 4 * torch.randn(shape, generator=generator, dtype=dtype)
+    yield torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]]), math.pi * torch.tensor([0.5, 1.0, 2.0])
+
+
+@exercise(
+    draws=draw_pairs_and_angles,
+    hints=[
+        "Turn (1, 0) by a right angle, against the clock: where does it point then? And (0, 1)? What do your formulas "
+        "give there?",
+        "Turned by an angle, (1, 0) becomes (cos, sin), and (0, 1) becomes (-sin, cos). (x0, x1) is x0 times the one and "
+        "x1 times the other.",
+        "Take both numbers apart, x[..., 0] and x[..., 1], before you change either; torch.stack with dim=-1 joins "
+        "two new ones to pairs.",
+    ],
+    names={
+        "the pairs in front, (2, …): torch.stack puts its axis where dim says": lambda x, angle: x.movedim(-1, 0),
+        "every number with every angle: what chunk or [..., :1] takes apart keeps an axis that meets the angles": (
+            lambda x, angle: x.new_zeros(*x.shape[:-1], 2 * [*angle.shape, 1][-1 - bool(angle.ndim)])
+        ),
+        "one number a pair: both are asked for": lambda x, angle: angle,
+        "(…, 2, 2): a matrix for each angle, or each number for each pair. Is a sum still to come?": (
+            lambda x, angle: x[..., None].expand(*x.shape, 2)
+        ),
+    },
+    question={
+        r"cat\(": "torch.cat joins along an axis that is there; torch.stack with dim=-1 makes the axis of the pair.",
+        r"@|matmul|einsum": "A matrix for each angle is (…, 2, 2), a pair (…, 2): the pair needs an axis of length 1 "
+        "for @, or letters for einsum.",
+        r"math\.": "math.cos takes one number, torch.cos a tensor.",
+        "": "x is (…, 2), angle (…): x[..., 0], x[..., 1] and the angle's cosine have one shape. Which meet here?",
+    },
+    level=1,
+    minutes=6,
+)
+def rotate_pair(x, angle):
+    """Pairs x (…, 2), each turned by its angle (…), against the clock, in radians: returns (…, 2)."""
+    first, second = x[..., 0], x[..., 1]  # (…)
+    cos, sin = torch.cos(angle), torch.sin(angle)  # (…)
+    return torch.stack([first * cos - second * sin, first * sin + second * cos], dim=-1)
