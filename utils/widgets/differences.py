@@ -61,7 +61,8 @@ def draw_angle(canvas: Canvas, x: float, y: float, begin: np.ndarray, end: np.nd
     middle = np.array([math.cos(first + way / 2), math.sin(first + way / 2)])
     across, down = on_circle(x, y, middle, 57)
     degrees = round(abs(math.degrees(way)))
-    canvas.text(across, down + 5, f"{degrees}°", 14, fill=GREEN, bold=True)
+    halo = {"stroke": "white", "stroke_width": 5, "paint_order": "stroke"}
+    canvas.text(across, down + 5, f"{degrees}°", 14, fill=GREEN, bold=True, **halo)
     return degrees
 
 
