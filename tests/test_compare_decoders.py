@@ -1,0 +1,43 @@
+"""The tool behind notebook 07's tables: a quick look prints them all; models that were kept are not trained again."""
+
+import re
+
+import pytest
+import torch
+
+import cache_bugs
+import compare_decoders
+from utils import training
+
+QUICK = ["--seeds", "3", "--steps", "1", "--train", "200", "--sentences", "2"]
+
+
+def test_every_table_is_printed_and_trained_models_are_kept(tmp_path, capsys, monkeypatch):
+    assert compare_decoders.main([*QUICK, "--weights", str(tmp_path / "kept")]) is None
+    said = capsys.readouterr().out
+    rows = [line for line in said.splitlines() if line.startswith("| ")]
+    firsts = [row.split(" | ")[0].removeprefix("| ") for row in rows]
+    assert [firsts.count(name) for name in ("rotary", "RNN", "not tied", "learned")] == [4, 4, 1, 2]
+    assert {"layer 2, head 4", "a third as long, test, 8", "the same with the bug"} <= set(firsts)
+    assert len({row.count("|") for row in rows}) > 1 and "nan" not in said
+    assert re.search(r"\| rotary \| 100\.0 \(100\.0 to 100\.0\) \|", said), "a cache without a bug changes nothing"
+    monkeypatch.setattr(training, "fit", lambda *_, **__: pytest.fail("trained again"))
+    compare_decoders.main([*QUICK, "right", "--weights", str(tmp_path / "kept")])
+    assert capsys.readouterr().out in said
+
+
+def test_an_unknown_table_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        compare_decoders.main(["wrong"])
+    assert "no table wrong; there are right, lengths, alignment, bugs, beams" in capsys.readouterr().err
+
+
+def test_a_bug_is_gone_after_its_turn():
+    torch.manual_seed(0)
+    words = [str(i) for i in range(9)]
+    model = compare_decoders.new_model(words, words, "sine")
+    source = torch.randint(4, 9, (2, 5))
+    before = set(vars(model.language_model))
+    for bug in cache_bugs.BUGS.values():
+        cache_bugs.written(model, source, compare_decoders.padding_mask(source), **bug)
+    assert set(vars(model.language_model)) == before

@@ -1,0 +1,225 @@
+"""Train the translators of notebook 07 with several seeds, for its tables.
+
+    python tools/compare_decoders.py [TABLE ...] [--seeds 0 1 2 3 4] [--weights FOLDER]        all tables: an hour
+
+right      sentences right to the last word, and processor seconds of the training: positions, tied weights, key heads
+lengths    the same by the number of words of the source: training ends at 16, "longer" at 24
+alignment  error rate of the largest weight of cross-attention, in the row that writes a word and that reads it
+bugs       sentences that stay as they are without a cache, with each of five published bugs in the cache
+beams      what beam search finds: log-probability of a sentence, and sentences right
+
+A number is the mean over the seeds, with the smallest and the largest. --weights keeps the models for the next time.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from statistics import fmean
+
+import torch
+
+from cache_bugs import BUGS, written
+
+COURSE = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(COURSE))
+
+from utils import corpus, rnn, training  # noqa: E402
+from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator  # noqa: E402
+from utils.decoding import beam_search  # noqa: E402
+from utils.masks import padding_mask  # noqa: E402
+from utils.translating import translate_all, translation_batches, translation_loss, vocabularies  # noqa: E402
+
+SIZES = {"d_model": 64, "num_heads": 4, "d_ff": 128, "positions": "rotary", "scaled": True}
+RECIPE = {"steps": 1350, "learning_rate": 6e-3, "warm_up": 60}
+RNN_SIZES, RNN_RECIPE = {"d_embedding": 64, "d_hidden": 96}, {"steps": 1430}
+VARIANTS = {  # sizes, options of the decoder, and parts of the recipe, that are others
+    "rotary": {},
+    "sine": {"positions": "sine"},
+    "learned": {"positions": "learned"},
+    "RNN": RNN_RECIPE,
+    "not tied": {"tied": False},
+    "2 key heads": {"num_kv_heads": 2},
+    "1 key head": {"num_kv_heads": 1},
+    "a third as long": {"steps": RECIPE["steps"] // 3},
+}
+
+
+def new_model(english, spanish, name):
+    if name == "RNN":  # the one of notebook 05
+        encoder = rnn.RecurrentEncoder(len(english), **RNN_SIZES)
+        return rnn.RecurrentTranslator(encoder, rnn.AttentionDecoder(len(spanish), **RNN_SIZES, score="additive"))
+    options = {key: value for key, value in VARIANTS[name].items() if key not in RECIPE}
+    sizes = SIZES | {key: options.pop(key) for key in SIZES if key in options}
+    encoder = TokenEncoder(len(english), **sizes, num_layers=1)
+    options = {"num_layers": 2, "cross": True, "tied": True} | options
+    return TransformerTranslator(encoder, LanguageModel(len(spanish), **sizes, **options))
+
+
+class Bench:
+    """The corpus, and the models trained on it, each once."""
+
+    def __init__(self, options):
+        self.options, self.models = options, {}
+        self.pairs = corpus.splits("es", seed=0, train=options.train)
+        self.english, self.spanish = self.words = vocabularies(self.pairs.train)
+        self.test, self.unseen, self.longer = (part[: options.sentences] for part in self.pairs[1:])
+
+    def models_of(self, name):
+        """(model, processor seconds of its training) for each seed."""
+        for number in self.options.seeds:
+            if (name, number) not in self.models:
+                self.models[name, number] = self.trained(name, number)
+            yield self.models[name, number]
+
+    def trained(self, name, number):
+        training.seed(number)
+        model, folder = new_model(*self.words, name), self.options.weights
+        file = folder and folder / f"{name.replace(' ', '_')}-{number}.pt"
+        if file and file.exists():
+            weights, seconds = torch.load(file, weights_only=True)
+            model.load_state_dict(weights)
+            return model.eval(), seconds
+        recipe = {} if name == "RNN" else RECIPE
+        recipe = recipe | {key: value for key, value in VARIANTS[name].items() if key in RECIPE}
+        recipe["steps"] = self.options.steps or recipe["steps"]
+        batches, start = translation_batches(self.pairs.train, *self.words, seed=number), time.process_time()
+        training.fit(model, batches, translation_loss, **recipe)
+        seconds = time.process_time() - start
+        if file:
+            torch.save((model.state_dict(), seconds), file)
+        return model, seconds
+
+    def right(self, model, pairs):
+        return per_cent(translate_all(model, pairs, *self.words), [pair.target for pair in pairs])
+
+    def sources(self, pairs):
+        """Source tokens (b, k) and their mask."""
+        tokens = self.english.batch([pair.source for pair in pairs], end=True)
+        return tokens, padding_mask(tokens)
+
+    def table(self, head, columns, names, measure):
+        """For each model a row of what measure(model, seconds) returns, a number a column."""
+        begin(head, columns)
+        for name in names:
+            row(name, [measure(model, seconds) for model, seconds in self.models_of(name)])
+
+
+def per_cent(written, right):
+    return 100 * training.sequence_accuracy(written, right)
+
+
+def begin(head, columns):
+    print(f"\n| {' | '.join([head, *columns])} |\n|{'---|' * (len(columns) + 1)}", flush=True)
+
+
+def row(name, seeds):
+    """A row of a table: of each column, what each seed gave."""
+    digits = [3 if max(map(abs, one)) < 2 else 1 for one in zip(*seeds)]
+    cells = [f"{fmean(one):.{d}f} ({min(one):.{d}f} to {max(one):.{d}f})" for d, one in zip(digits, zip(*seeds))]
+    print(f"| {' | '.join([name, *cells])} |", flush=True)
+
+
+def right(bench):
+    names = ["rotary", "sine", "RNN", "not tied", "2 key heads", "1 key head", "learned"]
+    columns = ["processor seconds", "right: test", "unseen combinations"]
+    parts = bench.test, bench.unseen
+    bench.table("model", columns, names, lambda model, seconds: [seconds, *(bench.right(model, p) for p in parts)])
+
+
+def lengths(bench):
+    pairs, count = bench.pairs.test + bench.pairs.longer, bench.options.sentences
+    bands = [range(3, 7), range(7, 11), range(11, 14), range(14, 17), *(range(n, n + 1) for n in range(17, 21))]
+    parts = {}
+    for band in [*bands, range(21, 25)]:
+        some = [pair for pair in pairs if len(pair.source) in band][:count]
+        parts[f"{band[0]} to {band[-1]}" if len(band) > 1 else str(band[0])] = some
+    names = [f"{name} ({len(some)})" for name, some in parts.items() if some]
+    parts = list(filter(None, parts.values()))
+    bench.table("words", names, list(VARIANTS)[:4], lambda model, _: [bench.right(model, some) for some in parts])
+
+
+@torch.no_grad()
+def views(bench, model):
+    """{layer or head: weights (b, q, k)} of cross-attention while the model reads the right translation.
+
+    Row i reads the word before word i of the target, and writes word i."""
+    target = bench.spanish.batch([pair.target for pair in bench.test], start=True, end=True)
+    _, weights = model(*bench.sources(bench.test), target)
+    if isinstance(weights, torch.Tensor):
+        return {"RNN": weights}
+    layers = list(enumerate(weights.cross, 1))
+    heads = {f"layer {i}, head {h}": head for i, layer in layers for h, head in enumerate(layer.unbind(1), 1)}
+    return {f"layer {i}, mean of its heads": layer.mean(1) for i, layer in layers} | heads
+
+
+def error_rates(weights, pairs):
+    """The alignment error rate of weights (b, q, k), by the row that writes a word and the row that reads it, each for
+    all words and for nouns, adjectives, verbs and adverbs."""
+    for shift in (0, 1):
+        for some in (lambda content: True, lambda content: content):
+            found = [training.argmax_links(w[shift:], len(p.source), len(p.target)) for w, p in zip(weights, pairs)]
+            found = [{(i, j) for i, j in links if some(p.content[i])} for links, p in zip(found, pairs)]
+            sure = [{(i, j) for i, j in p.alignment if some(p.content[i])} for p in pairs]
+            yield training.alignment_error_rate(found, sure, sure)
+
+
+def alignment(bench):
+    for name in ("rotary", "sine", "RNN"):
+        begin(name, ["writes: all words", "content words", "reads: all words", "content words"])
+        seeds = [views(bench, model) for model, _ in bench.models_of(name)]
+        for view in seeds[0]:
+            row(view, [list(error_rates(one[view], bench.test)) for one in seeds])
+
+
+def bugs(bench):
+    source, mask = bench.sources(bench.test)
+
+    def measure(model, _):
+        right = written(model, source, mask, cached=False)
+        return [per_cent(written(model, source, mask, **bug), right) for bug in BUGS.values()]
+
+    bench.table("the same with the bug", list(BUGS), ["rotary", "sine"], measure)
+
+
+@torch.no_grad()
+def beams(bench):
+    begin("model, sentences, beams", ["log-probability", "higher than with one", "lower", "right"])
+    for name, part in (("rotary", "test"), ("a third as long", "test"), ("rotary", "longer")):
+        pairs, greedy = getattr(bench, part), {}
+        for width in (1, 2, 4, 8):
+            seeds = []
+            for model, _ in bench.models_of(name):
+                found = beam_search(model.step_for(*bench.sources(pairs)), None, len(pairs), 40, width)
+                sums = torch.tensor([best[1] for best, *_ in found])
+                more = sums - greedy.setdefault(model, sums)
+                changed = [100 * (side > 1e-6).float().mean().item() for side in (more, -more)]
+                right = [bench.spanish.decode(best[0]) for best, *_ in found], [pair.target for pair in pairs]
+                seeds.append([sums.mean().item(), *changed, per_cent(*right)])
+            row(f"{name}, {part}, {width}", seeds)
+
+
+TABLES = {table.__name__: table for table in (right, lengths, alignment, bugs, beams)}
+
+
+def main(arguments=None):
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("tables", nargs="*", metavar="TABLE", help=f"some of {', '.join(TABLES)}; all if none is named")
+    ask.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    ask.add_argument("--weights", type=Path, help="a folder for trained models")
+    ask.add_argument("--train", type=int, default=60_000, help="how many pairs to train with")
+    ask.add_argument("--steps", type=int, help="steps of each training, fewer for a quick look")
+    ask.add_argument("--sentences", type=int, default=1000, help="how many to translate for a number, at most")
+    options = ask.parse_args(arguments)
+    if unknown := set(options.tables) - set(TABLES):
+        ask.error(f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}")
+    torch.set_num_threads(1)
+    if options.weights:
+        options.weights.mkdir(parents=True, exist_ok=True)
+    bench = Bench(options)
+    for name in options.tables or TABLES:
+        TABLES[name](bench)
+
+
+if __name__ == "__main__":
+    main()
