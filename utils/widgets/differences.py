@@ -1,0 +1,112 @@
+"""Notebook 07, drawings: pairs of numbers that are turned to their places, and a softmax block by block."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..plots import as_numbers
+from ..style import BLUE, DARK_ORANGE, GREEN, GREY
+from .canvas import FAINT, INK, PALE, Canvas, View, two_decimals
+
+# Rotary positions
+
+
+def turned_pairs(query: ArrayLike, key: ArrayLike, places: Sequence[tuple[int, int]], turn: float = 1.0) -> View:
+    """A query and a key (2,) as arrows, each turned by `turn` (in radians) times its place, for some pairs of places
+    (of the query, of the key): where only the distance counts, all angles between the two are the same."""
+    arrows = as_numbers([query, key], 2)
+    radius, canvas, said = 92, Canvas(960, 300), []
+    longest = np.hypot(*arrows.T).max()
+    for number, place in enumerate(places):
+        x, y = 960 * (number + 0.5) / len(places), 150
+        ends = [turned(arrow, turn * p) for arrow, p in zip(arrows, place)]
+        canvas.add("circle", cx=x, cy=y, r=radius, fill="white", stroke=PALE, stroke_width=2)
+        for before, end, colour in zip(arrows, ends, (BLUE, DARK_ORANGE)):
+            canvas.arrow(x, y, *on_circle(x, y, before, radius / longest), PALE, 3)
+            canvas.arrow(x, y, *on_circle(x, y, end, radius / longest), colour, 4)
+        between = draw_angle(canvas, x, y, *ends)
+        for letter, end, colour in zip("qk", ends, (BLUE, DARK_ORANGE)):
+            far = on_circle(x, y, end / np.hypot(*end), radius + 17)
+            canvas.text(far[0], far[1] + 6, letter, 17, fill=colour, bold=True)
+        canvas.text(x, 24, f"q at place {place[0]}, k at place {place[1]}", 15, bold=True)
+        product = two_decimals(ends[0] @ ends[1])
+        canvas.text(x, 288, f"q · k = {product}", 15)
+        said.append(f"q at place {place[0]}, k at place {place[1]}: {between} degrees between them, q · k {product}")
+    return canvas.view(
+        f"A query and a key of two numbers each, turned by {math.degrees(turn):.0f} degrees a place; pale: before. "
+        f"{'; '.join(said)}."
+    )
+
+
+def turned(pair: np.ndarray, angle: float) -> np.ndarray:
+    """A pair of numbers (2,), turned against the clock."""
+    return np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]) @ pair
+
+
+def on_circle(x: float, y: float, pair: np.ndarray, scale: float) -> tuple[float, float]:
+    """Where the end of an arrow (2,) from (x, y) lies on the page, on which y grows downwards."""
+    return x + scale * float(pair[0]), y - scale * float(pair[1])
+
+
+def draw_angle(canvas: Canvas, x: float, y: float, begin: np.ndarray, end: np.ndarray) -> int:
+    """The arc between two arrows from (x, y), the short way round, with its degrees, which it returns."""
+    first, last = (math.atan2(pair[1], pair[0]) for pair in (begin, end))
+    way = (last - first + math.pi) % (2 * math.pi) - math.pi
+    steps = [first + way * share for share in np.linspace(0, 1, 25)]
+    points = [on_circle(x, y, np.array([math.cos(step), math.sin(step)]), 34) for step in steps]
+    canvas.add("polyline", points=" ".join(f"{a:.1f},{b:.1f}" for a, b in points), fill="none", stroke=GREEN,
+               stroke_width=3)  # fmt: skip
+    middle = np.array([math.cos(first + way / 2), math.sin(first + way / 2)])
+    across, down = on_circle(x, y, middle, 57)
+    degrees = round(abs(math.degrees(way)))
+    halo = {"stroke": "white", "stroke_width": 5, "paint_order": "stroke"}
+    canvas.text(across, down + 5, f"{degrees}°", 14, fill=GREEN, bold=True, **halo)
+    return degrees
+
+
+# A softmax in blocks
+
+
+def softmax_in_blocks(scores: Sequence[float], size: int) -> View:
+    """The softmax of one row of scores, read `size` at a time: what is kept after each block, and what is forgotten."""
+    numbers = as_numbers(scores, 1)
+    blocks = [numbers[start : start + size] for start in range(0, len(numbers), size)]
+    wide, left, largest, total, said = min(62, 470 / len(numbers)), 92, -math.inf, 0.0, []
+    canvas = Canvas(960, 106 + 46 * len(blocks))
+    canvas.text(left + wide * len(numbers) / 2, 26, "the scores of one query", 15, bold=True)
+    for x, title, under in ((640, "largest", "so far"), (765, "what was summed", "shrinks by"), (893, "sum", "so far")):
+        canvas.text(x, 18, title, 14, bold=True)
+        canvas.text(x, 36, under, 14, bold=True)
+    for row, block in enumerate(blocks):
+        y = 50 + 46 * row
+        before, largest = largest, max(largest, float(block.max()))
+        shrinks, total = math.exp(before - largest), total * math.exp(before - largest)
+        total += float(np.exp(block - largest).sum())
+        canvas.text(14, y + 24, f"block {row + 1}", 14, "start")
+        draw_scores(canvas, left, y, wide, blocks, row)
+        shown = [two_decimals(largest), two_decimals(shrinks) if row else "–", two_decimals(total)]
+        for x, text in zip((640, 765, 893), shown):
+            canvas.text(x, y + 24, text, 15, fill=BLUE if x == 893 else INK, bold=x == 893)
+        said.append(f"block {row + 1}, {', '.join(map(two_decimals, block))}: largest {shown[0]}, sum {shown[2]}")
+    at_once = float(np.exp(numbers - numbers.max()).sum())
+    text = f"All at once, divided by the exponential of the largest: {two_decimals(at_once)}"
+    canvas.text(14, 80 + 46 * len(blocks), text, 15, "start", BLUE, bold=True)
+    return canvas.view(f"A softmax in blocks of {size}. {'; '.join(said)}. {text}.")
+
+
+def draw_scores(canvas: Canvas, left: float, y: float, wide: float, blocks: list[np.ndarray], current: int) -> None:
+    """A row of boxes: the block that is being read holds its numbers, those before it are forgotten, the others wait."""
+    x = left
+    for number, block in enumerate(blocks):
+        for score in block:
+            if number == current:
+                canvas.rect(x, y, wide - 3, 36, "white", stroke=BLUE, stroke_width=2.5)
+                canvas.text(x + wide / 2 - 1.5, y + 24, two_decimals(score), 14, bold=True)
+            elif number < current:
+                canvas.rect(x, y, wide - 3, 36, "white", stroke=PALE, stroke_dasharray="3 4")
+            else:
+                canvas.rect(x, y, wide - 3, 36, FAINT, stroke=PALE)
+                canvas.text(x + wide / 2 - 1.5, y + 24, "?", 14, fill=GREY)
+            x += wide
