@@ -71,7 +71,7 @@ def named_largest(words: Sequence[str], row: np.ndarray) -> str:
     return ", ".join(f"{cut(words[k], LONGEST)} {row[k]:.0%}" for k in best)
 
 
-def most_probable(shares: np.ndarray, count: int) -> list[int]:
+def best_first(shares: np.ndarray, count: int) -> list[int]:
     """Positions of the largest of the probabilities (v,), best first, however small they are."""
     return np.argsort(-shares, kind="stable")[:count].tolist()
 
@@ -115,7 +115,7 @@ def draw_cross(canvas: Narrow, steps: Steps, step: int, row: np.ndarray, seen: i
 
 def draw_probable(canvas: Narrow, top: float, words: Sequence[str], probable: np.ndarray) -> str:
     """The five most probable next words as bars, probable (v,); returns them in words."""
-    best = [(cut(words[k], LONGEST), float(probable[k])) for k in most_probable(probable, 5)]
+    best = [(cut(words[k], LONGEST), float(probable[k])) for k in best_first(probable, 5)]
     for number, (word, share) in enumerate(best):
         y = top + 23 * number
         canvas.text(130, y, word, "end", bold=not number)
@@ -304,7 +304,7 @@ def draw_shares(canvas: Narrow, x: float, shares: np.ndarray, before: np.ndarray
 def draw_sampling(situation: str, stages: Sequence[Tensor], words: Sequence[str], settings: Sequence[str]) -> View:
     """The most probable words, and what each stage (v,) leaves them; settings: of temperature, top-k and top-p."""
     table = np.stack([as_numbers(stage, 1) for stage in stages])  # (stages, v)
-    shown, more = most_probable(table[0], SHOWN), len(words) - SHOWN
+    shown, more = best_first(table[0], SHOWN), len(words) - SHOWN
     names, shares = [cut(words[k], LONGEST) for k in shown], table[:, shown]
     if more > 0:
         names.append(f"{more} others")
