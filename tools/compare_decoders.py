@@ -160,7 +160,7 @@ def alignment(bench):
             for i, layer in enumerate([weights] if name == "RNN" else weights.cross, 1):
                 heads = [list(error_rates(head, bench.test)) for head in (layer.unbind(1) if layer.ndim == 4 else [])]
                 mean = layer.mean(1) if heads else layer
-                seen = {"mean of heads": list(error_rates(mean, bench.test))}
+                seen = {"mean of heads" if heads else "its head": list(error_rates(mean, bench.test))}
                 seen |= {"best head": list(map(min, *heads)), "worst head": list(map(max, *heads))} if heads else {}
                 for view, rates in seen.items():
                     views.setdefault(f"{name}, layer {i}, {view}", []).append(rates)
