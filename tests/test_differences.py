@@ -28,5 +28,5 @@ def test_blocks_of_any_size_end_with_the_same_sum(size):
 def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(ValueError, match="NaN"):
         differences.softmax_in_blocks([1.0, math.nan], 1)
-    with pytest.raises(ValueError, match="axes"):
-        differences.turned_pairs([1.0], [[1.0]], [(0, 0)])
+    with pytest.raises(ValueError, match="2 axes"):
+        differences.turned_pairs([[1.0, 0.0]], [[1.0, 0.0]], [(0, 0)])
