@@ -97,7 +97,7 @@ def softmax_in_blocks(scores: Sequence[float], size: int) -> View:
 
 
 def draw_scores(canvas: Canvas, left: float, y: float, wide: float, blocks: list[np.ndarray], current: int) -> None:
-    """A row of boxes: the block that is being read holds its numbers, those before it are forgotten, the others wait."""
+    """A row of boxes: the block that is read holds its numbers, those before it are forgotten, the others wait."""
     x = left
     for number, block in enumerate(blocks):
         for score in block:
@@ -105,7 +105,7 @@ def draw_scores(canvas: Canvas, left: float, y: float, wide: float, blocks: list
                 canvas.rect(x, y, wide - 3, 36, "white", stroke=BLUE, stroke_width=2.5)
                 canvas.text(x + wide / 2 - 1.5, y + 24, two_decimals(score), 14, bold=True)
             elif number < current:
-                canvas.rect(x, y, wide - 3, 36, "white", stroke=PALE, stroke_dasharray="3 4")
+                canvas.rect(x, y, wide - 3, 36, "white", stroke=GREY, stroke_dasharray="2 5")
             else:
                 canvas.rect(x, y, wide - 3, 36, FAINT, stroke=PALE)
                 canvas.text(x + wide / 2 - 1.5, y + 24, "?", 14, fill=GREY)
