@@ -119,7 +119,7 @@ def adjacency_mask(edges, n):
     edges is a list of pairs of nodes, which count from 0 to n - 1. A node may attend to its
     neighbours, whichever of the two stands first in the pair, and to itself.
     """
-    mask = torch.eye(n, dtype=torch.bool)
+    allowed = torch.eye(n, dtype=torch.bool)
     for one, other in edges:
-        mask[one, other] = mask[other, one] = True
-    return mask
+        allowed[one, other] = allowed[other, one] = True
+    return allowed
