@@ -13,7 +13,7 @@ from .transformer import POSITIONS, Encoder, FeedForward, LayerNorm
 
 BASES = "ACGT"
 MOTIFS = {"A": "TGASTCA", "B": "CACGTG", "decoy": "GGGCGG"}
-EITHER = {"S": "CG"}  # a letter that stands for one of several bases
+EITHER = {"S": "CG", "N": "ACGT"}  # letters that stand for one of several bases
 
 
 def patchify(images: Tensor, size: int) -> Tensor:
@@ -38,8 +38,8 @@ class PatchTransformer(nn.Module):
     """Patches, each with its place, through an encoder of two layers, and one answer for all of them.
 
     summary: "mean" of the outputs, or "cls": a learned row in front asks them all. positions False: none are added.
-    Called with patches (b, n, d_patch) and perhaps the places (n,) that they have on the image, 0, 1, … if not given, it
-    returns logits (b, classes) and a list with the weights (b, h, q, k) of each layer (Dosovitskiy et al. 2021)."""
+    Called with patches (b, n, d_patch) and perhaps the places (n,) that they have on the image (0, 1, … if not given),
+    it returns logits (b, classes) and a list with the weights (b, h, q, k) of each layer (Dosovitskiy et al. 2021)."""
 
     def __init__(
         self, summary: str = "mean", positions: bool = True, classes: int = 10,
