@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..beyond import BASES, EITHER, MOTIFS, patchify, unpatchify
 from ..plots import as_numbers, largest
-from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, RED, WEIGHTS, ink_on
+from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, PURPLE, WEIGHTS, ink_on
 from .canvas import INK, PALE, Canvas, View, verdict
 from .controls import Explorer, checkbox, menu
 
@@ -104,8 +104,8 @@ def draw_patches(
 def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
     """Hide patches of a digit, or lay them elsewhere, and see what a model makes of it and where its patches look.
 
-    images (b, 8, 8), digits (b,); `model` as `beyond.PatchTransformer`, with patches of 2 x 2 at 16 places. A hidden patch
-    asks nothing, so all patches do in its place. Other shapes: ValueError."""
+    images (b, 8, 8), digits (b,); `model` as `beyond.PatchTransformer`, with patches of 2 x 2 at 16 places. A hidden
+    patch asks nothing: all patches do in its place. Other shapes: ValueError."""
     if images.ndim != 3 or images.shape[1:] != (8, 8) or digits.shape != images.shape[:1]:
         given = f"images {tuple(images.shape)} and digits {tuple(digits.shape)}"
         raise ValueError(f"{given} must be (b, 8, 8) and (b,): one digit an image")
@@ -119,17 +119,14 @@ def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
     def draw(image, order, hide, layer, asks, **places):
         shown = [place for place, on in enumerate(places.values()) if on]
         title = f"Image {names[image][0]}, {order}, {len(shown)} of {PLACES} patches shown, layer {layer}"
-        if not shown or (isinstance(asks, int) and asks not in shown):
-            said = (
-                f"Patch {asks + 1} is hidden: it asks nothing. Show it, or let another one ask."
-                if shown
-                else "Show one."
-            )
-            return verdict(title if shown else "Every patch is hidden", False, [said, *[""] * 10])
+        if not shown:
+            return verdict("Every patch is hidden.", False, ["There is nothing to read: show one.", *[""] * 9])
+        if asks in everywhere and asks not in shown:
+            asks = "all patches"
         laid, probabilities, weights = read_patches(model, images[image], ARRANGED[order], shown)
         rows = weights[layer - 1][:, front:]  # what goes to [CLS] is left out
-        row = rows[0] if asks == "[CLS]" else rows[front:].mean(0) if asks == "all patches" else None
-        row = rows[front + shown.index(asks)] if row is None else row
+        who = {"[CLS]": slice(0, 1), "all patches": slice(front, None)}
+        row = (rows[who[asks]] if asks in who else rows[front:][[shown.index(asks)]]).mean(0)
         return draw_patches(title, laid, shown, asks, row, probabilities, int(digits[image]))
 
     boxes = {f"place_{place + 1}": checkbox(str(place + 1), True, "56px") for place in everywhere}
@@ -160,7 +157,7 @@ def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
 
 LENGTH, LINE = 120, 60  # bases of a sequence, and of a line of the picture
 SPOTS = {"A": (6, 48, 88), "B": (20, 68, 104), "decoy": (34, 78, 110)}  # where each motif can stand: none overlap
-COLOURED = {"A": GREEN, "B": RED, "decoy": GREY}
+COLOURED = {"A": GREEN, "B": PURPLE, "decoy": GREY}
 
 
 def without_motifs(bases: Tensor, seed: int = 0) -> Tensor:
@@ -233,18 +230,16 @@ def draw_motifs(title: str, bases: Tensor, places: dict[str, int], probability: 
         name = next((name for name, on in there.items() if on[window]), None)
         where = f"motif {name}" if name in ("A", "B") else f"the {name}" if name else "no motif"
         shares = ", ".join(f"{name} {row[on].sum():.0%}" for name, on in there.items())
-        said.append(
-            f"Head {number}: largest weight {row[window]:.0%}, bases {window} to {window + width - 1}, on {where}"
-            + (f"; in all on {shares}." if shares else ".")
-        )
+        span = f"bases {window} to {window + width - 1}, on {where}"
+        said.append(f"Head {number}: largest weight {row[window]:.0%}, {span}{'; in all on ' * bool(shares)}{shares}.")
     return canvas.view(f"{title}. Probability of both motifs {probability:.0%}. {' '.join(said)}")
 
 
 def motifs(model: Callable, bases: Tensor) -> Explorer:
     """Plant motif A, motif B and the decoy in DNA, cut them out again, and see a model's answer and where it looks.
 
-    bases (b, 120), whole numbers 0 to 3; motifs that they hold are cut out first. `model` as `beyond.MotifReader`. Other
-    shapes or numbers: ValueError."""
+    bases (b, 120), whole numbers 0 to 3; motifs that they hold are cut out first. `model` as `beyond.MotifReader`.
+    Other shapes or numbers: ValueError."""
     if bases.ndim != 2 or bases.shape[1] != LENGTH or bases.is_floating_point():
         raise ValueError(f"bases {tuple(bases.shape)} {bases.dtype} must be (b, {LENGTH}) whole numbers")
     if bases.min() < 0 or bases.max() >= len(BASES):
@@ -278,15 +273,8 @@ def costs(side: int, size: int, channels: int, d_model: int) -> dict[str, int]:
     embedding with its bias, and multiplications of a block, 12 n d² + 2 n² d, of which the second part is for scores
     and weighted sums."""
     n, entries = (side // size) ** 2, channels * size**2
-    products = 2 * n**2 * d_model
-    return {
-        "n": n,
-        "entries": entries,
-        "scores": n**2,
-        "embedding": entries * d_model + d_model,
-        "block": 12 * n * d_model**2 + products,
-        "products": products,
-    }
+    found = {"n": n, "entries": entries, "scores": n**2, "embedding": entries * d_model + d_model}
+    return found | {"block": 12 * n * d_model**2 + 2 * n**2 * d_model, "products": 2 * n**2 * d_model}
 
 
 def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
@@ -322,9 +310,9 @@ def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
         canvas.text(x + 20, 300, other, 13, fill=DARK_ORANGE if other == size else INK, bold=other == size)
     return canvas.view(
         f"{side} x {side} pixels {colour} in patches of {size} x {size}: n = {found['n']:,} patches of "
-        f"{found['entries']:,} numbers, {found['scores']:,} scores a head and layer. For d = {d_model} the embedding has "
-        f"{found['embedding']:,} parameters, and a block multiplies {found['block']:,} times, {share:.0%} of that for "
-        "scores and weighted sums."
+        f"{found['entries']:,} numbers, {found['scores']:,} scores a head and layer. For d = {d_model} the embedding "
+        f"has {found['embedding']:,} parameters, and a block multiplies {found['block']:,} times, {share:.0%} of that "
+        "for scores and weighted sums."
     )
 
 
