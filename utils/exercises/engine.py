@@ -406,14 +406,14 @@ def _by_name(name: str) -> Exercise:
 def _fitted(function: Callable) -> Callable:
     """`function` with its result as a tensor of the precision of its first tensor of floats, or else float32.
 
-    Without any tensor among its arguments, as where parameters are counted: as a number.
+    Without any tensor among its arguments, as where parameters are counted: a single number as a number.
     """
 
     @functools.wraps(function)
     def fitted(*arguments, **keywords):
         tensor = torch.as_tensor(function(*arguments, **keywords))
         given = [value for value in (*arguments, *keywords.values()) if isinstance(value, torch.Tensor)]
-        if not given:
+        if not given and not tensor.ndim:
             return tensor.item()
         dtype = next((value.dtype for value in given if value.is_floating_point()), torch.get_default_dtype())
         return tensor.to(dtype) if tensor.is_floating_point() else tensor
