@@ -338,14 +338,16 @@ def gallery(pictures: Named, columns: int = 8, patch: int = 0, kind: str = "ink"
     said = []
     for axes, (title, table) in zip(figure.subplots(rows, columns, squeeze=False).flat, tables.items()):
         axes.imshow(table, cmap=INK, vmin=0, vmax=limit, interpolation="nearest")
-        for edge in range(0, max(table.shape) + 1, patch) if patch else ():
+        for edge in range(patch, max(table.shape), patch) if patch else ():
             axes.axhline(edge - 0.5, color=BLUE, linewidth=1)
             axes.axvline(edge - 0.5, color=BLUE, linewidth=1)
         axes.set_title(title, fontsize=12, loc="center")
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set(visible=True, color=BLUE if patch else GREY, linewidth=1)
         hidden = int(np.isnan(table).sum())
         shown = f"{'x'.join(map(str, table.shape))}, mean {np.nanmean(table):.2f}"
         said.append(f"{title}: {shown}{f', {hidden} hidden' if hidden else ''}")
-    for axes in figure.axes:
+    for axes in figure.axes[len(tables) :]:
         axes.axis("off")
     figure.description = f"Small pictures, dark = {kind}. {'; '.join(said)}."
     return figure
