@@ -21,6 +21,7 @@ from utils.beyond import (
     plant,
     unpatchify,
 )
+from utils.exercises import catalogue
 
 few = settings(max_examples=25, deadline=None)
 sizes = st.integers(1, 4)
@@ -76,6 +77,60 @@ def test_with_positions_the_order_of_rows_means_nothing_and_the_places_everythin
     torch.testing.assert_close(model(patches[:, order], order)[0], expected, atol=1e-10, rtol=0)
     if order.tolist() != list(range(16)):
         assert (model(patches[:, order])[0] - expected).abs().max() > 1e-6
+
+
+@few
+@given(order=st.permutations(range(16)), positions=st.booleans(), hidden=st.integers(0, 15))
+def test_weights_are_shuffled_with_the_patches(order, positions, hidden):
+    """Rows and columns alike, whether places go with the patches or none are known, and with patches left out, too."""
+    torch.manual_seed(0)
+    model, patches = PatchTransformer(positions=positions).double(), torch.randn(2, 16, 4, dtype=torch.float64)
+    order = torch.tensor(order)[hidden:]
+    shown = order.sort().values
+    expected, found = model(patches[:, shown], shown)[1], model(patches[:, order], order)[1]
+    rank = torch.searchsorted(shown, order)
+    for before, after in zip(expected, found):
+        torch.testing.assert_close(after, before[:, :, rank][..., rank], atol=1e-10, rtol=0)
+
+
+@few
+@given(order=st.permutations(range(16)))
+def test_a_restorer_of_a_shuffled_image_is_the_restorer_with_shuffled_positions(order):
+    torch.manual_seed(0)
+    model, patches = PatchRestorer().double(), torch.randn(2, 16, 4, dtype=torch.float64)
+    hidden = torch.rand(2, 16) < 0.4
+    restored, weights = model(patches, hidden)
+    model.positions.data = model.positions.data[order]
+    shuffled, looks = model(patches[:, order], hidden[:, order])
+    torch.testing.assert_close(shuffled, restored[:, order], atol=1e-10, rtol=0)
+    torch.testing.assert_close(looks[0], weights[0][:, :, order][..., order], atol=1e-10, rtol=0)
+
+
+@few
+@given(rows=sizes, columns=sizes, size=sizes, d=sizes)
+def test_patch_embedding_is_one_product_and_one_convolution(rows, columns, size, d):
+    images, kernel, bias = torch.randn(2, rows * size, columns * size), torch.randn(d, size, size), torch.randn(d)
+    product = F.linear(patchify(images, size), kernel.flatten(1), bias)
+    convolved = F.conv2d(images[:, None], kernel[:, None], bias, stride=size).flatten(2).mT
+    torch.testing.assert_close(product, convolved)
+
+
+@few
+@given(rows=sizes, columns=sizes, size=sizes)
+def test_the_exercises_and_the_course_cut_alike(rows, columns, size):
+    images, exercises = torch.randn(2, rows * size, columns * size), catalogue()
+    patches = exercises["patchify"](images, size)
+    assert torch.equal(patches, patchify(images, size))
+    assert torch.equal(exercises["unpatchify"](patches, rows * size, columns * size), images)
+
+
+@few
+@given(text=st.text("ACGTN", min_size=1))
+def test_the_other_strand_of_the_other_strand_is_the_strand(text):
+    other = catalogue()["reverse_complement"]
+    assert other(other(text)) == text
+    assert torch.equal(catalogue()["one_hot_bases"](text), one_hot_bases(text))
+    assert torch.equal(one_hot_bases(other(text)), one_hot_bases(text).flip(0, 1)), "A and T, C and G are mirrored"
 
 
 @pytest.mark.parametrize("summary, rows", [("mean", 16), ("cls", 17)])

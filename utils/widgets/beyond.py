@@ -42,8 +42,7 @@ def read_patches(
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
     """What a model makes of an image (8, 8) whose places hold the patches of `order`, where only `shown` are read.
 
-    Returns the patches as they lie (16, 4), probabilities (classes,), and each layer's weights (q, k), averaged over
-    its heads."""
+    Returns the patches as they lie (16, 4), probabilities (classes,), each layer's weights (q, k), mean over heads."""
     laid = patchify(image[None], 2)[:, list(order)]  # (1, 16, 4)
     logits, weights = model(laid[:, list(shown)], torch.tensor(shown))
     return laid[0], logits[0].softmax(-1), [layer[0].mean(0) for layer in weights]
@@ -138,10 +137,9 @@ def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
         "layer": menu("layer", list(range(1, len(first) + 1)), len(first), "130px"),
         "asks": menu("who asks", asking, width="240px"),
     }
-    cells = [*boxes.values()]
     rows = [ipywidgets.HBox(list(controls.values()), layout=ipywidgets.Layout(flex_flow="row wrap"))]
-    rows += [ipywidgets.HBox(cells[start : start + SIDE]) for start in range(0, PLACES, SIDE)]
-    rows.insert(1, ipywidgets.Label("shown patches, by their place:"))
+    rows.append(ipywidgets.Label("shown patches, by their place:"))
+    rows += [ipywidgets.HBox([*boxes.values()][start : start + SIDE]) for start in range(0, PLACES, SIDE)]
     explorer = Explorer(draw, controls | boxes, rows)
 
     def fill(_change):
@@ -189,49 +187,48 @@ def on_motif(places: dict[str, int], windows: int, width: int) -> dict[str, np.n
 
 def draw_line(canvas: Canvas, top: float, start: int, bases: Tensor, places: dict[str, int], heads: np.ndarray) -> None:
     """LINE bases from number `start` on, motifs underlined; above them the weights (h, windows), at each window's
-    middle, as bars, head 1 on the left in blue, head 2 on the right in orange."""
+    middle, as bars, head 1 on the left in blue, head 2 on the right in orange; the largest of all is 60 pixels tall."""
     step, width = 900 / LINE, LENGTH - heads.shape[1] + 1
     canvas.line(30, top + 70, 930, top + 70, PALE)
     for head, (row, colour) in enumerate(zip(heads, (BLUE, ORANGE))):
-        for window, share in enumerate(row.tolist()):
+        for window, share in enumerate((60 * row / heads.max()).tolist()):
             x = 30 + step * (window + width / 2 - start)
-            if 30 <= x < 930 and share > 0.004:
-                canvas.rect(x - 5 + 5 * head, top + 70 - 60 * share, 5, 60 * share, colour)
+            if 30 <= x < 930 and share > 0.3:
+                canvas.rect(x - 5 + 5 * head, top + 70 - share, 5, share, colour)
     covered = {start + k: name for name, start in places.items() for k in range(len(MOTIFS[name]))}
     for place in range(start, start + LINE):
-        name = covered.get(place)
-        fill = COLOURED[name] if name else GREY
-        letter = BASES[int(bases[place])]
-        canvas.text(30 + step * (place - start + 0.5), top + 88, letter, 13, fill=fill, bold=bool(name))
+        name, letter = covered.get(place), BASES[int(bases[place])]
+        x = 30 + step * (place - start + 0.5)
+        canvas.text(x, top + 88, letter, 13, fill=COLOURED.get(name, GREY), bold=bool(name))
     for name, place in places.items():
         if start <= place < start + LINE:
-            left, right = 30 + step * (place - start), 30 + step * (place - start + len(MOTIFS[name]))
-            canvas.rect(left, top + 94, right - left, 5, COLOURED[name])
-            canvas.text((left + right) / 2, top + 114, name, 13, fill=COLOURED[name], bold=True)
+            left, long = 30 + step * (place - start), step * len(MOTIFS[name])
+            canvas.rect(left, top + 94, long, 5, COLOURED[name])
+            canvas.text(left + long / 2, top + 114, name, 13, fill=COLOURED[name], bold=True)
     canvas.text(30, top + 114, start, 11, fill=GREY)
 
 
 def draw_motifs(title: str, bases: Tensor, places: dict[str, int], probability: float, weights: ArrayLike) -> View:
     """Bases (120,) with planted motifs {name: first base}, a model's probability that both A and B are there, and the
     weights (h, windows) of its heads over the sequence."""
-    heads, canvas = as_numbers(weights, 2), Canvas(960, 320)
-    width, windows = LENGTH - heads.shape[1] + 1, heads.shape[1]
+    heads, canvas, said = as_numbers(weights, 2), Canvas(960, 320), []
+    width = LENGTH - heads.shape[1] + 1
+    there = on_motif(places, heads.shape[1], width)
     canvas.text(30, 26, title, 15, "start", bold=True)
     canvas.text(560, 26, f"both motifs, says the model: {probability:.0%}", 15, "start", bold=True)
     canvas.rect(560, 36, 370, 12, "#E6E8EB")
     canvas.rect(560, 36, 370 * probability, 12, GREEN)
-    for head, colour in enumerate((BLUE, DARK_ORANGE)[: len(heads)]):
-        canvas.text(30 + 150 * head, 50, f"weights of head {head + 1}", 13, "start", colour)
-    for line in range(LENGTH // LINE):
-        draw_line(canvas, 62 + 126 * line, LINE * line, bases, places, heads)
-    there, said = on_motif(places, windows, width), []
-    for number, row in enumerate(heads, 1):
+    for number, (row, colour) in enumerate(zip(heads, (BLUE, DARK_ORANGE)), 1):
+        legend = f"weights of head {number}, the largest {row.max():.0%}"
+        canvas.text(240 * number - 210, 50, legend, 13, "start", colour)
         window = largest(row, 1)[0]
         name = next((name for name, on in there.items() if on[window]), None)
         where = f"motif {name}" if name in ("A", "B") else f"the {name}" if name else "no motif"
         shares = ", ".join(f"{name} {row[on].sum():.0%}" for name, on in there.items())
         span = f"bases {window} to {window + width - 1}, on {where}"
         said.append(f"Head {number}: largest weight {row[window]:.0%}, {span}{'; in all on ' * bool(shares)}{shares}.")
+    for line in range(LENGTH // LINE):
+        draw_line(canvas, 62 + 126 * line, LINE * line, bases, places, heads)
     return canvas.view(f"{title}. Probability of both motifs {probability:.0%}. {' '.join(said)}")
 
 
@@ -258,8 +255,7 @@ def motifs(model: Callable, bases: Tensor) -> Explorer:
     controls = {"sequence": menu("sequence", [(str(i + 1), i) for i in range(len(bases))], width="160px")}
     for name, begin in zip(SPOTS, (1, 2, 0)):
         options = [("cut out", 0), *((f"from base {place} on", i) for i, place in enumerate(SPOTS[name], 1))]
-        label = "decoy" if name == "decoy" else f"motif {name}"
-        controls[name] = menu(label, options, begin, "230px")
+        controls[name] = menu(name if name == "decoy" else f"motif {name}", options, begin, "230px")
     return Explorer(draw, controls)
 
 
@@ -269,9 +265,8 @@ COSTS = {8: (1, 2, 4, 8), 32: (1, 2, 4, 8, 16, 32), 96: (2, 4, 8, 16, 32), 224: 
 
 
 def costs(side: int, size: int, channels: int, d_model: int) -> dict[str, int]:
-    """Of an image of side² pixels in patches of size²: how many, the numbers in each, scores, parameters of the
-    embedding with its bias, and multiplications of a block, 12 n d² + 2 n² d, of which the second part is for scores
-    and weighted sums."""
+    """Of side² pixels in patches of size²: how many, numbers in each, scores, parameters of an embedding with bias,
+    multiplications of a block, 12 n d² + 2 n² d, and of these the second part, for scores and weighted sums."""
     n, entries = (side // size) ** 2, channels * size**2
     found = {"n": n, "entries": entries, "scores": n**2, "embedding": entries * d_model + d_model}
     return found | {"block": 12 * n * d_model**2 + 2 * n**2 * d_model, "products": 2 * n**2 * d_model}
@@ -300,11 +295,10 @@ def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
         y = 66 + 44 * number
         canvas.text(310, y, name, 13, "start", GREY)
         canvas.text(310, y + 19, value, 16, "start", bold=True)
-    sizes = COSTS[side]
-    canvas.text(600, 66, "scores by patch size (each line: 10 times as many)", 13, "start", GREY)
+    canvas.text(600, 66, "scores by patch size (from line to line 10 times)", 13, "start", GREY)
     for power in range(9):
         canvas.line(600, 280 - 24 * power, 940, 280 - 24 * power, PALE, 0.6)
-    for number, other in enumerate(sizes):
+    for number, other in enumerate(COSTS[side]):
         x, tall = 612 + 55 * number, 24 * np.log10(costs(side, other, channels, d_model)["scores"])
         canvas.rect(x, 280 - max(tall, 1), 40, max(tall, 1), ORANGE if other == size else BLUE)
         canvas.text(x + 20, 300, other, 13, fill=DARK_ORANGE if other == size else INK, bold=other == size)
