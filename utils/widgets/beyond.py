@@ -100,15 +100,20 @@ def draw_patches(
     return canvas.view(f"{title}. Most of all, {asked} at {looks}. Most probable: {answers}; it is a {digit}.")
 
 
+def named_digits(images: Tensor, digits: Tensor) -> list[tuple[str, int]]:
+    """The options of the menu of images; ValueError unless images are (b, 8, 8) and digits (b,)."""
+    if images.ndim != 3 or images.shape[1:] != (8, 8) or digits.shape != images.shape[:1]:
+        given = f"images {tuple(images.shape)} and digits {tuple(digits.shape)}"
+        raise ValueError(f"{given} must be (b, 8, 8) and (b,): one digit an image")
+    return [(f"{number}: a {digit}", number - 1) for number, digit in enumerate(digits.tolist(), 1)]
+
+
 def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
     """Hide patches of a digit, or lay them elsewhere, and see what a model makes of it and where its patches look.
 
     images (b, 8, 8), digits (b,); `model` as `beyond.PatchTransformer`, with patches of 2 x 2 at 16 places. A hidden
     patch asks nothing: all patches do in its place. Other shapes: ValueError."""
-    if images.ndim != 3 or images.shape[1:] != (8, 8) or digits.shape != images.shape[:1]:
-        given = f"images {tuple(images.shape)} and digits {tuple(digits.shape)}"
-        raise ValueError(f"{given} must be (b, 8, 8) and (b,): one digit an image")
-    names = [(f"{number}: a {digit}", number - 1) for number, digit in enumerate(digits.tolist(), 1)]
+    names = named_digits(images, digits)
     everywhere = tuple(range(PLACES))
     first = read_patches(model, images[0], everywhere, everywhere)[2]
     front = len(first[0]) - PLACES  # 1 where [CLS] stands before the patches
