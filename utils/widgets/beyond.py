@@ -129,30 +129,29 @@ def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
             asks = "all patches"
         laid, probabilities, weights = read_patches(model, images[image], ARRANGED[order], shown)
         rows = weights[layer - 1][:, front:]  # what goes to [CLS] is left out
-        who = {"[CLS]": slice(0, 1), "all patches": slice(front, None)}
-        row = (rows[who[asks]] if asks in who else rows[front:][[shown.index(asks)]]).mean(0)
+        who = {"[CLS]": rows[:1], "all patches": rows[front:]}
+        row = who[asks].mean(0) if asks in who else rows[front + shown.index(asks)]
         return draw_patches(title, laid, shown, asks, row, probabilities, int(digits[image]))
 
     boxes = {f"place_{place + 1}": checkbox(str(place + 1), True, "56px") for place in everywhere}
-    presets = menu("hide", list(HIDDEN), width="260px")
     controls = {
         "image": menu("image", names, width="200px"),
         "order": menu("patches lie", list(ARRANGED), width="300px"),
-        "hide": presets,
+        "hide": menu("hide", list(HIDDEN), width="260px"),
         "layer": menu("layer", list(range(1, len(first) + 1)), len(first), "130px"),
         "asks": menu("who asks", asking, width="240px"),
     }
-    rows = [ipywidgets.HBox(list(controls.values()), layout=ipywidgets.Layout(flex_flow="row wrap"))]
-    rows.append(ipywidgets.Label("shown patches, by their place:"))
+    wraps, label = ipywidgets.Layout(flex_flow="row wrap"), "shown patches, by their place:"
+    rows = [ipywidgets.HBox(list(controls.values()), layout=wraps), ipywidgets.Label(label)]
     rows += [ipywidgets.HBox([*boxes.values()][start : start + SIDE]) for start in range(0, PLACES, SIDE)]
     explorer = Explorer(draw, controls | boxes, rows)
 
     def fill(_change):
         with explorer.screen.hold_sync():  # one picture for all boxes
             for place, box in enumerate(boxes.values()):
-                box.value = place not in HIDDEN[presets.value]
+                box.value = place not in HIDDEN[controls["hide"].value]
 
-    presets.observe(fill, "value")
+    controls["hide"].observe(fill, "value")
     return explorer
 
 
