@@ -182,7 +182,7 @@ def patches_right(place, places):
     return max((one[place] == places).float().mean().item() for one in turned)
 
 
-def restore(seed, order=None, own=False, steps=1200, rate=3e-3):
+def restore(seed, order=None, own=False, steps=1200, rate=6e-3):
     images, _, train, test = digits()
     patches = beyond.patchify(images, 2)
     patches = patches if order is None else patches[:, order]
