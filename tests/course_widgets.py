@@ -7,6 +7,7 @@ stand in it (None otherwise).
 
 import itertools
 import math
+import re
 
 import numpy as np
 import torch
@@ -15,12 +16,13 @@ from torch import nn
 
 from utils import corpus
 from utils.attention import MultiHeadAttention
+from utils.beyond import MotifReader, PatchTransformer
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
 from utils.torch_weights import load
 from utils.transformer import EncoderBlock, Tagger
 from utils.vectors import WordVectors
 from utils.vocabulary import Vocabulary
-from utils.widgets import attention
+from utils.widgets import attention, beyond
 
 SHIP = "ship laden goods several international ports sailed gently ocean".split()
 MAP = "king queen man woman ship boat ocean sea paris france rome italy"
@@ -754,6 +756,119 @@ def sampling(widgets):
     return widgets.sampling(situations, logits, words), expected
 
 
+# 08 beyond text
+
+
+def patches(widgets):
+    """With a [CLS] row; the encoder is computed anew with torch's own layers."""
+    torch.manual_seed(8)
+    model, images, digits = PatchTransformer("cls").eval(), torch.rand(3, 8, 8), torch.tensor([3, 5, 0])
+    theirs = [nn.TransformerEncoderLayer(48, 4, 96, 0.0, norm_first=True, batch_first=True).eval() for _ in range(2)]
+    for block, layer in zip(model.encoder.blocks, theirs):
+        nn.init.normal_(layer.self_attn.in_proj_weight, std=0.4)  # heads that look somewhere
+        load(block, layer)
+    turned = {"as it is": lambda r, c: (r, c), "rows of patches from below": lambda r, c: (3 - r, c)}
+    turned["halves exchanged"] = lambda r, c: (r, (c + 2) % 4)
+
+    @torch.no_grad()
+    def read(image, on, order):
+        """Probabilities and the weights of each layer, with a row for [CLS] first."""
+        rows = [model.cls[0, 0]]
+        for place in on:
+            row, column = divmod(place, 4)
+            if order in turned:
+                row, column = turned[order](row, column)
+            else:
+                row, column = divmod(beyond.ARRANGED[order][place], 4)
+            square = images[image, 2 * row : 2 * row + 2, 2 * column : 2 * column + 2]
+            rows.append(model.embed.weight @ square.reshape(4) + model.embed.bias + model.positions[place])
+        x, weights = torch.stack(rows)[None], []
+        for layer in theirs:
+            attended, looked = layer.self_attn(layer.norm1(x), layer.norm1(x), layer.norm1(x))
+            x, weights = x + attended, [*weights, looked[0]]
+            x = x + layer.linear2(layer.linear1(layer.norm2(x)).relu())
+        return model.to_logits(F.layer_norm(x[0, 0], (48,))).softmax(-1), weights
+
+    def expected(state):
+        on = [place for place in range(16) if state[f"place_{place + 1}"]]
+        if not on:
+            return "✘ Every patch is hidden. There is nothing to read: show one.", None
+        answer, weights = read(state["image"], on, state["order"])
+        looked, asks, digit = weights[state["layer"] - 1][:, 1:], state["asks"], digits[state["image"]]
+        who, row = "all patches look", looked[1:].mean(0)
+        if asks == "[CLS]":
+            who, row = "[CLS] looks", looked[0]
+        elif asks in on:
+            who, row = f"patch {asks + 1} looks", looked[1 + on.index(asks)]
+        best, first = row.topk(min(2, len(on))), answer.topk(2)
+        looks = ", ".join(f"patch {on[k] + 1} {100 * w}%" for w, k in zip(best.values.tolist(), best.indices.tolist()))
+        says = ", ".join(f"{k} {100 * p}%" for p, k in zip(first.values.tolist(), first.indices.tolist()))
+        said = f"Image {state['image'] + 1}: a {digit}, {state['order']}, {len(on)} of 16 patches shown, "
+        said += f"layer {state['layer']}. Most of all, {who} at {looks}. Most probable: {says}; it is a {digit}."
+        return said, None
+
+    return widgets.patches(images, digits, model), expected
+
+
+def motifs(widgets):
+    """With a model that is not trained but looks somewhere; the sequence is put together as a string."""
+    torch.manual_seed(10)
+    model, bases = MotifReader().eval(), torch.randint(4, (3, 120))
+    with torch.no_grad():
+        model.question.mul_(60)
+        model.windows.weight.mul_(4)
+    spelled = ["".join("ACGT"[base] for base in row) for row in bases.tolist()]
+    assert not any(re.search("TGA[CG]TCA|CACGTG|GGGCGG", row) for row in spelled), "draw others"
+    written = {"A": "TGACTCA", "B": "CACGTG", "decoy": "GGGCGG"}
+
+    @torch.no_grad()
+    def expected(state):
+        row, starts = spelled[state["sequence"]], {}
+        for name, motif in written.items():
+            if state[name]:
+                starts[name] = beyond.SPOTS[name][state[name] - 1]
+                row = row[: starts[name]] + motif + row[starts[name] + len(motif) :]
+        logits, weights = model(torch.tensor([[[float(a == b) for b in "ACGT"] for a in row]]))
+        said = ", ".join(f"{name} at base {start}" for name, start in starts.items()) or "no motif"
+        said = (
+            f"Sequence {state['sequence'] + 1}: {said}. Probability of both motifs {100 * logits.softmax(-1)[0, 1]}%."
+        )
+        for head, looked in enumerate(weights[0][0, :, 0].tolist(), 1):
+            mass, place = {name: 0.0 for name in starts}, "no motif"
+            first = max(range(113), key=looked.__getitem__)
+            for name, start in starts.items():
+                for i in range(113):
+                    if len(set(range(i, i + 8)) & set(range(start, start + len(written[name])))) >= 4:
+                        mass[name] += looked[i]
+                        if i == first:
+                            place = "the decoy" if name == "decoy" else f"motif {name}"
+            said += f" Head {head}: largest weight {100 * looked[first]}%, bases {first} to {first + 7}, on {place}"
+            said += (
+                "; in all on " * bool(mass) + ", ".join(f"{name} {100 * part}%" for name, part in mass.items()) + "."
+            )
+        return said, None
+
+    return widgets.motifs(model, bases), expected
+
+
+def patch_sizes(widgets):
+    """The layer is made, and counted, without memory for its numbers."""
+
+    def expected(state):
+        side, size, colours, d = (state[name] for name in ("side", "size", "channels", "d_model"))
+        layer = nn.Conv2d(colours, d, size, stride=size, device="meta")
+        n = layer(torch.empty(1, colours, side, side, device="meta")).flatten(2).shape[-1]
+        parameters, entries = sum(x.numel() for x in layer.parameters()), layer.weight[0].numel()
+        products = n * n * d + n * n * d  # scores and weighted sums
+        block = 4 * n * d * d + n * d * 4 * d + n * 4 * d * d + products
+        said = f"{side} x {side} pixels {'in grey' if colours == 1 else 'in colour'} in patches of {size} x {size}: "
+        said += f"n = {n} patches of {entries} numbers, {n * n} scores a head and layer. For d = {d} the embedding has "
+        said += f"{parameters} parameters, and a block multiplies {block} times, {100 * products / block}% of that for "
+        return said + "scores and weighted sums.", None
+
+    return widgets.patch_sizes(), expected
+
+
 COURSE = {
     make.__name__: make
     for make in (
@@ -784,5 +899,8 @@ COURSE = {
         writing_step,
         filling_cache,
         sampling,
+        patches,
+        motifs,
+        patch_sizes,
     )
 }

@@ -104,7 +104,8 @@ def test_reference_is_right_finite_and_leaves_its_inputs_alone(found):
     for inputs in found.inputs():
         done = run(found.reference, inputs)
         results = done.result if isinstance(done.result, tuple) else (done.result,)
-        assert done.error is None and all(as_tensor(part).isfinite().all() for part in results)
+        numbers = [as_tensor(part) for part in results if not isinstance(part, str)]
+        assert done.error is None and all(part.isfinite().all() for part in numbers)
         for intermediate in found.names.values():
             assert as_tensor(intermediate(*inputs.values())) is not None
 
@@ -202,7 +203,7 @@ ANSWERS = {
     ),
     "half precision": lambda want, inputs: as_tensor(want[0] if isinstance(want, tuple) else want).half(),
     "bool": lambda want, inputs: True,
-    "text": lambda want, inputs: str(want),
+    "text": lambda want, inputs: f"{want} ",
     "extra axis": lambda want, inputs: (want,) if isinstance(want, tuple) else want[None],
     "NaN": lambda want, inputs: torch.full(np.shape(want), torch.nan),
     "one off": lambda want, inputs: (want[0] + 1, *want[1:]) if isinstance(want, tuple) else want + 1,
@@ -380,6 +381,38 @@ def test_use_fits_several_results(capsys):
     inputs = next(catalogue()["decoding_step"].inputs())
     got, want = use(function)(*inputs.values()), catalogue()["decoding_step"](*inputs.values())
     assert type(got) is tuple and [part.dtype for part in got] == [torch.float32] * 3 and same(got, want)
+
+
+@pytest.mark.parametrize(
+    "body, part",
+    [
+        ("return list(sequence[::-1])", 'a list; asked for is a string: "".join(…)'),
+        ("return torch.ones(len(sequence)) / 0", "a Tensor; asked for is a string"),
+        ("return sequence.encode()", "a bytes; asked for is a string"),
+        ("return sequence + 'A'", "for sequence = 'GATNACA' your string has 8 letters, expected 7."),
+        ("return sequence.replace('G', 'T')", "letter 1 of your string is 'A', expected 'G' (letters count from 0)"),
+        ("return solved(sequence)[::-1].lower()", "two things: (1) that is the complement"),
+        ("return solved(sequence).lower()", "small: capitals are asked for"),
+        ("return 'ACGT'", "the same constants"),
+        ("return ''.join({'A': 'T'}.get(base) for base in sequence)", "Does a dictionary give None there"),
+        ("return ''.join(list(sequence).reverse())", "gives back None"),
+    ],
+)
+def test_a_string_is_compared_letter_by_letter(body, part):
+    found = catalogue()["reverse_complement"]
+    assert part in found.verdict(written(body, "reverse_complement", solved=found.reference)).message
+    assert same("ACGT", "ACGT") and same(np.str_("ACGT"), "ACGT")
+    assert not same("ACGT", torch.ones(4)) and not same(list("ACGT"), "ACGT") and not same(b"ACGT", "ACGT")
+
+
+def test_a_right_answer_that_takes_no_tensor_is_fitted_to_the_notebook():
+    rows = use(
+        written(
+            "return torch.tensor([[letter == base for base in 'ACGT'] for letter in sequence]).double()",
+            "one_hot_bases",
+        )
+    )
+    assert rows("GATN").dtype == torch.float32 and rows("GATN").sum(-1).tolist() == [1, 1, 1, 0]
 
 
 def test_other_parameters_than_the_exercise_has(capsys):
@@ -779,6 +812,57 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         "for i in range(num_heads)], -1) @ W_o",
         ["shapes (5, 5) and (8, 8) do not fit"],
         ["two things"],
+    ),
+]
+MENDED += [  # of notebook 08
+    ("patchify", "return images.reshape(len(images), -1, size**2)", ["reads on along the rows"], ["entry"]),
+    ("patchify", "return images.unfold(1, size, size).unfold(2, size, size)", ["joined two by two"], ["gives shape"]),
+    ("patchify", "return torch.nn.functional.unfold(images, size, stride=size).mT", ["images[:, None]"], ["entry"]),
+    ("patchify", "return images.view(len(images), images.shape[1] / size, -1)", ["A size is whole: `//`"], []),
+    ("unpatchify", "return patches.reshape(-1, height, width)", ["side by side in one row"], ["entry"]),
+    ("unpatchify", "s = patches.shape[-1] ** 0.5\nreturn patches.reshape(-1, height // s, 2, s, s)", ["whole"], []),
+    (
+        "embed_patches",
+        "return torch.nn.Conv2d(1, len(kernel), 2, stride=2)(images[:, None]).flatten(2).mT + bias",
+        ["Conv2d has parameters of its own", "the given ones, kernel"],
+        ["random"],
+    ),
+    (
+        "embed_patches",
+        "return torch.nn.functional.conv2d(images, kernel, bias, stride=2)",
+        ["[:, None] makes that axis"],
+        ["which axes meet"],
+    ),
+    (
+        "hidden_patch_loss",
+        "return (prediction - patches)[~hidden].square().mean()",
+        ["sense is inverted"],
+        ["your result"],
+    ),
+    (
+        "hidden_patch_loss",
+        "return ((prediction - patches) ** 2 * hidden).mean()",
+        ["hidden[..., None] lets them meet"],
+        [],
+    ),
+    (
+        "one_hot_bases",
+        "return torch.nn.functional.one_hot(torch.tensor(['ACGT'.find(b) for b in sequence]), 4).float()",
+        ["is there a -1"],
+        [],
+    ),
+    (
+        "one_hot_bases",
+        "return torch.tensor(list(sequence))",
+        ["have to become numbers"],
+        [],
+    ),
+    ("reverse_complement", "return sequence.reverse()", ["a string cannot"], ["spelled"]),
+    (
+        "adjacency_mask",
+        "mask = torch.zeros(n, n)\nfor a, b in edges:\n    mask[a, b] = mask[b, a] = 1\nreturn mask",
+        ["no node sees itself", "as floats"],
+        ["sentences"],
     ),
 ]
 NOTEBOOK = {"X": torch.ones(5, 16), "S": torch.ones(5), "five": 5}

@@ -16,10 +16,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from utils import decoding, plots, widgets
+from utils.beyond import MOTIFS, MotifReader, PatchTransformer, motif_sequences
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
 from utils.transformer import Tagger
 from utils.vocabulary import Vocabulary
-from utils.widgets import attention, controls, writing
+from utils.widgets import attention, beyond, controls, writing
 
 WORDS = "king queen man woman ship boat ocean sea paris france rome italy".split()
 NAMED = [f"w{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10 % 10]}{'abcdefghij'[i // 100]}" for i in range(600)]
@@ -321,3 +322,62 @@ def test_a_description_is_text_that_can_be_sent():
     view = attention.draw_links(["a\x00", "\ud800b", "c"], np.eye(3) + 0.1, 0)
     view.description.encode("utf-8")
     assert xml.etree.ElementTree.fromstring(view.svg) is not None and "\x00" not in view.description
+
+
+# Beyond text
+
+
+def test_images_and_bases_that_do_not_fit_are_refused_in_plain_words():
+    model, reader = PatchTransformer(), MotifReader()
+    for images, digits in (((2, 8, 9), 2), ((2, 64), 2), ((8, 8), 8), ((2, 8, 8), 3)):
+        with pytest.raises(ValueError, match=re.escape(f"images {images} and digits ({digits},) must be (b, 8, 8)")):
+            widgets.patches(torch.zeros(images), torch.zeros(digits, dtype=torch.long), model)
+    for bases in (torch.zeros(2, 119).long(), torch.zeros(120).long(), torch.zeros(2, 120), torch.zeros(2, 120, 4)):
+        with pytest.raises(ValueError, match=r"must be \(b, 120\) whole numbers"):
+            widgets.motifs(reader, bases)
+    for lowest, highest in ((-1, 2), (0, 4)):
+        with pytest.raises(
+            ValueError, match=f"bases run from {lowest} to {highest}; they must be 0 to 3, for A, C, G, T"
+        ):
+            widgets.motifs(reader, torch.tensor([[lowest, highest] * 60]))
+
+
+def test_a_hidden_patch_asks_nothing_and_all_patches_ask_in_its_place():
+    torch.manual_seed(0)
+    explorer = widgets.patches(torch.rand(1, 8, 8), torch.tensor([7]), PatchTransformer())
+    explorer.controls["asks"].value = 5
+    assert "patch 6 looks at" in explorer.screen.value and "where patch 6 looks" in explorer.screen.value
+    explorer.controls["hide"].value = "the middle"
+    assert "12 of 16 patches shown" in explorer.screen.value and "all patches look at" in explorer.screen.value
+    explorer.controls["hide"].value = "none"
+    assert "16 of 16 patches shown" in explorer.screen.value and "patch 6 looks at" in explorer.screen.value
+
+
+def test_arrangements_and_places_are_what_they_are_called():
+    assert all(sorted(order) == list(range(16)) for order in beyond.ARRANGED.values())
+    assert all(set(places) < set(range(16)) for places in beyond.HIDDEN.values())
+    spans = [range(spot, spot + len(MOTIFS[name])) for name, spots in beyond.SPOTS.items() for spot in spots]
+    taken = [base for span in spans for base in span]
+    assert len(taken) == len(set(taken)) and max(taken) < beyond.LENGTH, "no two motifs overlap"
+    assert all(span[0] // beyond.LINE == span[-1] // beyond.LINE for span in spans), "each lies in one line"
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(deadline=None, max_examples=30)
+def test_no_motif_is_left_in_a_background_and_the_rest_is_as_it_was(seed):
+    bases, _, places = motif_sequences(1, torch.Generator().manual_seed(seed))
+    left = beyond.without_motifs(bases[0])
+    assert not re.search("TGA[CG]TCA|CACGTG|GGGCGG", "".join("ACGT"[base] for base in left))
+    assert torch.equal(left, beyond.without_motifs(bases[0])), "the same every time"
+    pattern = re.compile("TGA[CG]TCA|CACGTG|GGGCGG")
+    inside = {i for found in pattern.finditer("".join("ACGT"[base] for base in bases[0])) for i in range(*found.span())}
+    changed = set((left != bases[0]).nonzero()[:, 0].tolist())
+    assert len(changed - inside) <= 7, "a motif that comes about by chance is cut, too"
+
+
+@given(places=st.dictionaries(st.sampled_from(["A", "B", "decoy"]), st.integers(0, 110)))
+@settings(deadline=None, max_examples=30)
+def test_windows_on_a_motif_hold_four_of_its_bases(places):
+    for name, on in beyond.on_motif(places, 113, 8).items():
+        bases = set(range(places[name], places[name] + len(MOTIFS[name])))
+        assert on.tolist() == [len(bases & set(range(i, i + 8))) >= 4 for i in range(113)]

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
-from .style import BLUE, COLOURS, GREY, RED, SIGNED, WAVES, WEIGHTS, YES_NO, Figure, in_style, ink_on, new_figure
+from .style import BLUE, COLOURS, GREY, INK, RED, SIGNED, WAVES, WEIGHTS, YES_NO, Figure, in_style, ink_on, new_figure
 
 Named = Mapping[str, ArrayLike]  # numbers of several things, each with its name
 NOISE = 1e-9  # a smaller number may be what rounding leaves, so it differs from processor to processor
@@ -322,4 +322,32 @@ def line_panels(x: Sequence, panels: Mapping[str, Named], x_label: str = "", log
         axes.set(xlabel=x_label, ylabel=y_label)
     figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     figure.description = f"Curves over {x_label}. {'. '.join(said)}."
+    return figure
+
+
+@in_style
+def gallery(pictures: Named, columns: int = 8, patch: int = 0, kind: str = "ink") -> Figure:
+    """Small pictures (r, c) from 0, white, to the largest number of all, dark, `columns` in a row; `pictures` maps a
+    title to each, `kind` says what dark is. patch: lines around squares of that side; NaN: hidden, drawn in orange."""
+    tables = {title: np.array(table.tolist(), dtype=float) for title, table in pictures.items()}
+    columns = min(columns, len(tables))
+    rows = -(-len(tables) // columns)
+    wide = max(1.25, 0.105 * max(map(len, tables)))  # inches, so that no title runs into the next
+    figure = Figure(figsize=(wide * columns + 0.2, 1.6 * rows + 0.1), dpi=72, layout="constrained")
+    limit = max(np.nanmax(np.abs(table), initial=0.0) for table in tables.values()) or 1.0
+    said = []
+    for axes, (title, table) in zip(figure.subplots(rows, columns, squeeze=False).flat, tables.items()):
+        axes.imshow(table, cmap=INK, vmin=0, vmax=limit, interpolation="nearest")
+        for edge in range(patch, max(table.shape), patch) if patch else ():
+            axes.axhline(edge - 0.5, color=BLUE, linewidth=1)
+            axes.axvline(edge - 0.5, color=BLUE, linewidth=1)
+        axes.set_title(title, fontsize=12, loc="center")
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set(visible=True, color=BLUE if patch else GREY, linewidth=1)
+        hidden = int(np.isnan(table).sum())
+        shown = f"{'x'.join(map(str, table.shape))}, mean {np.nanmean(table):.2f}"
+        said.append(f"{title}: {shown}{f', {hidden} hidden' if hidden else ''}")
+    for axes in figure.axes[len(tables) :]:
+        axes.axis("off")
+    figure.description = f"Small pictures, dark = {kind}. {'; '.join(said)}."
     return figure

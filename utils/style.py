@@ -21,6 +21,7 @@ SIGNED = LinearSegmentedColormap.from_list("signed", [RED, "#F3B08A", "#FFFFFF",
 YES_NO = ListedColormap(["#FFFFFF", "#5A9FCB", RED])  # no, yes, and a yes where there must be none
 # negative … positive for pictures without numbers: dark to light, so that the sign is there in grey, too
 WAVES = LinearSegmentedColormap.from_list("waves", ["#003A66", BLUE, "#8CC0E0", "#FFF3D0"])
+INK = LinearSegmentedColormap.from_list("ink", ["#FFFFFF", "#000000"]).with_extremes(bad="#F6CF94")  # hidden: orange
 # The style of the course, for its own figures only: a learner's keep theirs. Used as a decorator.
 in_style = rc_context(
     {

@@ -411,7 +411,7 @@ def _fitted(function: Callable) -> Callable:
     """`function` with its result as a tensor of the precision of its first tensor of floats, or else float32; of
     several results, each of them.
 
-    Without any tensor among its arguments, as where parameters are counted: as a number.
+    Without any tensor among its arguments, as where parameters are counted: a single number as a number.
     """
 
     @functools.wraps(function)
@@ -423,7 +423,9 @@ def _fitted(function: Callable) -> Callable:
             if isinstance(result, tuple):
                 return tuple(map(fit, result))
             tensor = torch.as_tensor(result)
-            return tensor.item() if not given else tensor.to(dtype) if tensor.is_floating_point() else tensor
+            if not given and not tensor.ndim:
+                return tensor.item()
+            return tensor.to(dtype) if tensor.is_floating_point() else tensor
 
         return fit(function(*arguments, **keywords))
 

@@ -184,9 +184,12 @@ def has_batch(arguments: dict[str, Any]) -> bool:
 @needs("source")
 def fresh_layer(case: Case) -> str | None:
     """A layer of its own, with parameters made anew, while of those that were given nothing but the shape is read."""
-    layer = re.search(r"\b(Multi[Hh]eadAttention|Linear|Bilinear|LayerNorm|RNN|RNNCell|GRU|GRUCell)\(", case.source)
-    given = [name for name in case.first.arguments if name.startswith(("W", "U", "E", "b_", "gamma", "beta"))]
-    unused = [name for name in given if not re.search(rf"\b{name}\b(?!\.(shape|size))", case.source)]
+    layer = re.search(
+        r"\b(Multi[Hh]eadAttention|Linear|Bilinear|Conv\dd|LayerNorm|RNN|RNNCell|GRU|GRUCell)\(", case.source
+    )
+    names = ("W", "U", "E", "b_", "gamma", "beta", "kernel")
+    given = [name for name in case.first.arguments if name.startswith(names)]
+    unused = [name for name in given if not re.search(rf"(?<!len\()\b{name}\b(?!\.(shape|size))", case.source)]
     if layer is None or not unused:
         return None
     what = "draws matrices" if unused[0].startswith("W") else "has parameters"
@@ -278,6 +281,8 @@ def wrong_type(case: Case) -> str | None:
         return (
             f"your tuple holds {describe_kind(odd)}, but the length of an axis is an int." if odd is not None else None
         )
+    if isinstance(want, str):
+        return None if isinstance(result, str) else f'{asked}: "".join(…) makes one of letters.'
     got = as_tensor(result)
     if got is None:
         return f"{asked}.{remedy_for_type(result, case.source)}"
@@ -353,8 +358,8 @@ def changed_at_the_end(case: Case) -> str | None:
 @needs("result")
 def not_finite(case: Case, done: Run | None = None) -> str | None:
     done = done or case.first
-    got = as_tensor(done.result)
-    if got is None or got.isfinite().all() or not as_tensor(done.want).isfinite().all():
+    got, want = as_tensor(done.result), as_tensor(done.want)
+    if got is None or want is None or got.isfinite().all() or not want.isfinite().all():
         return None
     message = (
         f"your result contains {'NaN' if got.isnan().any() else 'infinity'} for {describe_inputs(done.arguments)}."
@@ -436,9 +441,16 @@ def unused_argument(case: Case) -> str | None:
 
 
 def furthest_entry(case: Case) -> str:
-    """The entry that differs most; of a wrong tuple only the place, for there the right number is the answer."""
+    """The entry that differs most; of a wrong tuple only the place, for there the right number is the answer; of a
+    wrong string its length, or the first wrong letter."""
     done = case.first
     inputs = describe_inputs(done.arguments)
+    if isinstance(done.want, str):
+        if len(done.result) != len(done.want):
+            return f"for {inputs} your string has {len(done.result)} letters, expected {len(done.want)}."
+        place = next(i for i, (got, want) in enumerate(zip(done.result, done.want)) if got != want)
+        letters = f"is {done.result[place]!r}, expected {done.want[place]!r}"
+        return f"for {inputs} letter {place} of your string {letters} (letters count from 0)."
     if isinstance(done.want, tuple):
         place = next(i for i, (got, want) in enumerate(zip(done.result, done.want)) if got != want)
         return (

@@ -208,7 +208,7 @@ CONDITIONS = (  # of the arguments: in words, and as a test of one input
     ("something is None", lambda a: any(x is None for x in a)),
     ("nothing is None", lambda a: not any(x is None for x in a)),
     ("a list is empty or holds an empty set", lambda a: any(not x or not all(map(_filled, x)) for x in a if isinstance(x, list))),
-    ("there are several sentences", lambda a: any(len(x) > 1 for x in a if isinstance(x, list))),
+    ("there are several sentences", lambda a: any(len(x) > 1 and isinstance(x[0], set) for x in a if isinstance(x, list))),
     ("the last axis of the first argument is odd", lambda a: _tensors(a)[0].shape[-1] % 2 == 1),
 )  # fmt: skip
 

@@ -137,8 +137,10 @@ def same_kind(a: torch.dtype, b: torch.dtype) -> bool:
 def same(result: Any, want: Any) -> bool:
     """Equal in structure, shape, kind of number and, up to rounding in the coarser dtype, in value; NaN equals NaN.
 
-    Python's whole numbers stand for floats, too: 0 for 0.0.
+    Python's whole numbers stand for floats, too: 0 for 0.0. A string equals a string with the same letters.
     """
+    if isinstance(want, str):
+        return isinstance(result, str) and result == want
     if isinstance(result, tuple) or isinstance(want, tuple):
         both = isinstance(result, tuple) and isinstance(want, tuple) and len(result) == len(want)
         return both and all(map(same, result, want))

@@ -168,6 +168,15 @@ OF_RESULTS = tuple(
     )
 )  # fmt: skip
 
+OF_TEXTS = (
+    Variant("turned round", "you return the right string from its end to its beginning.", after=lambda x: x[::-1]),
+    Variant("small letters", "your letters are the right ones, but small: capitals are asked for.", after=str.lower),
+    Variant("first letter", "the first letter is missing; the others are right.", after=lambda x: x[1:]),
+    Variant("last letter", "the last letter is missing; the others are right.", after=lambda x: x[:-1]),
+    Variant("twice", "the right string stands there twice.", after=lambda x: 2 * x),
+    Variant("shifted", "you return the right string with every letter one place too late.", after=lambda x: x[-1:] + x[:-1]),
+)  # fmt: skip
+
 LAST_STEPS = (  # what would make a result the right one, with the sentence that says so
     ("a softmax over the last axis is still to come: it would make your result right.", lambda x: torch.softmax(x, -1)),
     ("a softmax over the axis before the last is still to come: it would make your result right.", lambda x: torch.softmax(x, -2)),

@@ -11,6 +11,7 @@ from .attention import (
     softmax_saturation,
     softmax_temperature,
 )
+from .beyond import motifs, patch_sizes, patches
 from .encoder import block_stepper, head_browser, position_waves
 from .heads import head_split, multi_head_plan, shelf
 from .masking import masked_influence, paint_mask

@@ -1,0 +1,212 @@
+"""Images and DNA as sequences: cutting and putting together, what order means to the models, motifs where they are said
+to be."""
+
+import re
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from utils.beyond import (
+    BASES,
+    MOTIFS,
+    MotifReader,
+    PatchRestorer,
+    PatchTransformer,
+    motif_sequences,
+    one_hot_bases,
+    patchify,
+    plant,
+    unpatchify,
+)
+from utils.exercises import catalogue
+
+few = settings(max_examples=25, deadline=None)
+sizes = st.integers(1, 4)
+
+
+# Patches
+
+
+@few
+@given(b=sizes, rows=sizes, columns=sizes, size=sizes)
+def test_patches_are_squares_in_reading_order_and_can_be_laid_out_again(b, rows, columns, size):
+    images = torch.randn(b, rows * size, columns * size)
+    patches = patchify(images, size)
+    assert patches.shape == (b, rows * columns, size**2)
+    for number in range(rows * columns):
+        row, column = divmod(number, columns)
+        square = images[:, row * size : (row + 1) * size, column * size : (column + 1) * size]
+        assert torch.equal(patches[:, number], square.flatten(1))
+    assert torch.equal(patches, F.unfold(images[:, None], size, stride=size).mT)
+    assert torch.equal(unpatchify(patches, rows * size, columns * size), images)
+
+
+@few
+@given(rows=sizes, columns=sizes, size=sizes)
+def test_images_laid_out_from_any_patches_give_them_back(rows, columns, size):
+    patches = torch.randn(2, rows * columns, size**2)
+    assert torch.equal(patchify(unpatchify(patches, rows * size, columns * size), size), patches)
+
+
+@pytest.mark.parametrize("shape, size", [((1, 7, 8), 2), ((1, 8, 7), 2), ((1, 8, 8), 3), ((1, 8, 8), 0)])
+def test_images_that_cannot_be_cut_are_refused(shape, size):
+    with pytest.raises(ValueError, match="height|width|size"):
+        patchify(torch.zeros(shape), size)
+
+
+# The models
+
+
+@few
+@given(order=st.permutations(range(16)), summary=st.sampled_from(["mean", "cls"]))
+def test_without_positions_no_order_of_the_patches_moves_the_answer(order, summary):
+    torch.manual_seed(0)
+    model, patches = PatchTransformer(summary, positions=False).double(), torch.randn(3, 16, 4, dtype=torch.float64)
+    torch.testing.assert_close(model(patches[:, order])[0], model(patches)[0], atol=1e-10, rtol=0)
+
+
+@few
+@given(order=st.permutations(range(16)), summary=st.sampled_from(["mean", "cls"]))
+def test_with_positions_the_order_of_rows_means_nothing_and_the_places_everything(order, summary):
+    torch.manual_seed(0)
+    model, patches = PatchTransformer(summary).double(), torch.randn(3, 16, 4, dtype=torch.float64)
+    expected, order = model(patches)[0], torch.tensor(order)
+    torch.testing.assert_close(model(patches[:, order], order)[0], expected, atol=1e-10, rtol=0)
+    if order.tolist() != list(range(16)):
+        assert (model(patches[:, order])[0] - expected).abs().max() > 1e-6
+
+
+@few
+@given(order=st.permutations(range(16)), positions=st.booleans(), hidden=st.integers(0, 15))
+def test_weights_are_shuffled_with_the_patches(order, positions, hidden):
+    """Rows and columns alike, whether places go with the patches or none are known, and with patches left out, too."""
+    torch.manual_seed(0)
+    model, patches = PatchTransformer(positions=positions).double(), torch.randn(2, 16, 4, dtype=torch.float64)
+    order = torch.tensor(order)[hidden:]
+    shown = order.sort().values
+    expected, found = model(patches[:, shown], shown)[1], model(patches[:, order], order)[1]
+    rank = torch.searchsorted(shown, order)
+    for before, after in zip(expected, found):
+        torch.testing.assert_close(after, before[:, :, rank][..., rank], atol=1e-10, rtol=0)
+
+
+@few
+@given(order=st.permutations(range(16)))
+def test_a_restorer_of_a_shuffled_image_is_the_restorer_with_shuffled_positions(order):
+    torch.manual_seed(0)
+    model, patches = PatchRestorer().double(), torch.randn(2, 16, 4, dtype=torch.float64)
+    hidden = torch.rand(2, 16) < 0.4
+    restored, weights = model(patches, hidden)
+    model.positions.data = model.positions.data[order]
+    shuffled, looks = model(patches[:, order], hidden[:, order])
+    torch.testing.assert_close(shuffled, restored[:, order], atol=1e-10, rtol=0)
+    torch.testing.assert_close(looks[0], weights[0][:, :, order][..., order], atol=1e-10, rtol=0)
+
+
+@few
+@given(rows=sizes, columns=sizes, size=sizes, d=sizes)
+def test_patch_embedding_is_one_product_and_one_convolution(rows, columns, size, d):
+    images, kernel, bias = torch.randn(2, rows * size, columns * size), torch.randn(d, size, size), torch.randn(d)
+    product = F.linear(patchify(images, size), kernel.flatten(1), bias)
+    convolved = F.conv2d(images[:, None], kernel[:, None], bias, stride=size).flatten(2).mT
+    torch.testing.assert_close(product, convolved)
+
+
+@few
+@given(rows=sizes, columns=sizes, size=sizes)
+def test_the_exercises_and_the_course_cut_alike(rows, columns, size):
+    images, exercises = torch.randn(2, rows * size, columns * size), catalogue()
+    patches = exercises["patchify"](images, size)
+    assert torch.equal(patches, patchify(images, size))
+    assert torch.equal(exercises["unpatchify"](patches, rows * size, columns * size), images)
+
+
+@few
+@given(text=st.text("ACGTN", min_size=1))
+def test_the_other_strand_of_the_other_strand_is_the_strand(text):
+    other = catalogue()["reverse_complement"]
+    assert other(other(text)) == text
+    assert torch.equal(catalogue()["one_hot_bases"](text), one_hot_bases(text))
+    assert torch.equal(one_hot_bases(other(text)), one_hot_bases(text).flip(0, 1)), "A and T, C and G are mirrored"
+
+
+@pytest.mark.parametrize("summary, rows", [("mean", 16), ("cls", 17)])
+def test_what_a_patch_transformer_returns(summary, rows):
+    logits, weights = PatchTransformer(summary, classes=7)(torch.randn(2, 16, 4))
+    assert logits.shape == (2, 7) and [one.shape for one in weights] == [(2, 4, rows, rows)] * 2
+    torch.testing.assert_close(weights[0].sum(-1), torch.ones(2, 4, rows))
+    with pytest.raises(ValueError, match="summary 'max' is unknown"):
+        PatchTransformer("max")
+
+
+def test_patches_that_are_left_out_have_no_influence():
+    torch.manual_seed(0)
+    model, patches, left = PatchTransformer(), torch.randn(2, 16, 4), torch.tensor([0, 3, 7, 8])
+    changed = patches.clone()
+    changed[:, 5] += 1
+    assert torch.equal(model(patches[:, left], left)[0], model(changed[:, left], left)[0])
+
+
+def test_a_restorer_sees_nothing_of_what_is_hidden():
+    torch.manual_seed(0)
+    model, patches = PatchRestorer(), torch.randn(3, 16, 4)
+    hidden = torch.rand(3, 16) < 0.4
+    restored, weights = model(patches, hidden)
+    assert restored.shape == patches.shape and [one.shape for one in weights] == [(3, 4, 16, 16)] * 2
+    other = torch.where(hidden[..., None], torch.randn(3, 16, 4), patches)
+    assert torch.equal(model(other, hidden)[0], restored)
+    assert not torch.equal(model(other, ~hidden)[0], model(patches, ~hidden)[0])
+
+
+@pytest.mark.parametrize("positions", [None, "sine", "learned"])
+def test_a_reader_asks_every_window_once(positions):
+    torch.manual_seed(0)
+    model, bases = MotifReader(positions), torch.randint(4, (3, 120))
+    logits, (weights,) = model(F.one_hot(bases, 4).float())
+    assert logits.shape == (3, 2) and weights.shape == (3, 2, 1, 113)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(3, 2, 1))
+    with pytest.raises(ValueError, match="bases"):
+        model(torch.zeros(3, 120, 5))
+
+
+def test_without_positions_a_reader_does_not_know_where_a_window_is():
+    """A ring cut open elsewhere has the same windows at other places: only positions tell."""
+    torch.manual_seed(0)
+    bases = F.one_hot(torch.randint(4, (1, 60)), 4).float()
+    turned = torch.cat([bases[:, 30:], bases[:, :30]], dim=1)
+    wrapped = [torch.cat([one, one[:, :7]], dim=1) for one in (bases, turned)]  # a ring: the same windows
+    blind, placed = MotifReader(), MotifReader("sine")
+    torch.testing.assert_close(*(blind(one)[0] for one in wrapped), atol=1e-5, rtol=0)
+    assert (placed(wrapped[0])[0] - placed(wrapped[1])[0]).abs().max() > 1e-4
+
+
+# DNA
+
+
+def test_bases_as_rows_with_a_single_one():
+    assert one_hot_bases("ACGTN").tolist() == [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]]
+    assert one_hot_bases("").shape == (0, 4)
+    with pytest.raises(ValueError, match="base 'a' is unknown"):
+        one_hot_bases("a")
+
+
+def test_motifs_stand_where_they_are_said_to_stand():
+    bases, labels, places = motif_sequences(500, torch.Generator().manual_seed(0))
+    assert bases.shape == (500, 120) and labels.unique().tolist() == [0, 1] and bases.unique().tolist() == [0, 1, 2, 3]
+    spelled = ["".join(BASES[i] for i in row) for row in bases.tolist()]
+    for text, label, row in zip(spelled, labels.tolist(), places.tolist()):
+        assert (row[0] >= 0) + (row[1] >= 0) == 1 + label
+        for motif, place in zip(MOTIFS.values(), row):
+            assert place < 0 or re.match(motif.replace("S", "[CG]"), text[place:])
+    decoys = [(places[labels == label, 2] >= 0).float().mean().item() for label in (0, 1)]
+    assert all(0.4 < share < 0.6 for share in decoys) and 0.4 < labels.float().mean() < 0.6
+
+
+def test_planting_leaves_the_rest_alone():
+    bases = torch.zeros(3, 20, dtype=torch.long)
+    plant(bases, torch.tensor([2, -1, 15]), "CACG")
+    assert bases.count_nonzero(-1).tolist() == [3, 0, 3]
+    assert bases[0, 2:6].tolist() == [1, 0, 1, 2] == bases[2, 15:19].tolist()

@@ -1,0 +1,385 @@
+"""Train the small models of notebook 08 with several seeds, for its tables.
+
+    python tools/compare_beyond.py [digits rivals map motifs distance] [--seeds 0 1 2 3 4]        some fifteen minutes
+
+digits: what positions and shuffling do to a Transformer of patches; rivals: the same for a convolutional network and
+logistic regression; map: where a hidden patch looks, and the map rebuilt from that; motifs: accuracy, where the largest
+weight lies, and what cutting changes; distance: two motifs whose distance decides. Each figure is the mean over the
+seeds, and from the smallest to the largest.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+import torch
+from scipy.stats import spearmanr
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from torch import nn
+
+COURSE = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(COURSE))
+
+from utils import beyond, training  # noqa: E402
+
+F = nn.functional
+GRID = torch.cartesian_prod(torch.arange(4.0), torch.arange(4.0))  # (n, 2), row and column of a patch
+DISTANCE = torch.cdist(GRID, GRID)  # (n, n)
+
+
+# Images
+
+
+def digits():
+    """Images (1797, 8, 8) from 0 to 1, their digits (1797,), and which are for training and for testing."""
+    data = load_digits()
+    order = torch.randperm(1797, generator=torch.Generator().manual_seed(0))
+    return torch.tensor(data.images / 16, dtype=torch.float32), torch.tensor(data.target), order[500:], order[:500]
+
+
+def one_by_one(patches, seed=1):
+    """Each image's patches (b, n, p) in an order of its own."""
+    order = torch.rand(patches.shape[:2], generator=torch.Generator().manual_seed(seed)).argsort(-1)
+    return patches.gather(1, order[..., None].expand_as(patches))
+
+
+def fixed_order():
+    return torch.randperm(16, generator=torch.Generator().manual_seed(2))
+
+
+def some_of(inputs, targets, rows):
+    """A function that draws a batch."""
+
+    def draw(count):
+        chosen = rows[torch.randint(len(rows), (count,))]
+        return inputs[chosen], targets[chosen]
+
+    return draw
+
+
+def trained(model, draw, steps, rate, loss=training.loss_of, batch=64):
+    training.fit(model, training.endless(draw, batch), loss, steps, learning_rate=rate)
+    return model
+
+
+def as_on_the_map(positions, places):
+    """Spearman's correlation of how alike position vectors (n, d) are with how near their places (n,) are."""
+    centred = F.normalize(positions.detach() - positions.detach().mean(0), dim=-1)
+    upper = torch.triu_indices(16, 16, 1)
+    near = -DISTANCE[places][:, places][tuple(upper)]
+    return spearmanr((centred @ centred.T)[tuple(upper)], near).statistic
+
+
+def classify(seed, positions=True, summary="mean", order=None, own=False, steps=800):
+    images, targets, train, test = digits()
+    patches = beyond.patchify(images, 2)
+    patches = patches if order is None else patches[:, order]
+    patches = one_by_one(patches) if own else patches
+    training.seed(seed)
+    model = beyond.PatchTransformer(summary, positions)
+    trained(model, some_of(patches, targets, train), steps, 3e-3)
+    shuffled = one_by_one(patches[test], 9)
+    measured = [training.accuracy(model, given, targets[test]) for given in (patches[test], shuffled)]
+    left = torch.randperm(16, generator=torch.Generator().manual_seed(3))[:12]
+    with torch.no_grad():
+        moved = (model(patches[test])[0] - model(shuffled)[0]).abs().max().item()
+        measured += [(model(patches[test][:, left], left)[0].argmax(-1) == targets[test]).float().mean().item(), moved]
+    places = torch.arange(16) if order is None else order
+    return [*measured, as_on_the_map(model.positions, places) if positions else 0.0]
+
+
+class Convolutions(nn.Module):
+    """Two convolutions of 3 x 3, a maximum over 2 x 2, a linear layer."""
+
+    def __init__(self):
+        super().__init__()
+        first, second = nn.Conv2d(1, 24, 3, padding=1), nn.Conv2d(24, 32, 3, padding=1)
+        self.parts = nn.Sequential(
+            first, nn.ReLU(), second, nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(512, 10)
+        )
+
+    def forward(self, images):
+        return self.parts(images[:, None]), None
+
+
+def rivals(seed, kind, order=None, own=False):
+    images, targets, train, test = digits()
+    patches = beyond.patchify(images, 2)
+    patches = patches if order is None else patches[:, order]
+    laid = beyond.unpatchify(one_by_one(patches) if own else patches, 8, 8)
+    if kind == "logistic":
+        model = LogisticRegression(max_iter=3000, random_state=seed)
+        return [model.fit(laid[train].flatten(1), targets[train]).score(laid[test].flatten(1), targets[test])]
+    training.seed(seed)
+    model = trained(Convolutions(), some_of(laid, targets, train), 600, 3e-3)
+    return [training.accuracy(model, laid[test], targets[test])]
+
+
+# The map
+
+
+def hide(count, hidden=6, n=16):
+    """Which patches are hidden (count, n)."""
+    return torch.rand(count, n).argsort(-1) < hidden
+
+
+def restored_loss(model, batch):
+    patches, hidden = batch
+    restored, _ = model(patches, hidden)
+    return F.mse_loss(restored[hidden], patches[hidden])
+
+
+def looks(weights, hidden):
+    """How much weight a hidden place (row) gives to one that is seen (column), 1 for as much as the others give to it:
+    (n, n). weights (b, h, q, k) of one layer; hidden (b, n)."""
+    pairs = (hidden[:, :, None] & ~hidden[:, None, :]).float()  # (b, q, k)
+    mean = (weights.mean(1) * pairs).sum(0) / pairs.sum(0).clamp(min=1)
+    return mean / (mean.sum(0) / (len(mean) - 1))
+
+
+def nearest_two(map_of_looks, places):
+    """The mean distance on the true map of the two patches that each patch looks at most."""
+    others = map_of_looks.clone().fill_diagonal_(-1)
+    best = others.topk(2).indices  # (n, 2)
+    return DISTANCE[places[:, None], places[best]].mean().item()
+
+
+def lay_out(alike, starts=20, seed=0):
+    """A place of the 4 x 4 grid for each patch (n,), those that look at each other (n, n) near each other: from random
+    layouts, two patches change places as long as that helps."""
+    alike, distance = ((alike + alike.T) / 2).numpy(), DISTANCE.numpy()
+    chance, best = np.random.default_rng(seed), (np.inf, None)
+    pairs = [(i, j) for i in range(16) for j in range(i)]
+    for _ in range(starts):
+        place = chance.permutation(16)
+        cost, before = (alike * distance[place][:, place]).sum(), np.inf
+        while cost < before:
+            before = cost
+            for i, j in pairs:
+                other = place.copy()
+                other[[i, j]] = other[[j, i]]
+                changed = (alike * distance[other][:, other]).sum()
+                if changed < cost - 1e-9:
+                    place, cost = other, changed
+        best = min(best, (cost, place.tolist()))
+    return torch.tensor(best[1])
+
+
+def neighbours_kept(place, places):
+    """The share of the 24 pairs of neighbours on the true map that are neighbours in the layout."""
+    side = DISTANCE == 1
+    return (side[place][:, place] & side[places][:, places]).sum().item() / 48
+
+
+def patches_right(place, places):
+    """The share of patches that stand where they belong, the layout turned and mirrored as suits best."""
+    grid = torch.arange(16).view(4, 4)
+    turned = [torch.rot90(one, k).flatten() for one in (grid, grid.T) for k in range(4)]
+    return max((one[place] == places).float().mean().item() for one in turned)
+
+
+def restore(seed, order=None, own=False, steps=1200, rate=6e-3):
+    images, _, train, test = digits()
+    patches = beyond.patchify(images, 2)
+    patches = patches if order is None else patches[:, order]
+    patches = one_by_one(patches) if own else patches
+    places = torch.arange(16) if order is None else order
+    training.seed(seed)
+
+    def draw(count):
+        return patches[train[torch.randint(len(train), (count,))]], hide(count)
+
+    model = trained(beyond.PatchRestorer(), draw, steps, rate, restored_loss)
+    hidden = hide(500)
+    with torch.no_grad():
+        restored, weights = model(patches[test], hidden)
+        error = F.mse_loss(restored[hidden], patches[test][hidden]).item()
+    mean = patches[train].mean(0).expand(500, -1, -1)
+    measured = [error, F.mse_loss(mean[hidden], patches[test][hidden]).item()]
+    for seen in [looks(one, hidden) for one in weights]:
+        place = lay_out(seen)
+        measured += [nearest_two(seen, places), neighbours_kept(place, places), patches_right(place, places)]
+    return measured
+
+
+def correlations(_):
+    """The same map from plain correlations of the patches' ink, without a model."""
+    images, *_ = digits()
+    ink = beyond.patchify(images, 2).mean(-1)  # (b, n)
+    measured = []
+    for alike in (torch.corrcoef(ink.T), torch.corrcoef(ink.T).abs()):
+        place = lay_out(alike)
+        measured += [
+            nearest_two(alike, torch.arange(16)),
+            neighbours_kept(place, torch.arange(16)),
+            patches_right(place, torch.arange(16)),
+        ]
+    return measured
+
+
+# DNA
+
+
+def one_hot(bases):
+    return F.one_hot(bases, 4).float()
+
+
+def by_rule(bases):
+    """The class by the rule itself: A and B both somewhere in the bases (b, n), whoever put them there."""
+    words = ["".join(beyond.BASES[i] for i in row) for row in bases.tolist()]
+    return torch.tensor([int(("TGACTCA" in word or "TGAGTCA" in word) and "CACGTG" in word) for word in words])
+
+
+def cut(bases, places, size, generator):
+    """The bases (b, n) with random ones in `size` places from places (b,) on; nothing where that is negative."""
+    bases = bases.clone()
+    beyond.plant(bases, places, "N" * size, generator)
+    return bases
+
+
+class WindowReader(nn.Module):
+    """The rival without attention: the largest value of each feature over all windows."""
+
+    def __init__(self, d_model=32, window=8):
+        super().__init__()
+        self.windows, self.to_logits = nn.Conv1d(4, d_model, window), nn.Linear(2 * d_model, 2)
+        self.hidden = nn.Linear(d_model, 2 * d_model)
+
+    def forward(self, bases):
+        return self.to_logits(F.relu(self.hidden(F.relu(self.windows(bases.mT)).amax(-1)))), None
+
+
+def top_windows(weights, places, tolerance=3):
+    """For A, B and the decoy: how often some head's largest weight (b, h, 1, k) lies at most 3 from its place."""
+    top = weights[:, :, 0].argmax(-1)  # (b, h)
+    near = ((top[:, :, None] - places[:, None]).abs() <= tolerance).any(1)  # (b, 3)
+    return [near[places[:, m] >= 0, m].float().mean().item() for m in range(3)]
+
+
+def motifs(seed, shuffle=False, rival=False, steps=700, rate=4e-3):
+    draw = torch.Generator().manual_seed(100)
+    bases, labels, places = beyond.motif_sequences(8000, draw)
+    test, truth, test_places = beyond.motif_sequences(2000, draw)
+    training.seed(seed)
+    model = WindowReader() if rival else beyond.MotifReader()
+    taught = labels[torch.randperm(8000)] if shuffle else labels
+    trained(model, some_of(one_hot(bases), taught, torch.arange(8000)), steps, rate)
+    with torch.no_grad():
+        logits, weights = model(one_hot(test))
+    found = logits.argmax(-1)
+    measured = [(found == truth).float().mean().item(), (by_rule(test) == truth).float().mean().item()]
+    measured += [0.0] * 3 if rival else top_windows(weights[0], test_places)
+    both = (truth == 1) & (found == 1) & (test_places[:, 2] >= 0)
+    elsewhere = torch.where((test_places[:, :, None] - torch.arange(110)).abs().amin(1) > 9, 1.0, 0.0)
+    control = elsewhere[both].multinomial(1, generator=draw)[:, 0] if both.any() else None
+    for where in (*test_places[both].T, control) if both.any() else ():
+        with torch.no_grad():
+            again = model(one_hot(cut(test[both], where, 7, draw)))[0].argmax(-1)
+        measured.append((again == 0).float().mean().item())
+    return measured + [0.0] * (9 - len(measured))
+
+
+def pairs_at_a_distance(count, generator=None, length=120):
+    """Bases with A and B, always both; class 1: they are at most three tens of bases apart."""
+    bases = torch.randint(4, (count, length), generator=generator)
+    tens = torch.rand(count, length // 10, generator=generator).argsort(-1)[:, :2]
+    places = 10 * tens + torch.randint(3, (count, 2), generator=generator)
+    for motif, column in zip("AB", places.T):
+        beyond.plant(bases, column, beyond.MOTIFS[motif], generator)
+    return bases, ((tens[:, 0] - tens[:, 1]).abs() <= 3).long(), places
+
+
+def distance(seed, positions=None, begins=True, rival=False):
+    """The class that the distance decides; `begins`: with the weights of a reader of motifs, as in the notebook."""
+    draw = torch.Generator().manual_seed(100)
+    bases, labels, _ = beyond.motif_sequences(8000, draw)
+    pairs, near, _ = pairs_at_a_distance(8000, draw)
+    test, truth, _ = pairs_at_a_distance(2000, draw)
+    training.seed(seed)
+    first, model = (WindowReader(), WindowReader()) if rival else (beyond.MotifReader(), beyond.MotifReader(positions))
+    every = torch.arange(8000)
+    if begins:
+        trained(first, some_of(one_hot(bases), labels, every), 700, 4e-3)
+        model.load_state_dict(first.state_dict())
+    training.seed(seed)
+    trained(model, some_of(one_hot(pairs), near, every), 700 if begins else 1400, 3e-3)
+    return [training.accuracy(model, one_hot(test), truth), (truth == 0).float().mean().item()]
+
+
+TABLES = {
+    "digits": (
+        ["test", "each test image shuffled", "4 patches left out", "logits move by", "positions as on the map"],
+        {
+            "no positions": lambda seed: classify(seed, positions=False),
+            "positions": classify,
+            "positions, [CLS]": lambda seed: classify(seed, summary="cls"),
+            "positions, one order for all": lambda seed: classify(seed, order=fixed_order()),
+            "positions, each its own order": lambda seed: classify(seed, own=True),
+        },
+    ),
+    "rivals": (
+        ["test"],
+        {
+            "convolutions": lambda seed: rivals(seed, "convolutions"),
+            "convolutions, one order for all": lambda seed: rivals(seed, "convolutions", fixed_order()),
+            "convolutions, each its own order": lambda seed: rivals(seed, "convolutions", own=True),
+            "logistic regression": lambda seed: rivals(seed, "logistic"),
+            "logistic regression, one order for all": lambda seed: rivals(seed, "logistic", fixed_order()),
+        },
+    ),
+    "map": (
+        ["error", "mean image"]
+        + [f"{what}, {layer}" for layer in ("1", "2") for what in ("two nearest", "neighbours", "right")],
+        {
+            "as it is": restore,
+            "one order for all": lambda seed: restore(seed, fixed_order()),
+            "each its own order": lambda seed: restore(seed, own=True),
+        },
+    ),
+    "correlations": (["two nearest", "neighbours", "right", "abs", "abs", "abs"], {"plain": correlations}),
+    "motifs": (
+        ["test", "the rule", "top on A", "top on B", "top on decoy", "cut A", "cut B", "cut decoy", "cut elsewhere"],
+        {
+            "labels": motifs,
+            "shuffled labels": lambda seed: motifs(seed, shuffle=True),
+            "largest window": lambda seed: motifs(seed, rival=True),
+        },
+    ),
+    "distance": (
+        ["test", "far"],
+        {
+            "attention, positions": lambda seed: distance(seed, "sine"),
+            "attention, no positions": distance,
+            "attention, positions, from nothing": lambda seed: distance(seed, "sine", begins=False),
+            "largest window": lambda seed: distance(seed, rival=True),
+        },
+    ),
+}
+
+
+def main(arguments=None):
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("tables", nargs="*", default=list(TABLES))
+    ask.add_argument("--rows", nargs="*")
+    ask.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    options = ask.parse_args(arguments)
+    torch.set_num_threads(1)
+    for name in options.tables:
+        head, rows = TABLES[name]
+        print(f"| {name} | {' | '.join(head)} | seconds |\n|{'---|' * (len(head) + 2)}", flush=True)
+        for row, measure in rows.items():
+            if options.rows and row not in options.rows:
+                continue
+            began = time.process_time()
+            measured = list(zip(*(measure(seed) for seed in options.seeds)))
+            took = (time.process_time() - began) / len(options.seeds)
+            shown = [f"{fmean(one):.3f} ({min(one):.3f} to {max(one):.3f})" for one in measured]
+            print(f"| {' | '.join([row, *shown])} | {took:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""Beyond text: images as sequences of patches, DNA as a sequence of bases, and small models that read them.
+
+Axis letters: b batch, n patches or windows of a sequence, h head, q and k query and key, d model dimension; H and W the
+height and width of an image."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .attention import MultiHeadAttention
+from .checks import known, require_last_axes, require_shares
+from .transformer import POSITIONS, Encoder, FeedForward, LayerNorm
+
+BASES = "ACGT"
+MOTIFS = {"A": "TGASTCA", "B": "CACGTG", "decoy": "GGGCGG"}
+EITHER = {"S": "CG", "N": "ACGT"}  # letters that stand for one of several bases
+
+
+def patchify(images: Tensor, size: int) -> Tensor:
+    """Images (b, H, W) cut into squares, row by row, each of them written row by row: (b, n, size²).
+
+    H and W must be multiples of size: else a ValueError."""
+    height, width = images.shape[-2:]
+    require_shares(height=height, size=size)
+    require_shares(width=width, size=size)
+    squares = images.unflatten(-1, (-1, size)).unflatten(-3, (-1, size))  # (b, H / size, size, W / size, size)
+    return squares.transpose(-3, -2).flatten(-2).flatten(-3, -2)
+
+
+def unpatchify(patches: Tensor, height: int, width: int) -> Tensor:
+    """Patches (b, n, size²) laid out row by row: images (b, height, width), the inverse of patchify."""
+    size = round(patches.shape[-1] ** 0.5)
+    squares = patches.unflatten(-2, (height // size, width // size)).unflatten(-1, (size, size))
+    return squares.transpose(-3, -2).flatten(-2).flatten(-3, -2)
+
+
+class PatchTransformer(nn.Module):
+    """Patches, each with its place, through an encoder of two layers, and one answer for all of them.
+
+    summary: "mean" of the outputs, or "cls": a learned row in front asks them all. positions False: none are added.
+    Called with patches (b, n, d_patch) and perhaps the places (n,) that they have on the image (0, 1, … if not given),
+    it returns logits (b, classes) and a list with the weights (b, h, q, k) of each layer (Dosovitskiy et al. 2021)."""
+
+    def __init__(
+        self, summary: str = "mean", positions: bool = True, classes: int = 10,
+        n: int = 16, d_patch: int = 4, d_model: int = 48,
+    ):  # fmt: skip
+        super().__init__()
+        self.summary, self.embed = known(summary, ("mean", "cls"), "summary"), nn.Linear(d_patch, d_model)
+        self.positions = nn.Parameter(0.3 * torch.randn(n, d_model)) if positions else None
+        self.cls = nn.Parameter(0.3 * torch.randn(1, 1, d_model)) if summary == "cls" else None
+        self.encoder = Encoder(2, d_model, num_heads=4, d_ff=2 * d_model, final_norm=True)
+        self.to_logits = nn.Linear(d_model, classes)
+
+    def forward(self, patches: Tensor, places: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
+        x = self.embed(patches)  # (b, n, d)
+        if self.positions is not None:
+            x = x + (self.positions if places is None else self.positions[places])
+        if self.summary == "cls":
+            x = torch.cat([self.cls.expand(len(x), -1, -1), x], dim=-2)  # (b, 1 + n, d)
+        x, weights = self.encoder(x)
+        return self.to_logits(x[:, 0] if self.summary == "cls" else x.mean(dim=-2)), weights
+
+
+class PatchRestorer(nn.Module):
+    """The hidden patches of an image, from those that can be seen (He et al. 2022; Xie et al. 2022).
+
+    Called with patches (b, n, d_patch) and hidden (b, n), True where one learned row takes a patch's place, it returns
+    all patches as the model restores them (b, n, d_patch) and a list with the weights (b, h, q, k) of each layer."""
+
+    def __init__(self, n: int = 16, d_patch: int = 4, d_model: int = 48):
+        super().__init__()
+        self.embed, self.unknown = nn.Linear(d_patch, d_model), nn.Parameter(torch.zeros(d_model))
+        self.positions = nn.Parameter(0.1 * torch.randn(n, d_model))
+        self.encoder = Encoder(2, d_model, num_heads=4, d_ff=2 * d_model, final_norm=True)
+        self.to_patch = nn.Linear(d_model, d_patch)
+
+    def forward(self, patches: Tensor, hidden: Tensor) -> tuple[Tensor, list[Tensor]]:
+        x = torch.where(hidden[..., None], self.unknown, self.embed(patches)) + self.positions  # (b, n, d)
+        x, weights = self.encoder(x)
+        return self.to_patch(x), weights
+
+
+def one_hot_bases(sequence: str) -> Tensor:
+    """Letters A, C, G, T, N as (n, 4), a column a base; N, a base that nobody knows, is a row of zeros.
+
+    Another letter: ValueError."""
+    for letter in sequence:
+        known(letter, BASES + "N", "base")
+    return torch.tensor([[float(letter == base) for base in BASES] for letter in sequence]).view(-1, 4)
+
+
+def plant(bases: Tensor, places: Tensor, motif: str, generator: torch.Generator | None = None) -> None:
+    """Write a motif into the bases (b, n), 0 to 3, in place, each at its place (b,); nothing where that is negative."""
+    rows = (places >= 0).nonzero()[:, 0]
+    for shift, letter in enumerate(motif):
+        choices = torch.tensor([BASES.index(base) for base in EITHER.get(letter, letter)])
+        drawn = torch.randint(len(choices), (len(rows),), generator=generator)
+        bases[rows, places[rows] + shift] = choices[drawn]
+
+
+def motif_sequences(
+    count: int, generator: torch.Generator | None = None, length: int = 120
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Random bases (count, length), 0 to 3, with planted motifs; classes (count,); places (count, 3), -1: not there.
+
+    Class 1 has A and B, class 0 one of them alone; the decoy is in every second sequence of either class."""
+    bases = torch.randint(4, (count, length), generator=generator)
+    coins = torch.rand(count, 3, generator=generator) < 0.5  # the class, which one is alone, the decoy
+    there = torch.stack([coins[:, 0] | coins[:, 1], coins[:, 0] | ~coins[:, 1], coins[:, 2]], dim=-1)
+    tens = torch.rand(count, length // 10, generator=generator).argsort(dim=-1)[:, :3]  # no two motifs overlap
+    places = (10 * tens + torch.randint(3, (count, 3), generator=generator)).where(there, -1)
+    for motif, column in zip(MOTIFS.values(), places.T):
+        plant(bases, column, motif, generator)
+    return bases, coins[:, 0].long(), places
+
+
+class MotifReader(nn.Module):
+    """DNA in windows of eight bases; one learned query asks all windows, and two classes are told apart.
+
+    positions: "sine", "learned" or None. Called with one-hot bases (b, n, 4), it returns logits (b, 2) and a list with
+    the weights (b, h, 1, k), k = n - 7 windows, window i from base i to i + 7. Fewer than 4 columns: ValueError."""
+
+    def __init__(self, positions: str | None = None, d_model: int = 32, window: int = 8, num_heads: int = 2):
+        super().__init__()
+        self.windows, self.norm = nn.Conv1d(4, d_model, window), LayerNorm(d_model)
+        self.positions = POSITIONS[known(positions, POSITIONS, "positions")](d_model, 128)
+        self.question = nn.Parameter(0.1 * torch.randn(1, 1, d_model))
+        self.attention, self.feed_forward = MultiHeadAttention(d_model, num_heads), FeedForward(d_model, 2 * d_model)
+        self.to_logits = nn.Linear(d_model, 2)
+
+    def forward(self, bases: Tensor) -> tuple[Tensor, list[Tensor]]:
+        require_last_axes((4,), bases=bases)
+        x = F.relu(self.windows(bases.mT)).mT  # (b, k, d)
+        x = self.positions(self.norm(x))
+        summary, weights = self.attention(self.question.expand(len(x), -1, -1), x)  # (b, 1, d), (b, h, 1, k)
+        return self.to_logits(self.feed_forward(summary)[:, 0]), [weights]

@@ -1,0 +1,335 @@
+"""Notebook 08: an image whose patches one hides and shuffles, DNA with motifs to plant and cut, patch size and cost."""
+
+import re
+from collections.abc import Callable, Sequence
+
+import ipywidgets
+import numpy as np
+import torch
+from matplotlib.colors import to_hex
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from ..beyond import BASES, EITHER, MOTIFS, patchify, unpatchify
+from ..plots import as_numbers, largest
+from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, PURPLE, WEIGHTS, ink_on
+from .canvas import INK, PALE, Canvas, View, verdict
+from .controls import Explorer, checkbox, menu
+
+# Patches of a digit
+
+SIDE, PLACES = 4, 16  # patches of 2 x 2 pixels in a row of an image of 8 x 8, and in all of it
+ARRANGED = {  # the patch that lies at each place
+    "as it is": (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+    "rows of patches from below": (12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3),
+    "halves exchanged": (2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13),
+    "shuffle 1": (9, 2, 15, 4, 12, 7, 0, 10, 5, 13, 3, 8, 1, 14, 6, 11),
+    "shuffle 2": (6, 11, 1, 14, 8, 3, 13, 5, 10, 0, 7, 12, 4, 15, 2, 9),
+    "shuffle 3": (3, 12, 6, 9, 15, 0, 10, 5, 2, 8, 13, 7, 11, 4, 1, 14),
+}
+HIDDEN = {  # places that begin hidden
+    "none": (),
+    "every second": (1, 3, 4, 6, 9, 11, 12, 14),
+    "upper half": (0, 1, 2, 3, 4, 5, 6, 7),
+    "the middle": (5, 6, 9, 10),
+    "all but the middle": (0, 1, 2, 3, 4, 7, 8, 11, 12, 13, 14, 15),
+}
+
+
+@torch.no_grad()
+def read_patches(
+    model: Callable, image: Tensor, order: Sequence[int], shown: Sequence[int]
+) -> tuple[Tensor, Tensor, list[Tensor]]:
+    """What a model makes of an image (8, 8) whose places hold the patches of `order`, where only `shown` are read.
+
+    Returns the patches as they lie (16, 4), probabilities (classes,), each layer's weights (q, k), mean over heads."""
+    laid = patchify(image[None], 2)[:, list(order)]  # (1, 16, 4)
+    logits, weights = model(laid[:, list(shown)], torch.tensor(shown))
+    return laid[0], logits[0].softmax(-1), [layer[0].mean(0) for layer in weights]
+
+
+def draw_grid(canvas: Canvas, left: float, shown: Sequence[int], weights: np.ndarray | None, asks: int | None) -> None:
+    """The 16 places of an image: hidden ones as "?", weights (shown,) as colours where there are any, one framed."""
+    for place in range(PLACES):
+        x, y = left + 60 * (place % SIDE), 62 + 60 * (place // SIDE)
+        if place not in shown:
+            canvas.rect(x, y, 60, 60, "#E6E8EB", stroke=PALE)
+            canvas.text(x + 30, y + 38, "?", 22, fill=GREY)
+        elif weights is not None:
+            share = float(weights[shown.index(place)])
+            colour = to_hex(WEIGHTS(share / weights.max()))
+            canvas.rect(x, y, 60, 60, colour, stroke=PALE)
+            canvas.text(x + 30, y + 41, f"{share:.0%}", 15, fill=ink_on(colour))
+            canvas.text(x + 6, y + 16, place + 1, 11, "start", ink_on(colour))
+        else:
+            canvas.rect(x, y, 60, 60, stroke=PALE)
+    if asks is not None:
+        x, y = left + 60 * (asks % SIDE), 62 + 60 * (asks // SIDE)
+        canvas.rect(x + 2, y + 2, 56, 56, stroke=ORANGE, stroke_width=4)
+
+
+def draw_bars(canvas: Canvas, left: float, probabilities: np.ndarray, right: int) -> None:
+    """A bar for each class, the right one's name in green."""
+    for digit, share in enumerate(probabilities.tolist()):
+        y = 62 + 24 * digit
+        colour = GREEN if digit == right else INK
+        canvas.text(left, y + 17, digit, 15, "end", colour, bold=digit == right)
+        canvas.rect(left + 10, y + 3, 190 * share, 18, GREEN if digit == right else BLUE)
+        canvas.text(left + 18 + 190 * share, y + 17, f"{share:.0%}", 13, "start", colour)
+
+
+def draw_patches(
+    title: str, laid: Tensor, shown: Sequence[int], asks: int | str, row: ArrayLike,
+    probabilities: ArrayLike, digit: int,
+) -> View:  # fmt: skip
+    """An image as a model gets it, the attention (shown,) of what asks, a place or a name, and ten probabilities."""
+    row, probabilities, canvas = as_numbers(row, 1), as_numbers(probabilities, 1), Canvas(960, 318)
+    frame = asks if isinstance(asks, int) else None
+    asked = "all patches look" if asks == "all patches" else f"{asks if frame is None else f'patch {asks + 1}'} looks"
+    for x, heading in ((20, "what the model gets"), (330, f"where {asked}"), (690, "its answer")):
+        canvas.text(x, 50, heading, 14, "start", GREY)
+    canvas.text(20, 24, title, 15, "start", bold=True)
+    ink = unpatchify(laid[None], 8, 8)[0].numpy()
+    canvas.pixels(20, 62, 240, 240, np.repeat(1 - ink[..., None], 3, axis=-1).clip(0, 1))
+    draw_grid(canvas, 20, shown, None, frame)
+    draw_grid(canvas, 330, shown, row, frame)
+    draw_bars(canvas, 700, probabilities, digit)
+    best, most = largest(probabilities, 2), largest(row, 2)
+    looks = ", ".join(f"patch {shown[k] + 1} {row[k]:.0%}" for k in most)
+    answers = ", ".join(f"{k} {probabilities[k]:.0%}" for k in best)
+    return canvas.view(f"{title}. Most of all, {asked} at {looks}. Most probable: {answers}; it is a {digit}.")
+
+
+def named_digits(images: Tensor, digits: Tensor) -> list[tuple[str, int]]:
+    """The options of the menu of images; ValueError unless images are (b, 8, 8) and digits (b,)."""
+    if images.ndim != 3 or images.shape[1:] != (8, 8) or digits.shape != images.shape[:1]:
+        given = f"images {tuple(images.shape)} and digits {tuple(digits.shape)}"
+        raise ValueError(f"{given} must be (b, 8, 8) and (b,): one digit an image")
+    return [(f"{number}: a {digit}", number - 1) for number, digit in enumerate(digits.tolist(), 1)]
+
+
+def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
+    """Hide patches of a digit, or lay them elsewhere, and see what a model makes of it and where its patches look.
+
+    images (b, 8, 8), digits (b,); `model` as `beyond.PatchTransformer`, with patches of 2 x 2 at 16 places. A hidden
+    patch asks nothing: all patches do in its place. Other shapes: ValueError."""
+    names = named_digits(images, digits)
+    everywhere = tuple(range(PLACES))
+    first = read_patches(model, images[0], everywhere, everywhere)[2]
+    front = len(first[0]) - PLACES  # 1 where [CLS] stands before the patches
+    asking = ["[CLS]"] * front + ["all patches"]
+    asking = [(name, name) for name in asking] + [(f"patch {place + 1}", place) for place in everywhere]
+
+    def draw(image, order, hide, layer, asks, **places):
+        shown = [place for place, on in enumerate(places.values()) if on]
+        title = f"Image {names[image][0]}, {order}, {len(shown)} of {PLACES} patches shown, layer {layer}"
+        if not shown:
+            return verdict("Every patch is hidden.", False, ["There is nothing to read: show one.", *[""] * 9])
+        if asks in everywhere and asks not in shown:
+            asks = "all patches"
+        laid, probabilities, weights = read_patches(model, images[image], ARRANGED[order], shown)
+        rows = weights[layer - 1][:, front:]  # what goes to [CLS] is left out
+        who = {"[CLS]": rows[:1], "all patches": rows[front:]}
+        row = who[asks].mean(0) if asks in who else rows[front + shown.index(asks)]
+        return draw_patches(title, laid, shown, asks, row, probabilities, int(digits[image]))
+
+    boxes = {f"place_{place + 1}": checkbox(str(place + 1), True, "56px") for place in everywhere}
+    controls = {
+        "image": menu("image", names, width="200px"),
+        "order": menu("patches lie", list(ARRANGED), width="300px"),
+        "hide": menu("hide", list(HIDDEN), width="260px"),
+        "layer": menu("layer", list(range(1, len(first) + 1)), len(first), "130px"),
+        "asks": menu("who asks", asking, width="240px"),
+    }
+    wraps, label = ipywidgets.Layout(flex_flow="row wrap"), "shown patches, by their place:"
+    rows = [ipywidgets.HBox(list(controls.values()), layout=wraps), ipywidgets.Label(label)]
+    rows += [ipywidgets.HBox([*boxes.values()][start : start + SIDE]) for start in range(0, PLACES, SIDE)]
+    explorer = Explorer(draw, controls | boxes, rows)
+
+    def fill(_change):
+        with explorer.screen.hold_sync():  # one picture for all boxes
+            for place, box in enumerate(boxes.values()):
+                box.value = place not in HIDDEN[controls["hide"].value]
+
+    controls["hide"].observe(fill, "value")
+    return explorer
+
+
+# Motifs in DNA
+
+LENGTH, LINE = 120, 60  # bases of a sequence, and of a line of the picture
+SPOTS = {"A": (6, 48, 88), "B": (20, 68, 104), "decoy": (34, 78, 110)}  # where each motif can stand: none overlap
+COLOURED = {"A": GREEN, "B": PURPLE, "decoy": GREY}
+
+
+def without_motifs(bases: Tensor, seed: int = 0) -> Tensor:
+    """Bases (n,), 0 to 3, in which random ones have taken the place of every motif, until none is left."""
+    generator, left = torch.Generator().manual_seed(seed), bases.clone()
+    patterns = ["".join(f"[{EITHER.get(letter, letter)}]" for letter in motif) for motif in MOTIFS.values()]
+    while found := re.search("|".join(patterns), "".join(BASES[base] for base in left)):
+        start, stop = found.span()
+        left[start:stop] = torch.randint(len(BASES), (stop - start,), generator=generator)
+    return left
+
+
+def planted(background: Tensor, places: dict[str, int]) -> Tensor:
+    """The bases (n,) with each motif of `places` written in, from its first base on; of S always the C."""
+    bases = background.clone()
+    for name, start in places.items():
+        letters = [EITHER.get(letter, letter)[0] for letter in MOTIFS[name]]
+        bases[start : start + len(letters)] = torch.tensor([BASES.index(letter) for letter in letters])
+    return bases
+
+
+def on_motif(places: dict[str, int], windows: int, width: int) -> dict[str, np.ndarray]:
+    """For each motif, which windows (windows,) of `width` bases hold at least four of its bases."""
+    first = np.arange(windows)
+    ends = {name: start + len(MOTIFS[name]) for name, start in places.items()}
+    shared = {name: np.minimum(first + width, ends[name]) - np.maximum(first, start) for name, start in places.items()}
+    return {name: count >= 4 for name, count in shared.items()}
+
+
+def draw_line(canvas: Canvas, top: float, start: int, bases: Tensor, places: dict[str, int], heads: np.ndarray) -> None:
+    """LINE bases from number `start` on, motifs underlined; above them the weights (h, windows), at each window's
+    middle, as bars, head 1 on the left in blue, head 2 on the right in orange; the largest of all is 60 pixels tall."""
+    step, width = 900 / LINE, LENGTH - heads.shape[1] + 1
+    canvas.line(30, top + 70, 930, top + 70, PALE)
+    for head, (row, colour) in enumerate(zip(heads, (BLUE, ORANGE))):
+        for window, share in enumerate((60 * row / heads.max()).tolist()):
+            x = 30 + step * (window + width / 2 - start)
+            if 30 <= x < 930 and share > 0.3:
+                canvas.rect(x - 5 + 5 * head, top + 70 - share, 5, share, colour)
+    covered = {start + k: name for name, start in places.items() for k in range(len(MOTIFS[name]))}
+    for place in range(start, start + LINE):
+        name, letter = covered.get(place), BASES[int(bases[place])]
+        x = 30 + step * (place - start + 0.5)
+        canvas.text(x, top + 88, letter, 13, fill=COLOURED.get(name, GREY), bold=bool(name))
+    for name, place in places.items():
+        if start <= place < start + LINE:
+            left, long = 30 + step * (place - start), step * len(MOTIFS[name])
+            canvas.rect(left, top + 94, long, 5, COLOURED[name])
+            canvas.text(left + long / 2, top + 114, name, 13, fill=COLOURED[name], bold=True)
+    canvas.text(30, top + 114, start, 11, fill=GREY)
+
+
+def draw_motifs(title: str, bases: Tensor, places: dict[str, int], probability: float, weights: ArrayLike) -> View:
+    """Bases (120,) with planted motifs {name: first base}, a model's probability that both A and B are there, and the
+    weights (h, windows) of its heads over the sequence."""
+    heads, canvas, said = as_numbers(weights, 2), Canvas(960, 320), []
+    width = LENGTH - heads.shape[1] + 1
+    there = on_motif(places, heads.shape[1], width)
+    canvas.text(30, 26, title, 15, "start", bold=True)
+    canvas.text(560, 26, f"both motifs, says the model: {probability:.0%}", 15, "start", bold=True)
+    canvas.rect(560, 36, 370, 12, "#E6E8EB")
+    canvas.rect(560, 36, 370 * probability, 12, GREEN)
+    for number, (row, colour) in enumerate(zip(heads, (BLUE, DARK_ORANGE)), 1):
+        legend = f"weights of head {number}, the largest {row.max():.0%}"
+        canvas.text(240 * number - 210, 50, legend, 13, "start", colour)
+        window = largest(row, 1)[0]
+        name = next((name for name, on in there.items() if on[window]), None)
+        where = f"motif {name}" if name in ("A", "B") else f"the {name}" if name else "no motif"
+        shares = ", ".join(f"{name} {row[on].sum():.0%}" for name, on in there.items())
+        span = f"bases {window} to {window + width - 1}, on {where}"
+        said.append(f"Head {number}: largest weight {row[window]:.0%}, {span}{'; in all on ' * bool(shares)}{shares}.")
+    for line in range(LENGTH // LINE):
+        draw_line(canvas, 62 + 126 * line, LINE * line, bases, places, heads)
+    return canvas.view(f"{title}. Probability of both motifs {probability:.0%}. {' '.join(said)}")
+
+
+def motifs(model: Callable, bases: Tensor) -> Explorer:
+    """Plant motif A, motif B and the decoy in DNA, cut them out again, and see a model's answer and where it looks.
+
+    bases (b, 120), whole numbers 0 to 3; motifs that they hold are cut out first. `model` as `beyond.MotifReader`.
+    Other shapes or numbers: ValueError."""
+    if bases.ndim != 2 or bases.shape[1] != LENGTH or bases.is_floating_point():
+        raise ValueError(f"bases {tuple(bases.shape)} {bases.dtype} must be (b, {LENGTH}) whole numbers")
+    if bases.min() < 0 or bases.max() >= len(BASES):
+        raise ValueError(f"bases run from {bases.min()} to {bases.max()}; they must be 0 to 3, for {', '.join(BASES)}")
+    backgrounds = [without_motifs(row, number) for number, row in enumerate(bases)]
+
+    @torch.no_grad()
+    def draw(sequence, **spots):
+        places = {name: SPOTS[name][spot - 1] for name, spot in spots.items() if spot}
+        letters = planted(backgrounds[sequence], places)
+        logits, weights = model(torch.eye(len(BASES))[letters][None])
+        probability = logits[0].softmax(-1)[1].item()
+        named = ", ".join(f"{name} at base {start}" for name, start in places.items()) or "no motif"
+        return draw_motifs(f"Sequence {sequence + 1}: {named}", letters, places, probability, weights[-1][0, :, 0])
+
+    controls = {"sequence": menu("sequence", [(str(i + 1), i) for i in range(len(bases))], width="160px")}
+    for name, begin in zip(SPOTS, (1, 2, 0)):
+        options = [("cut out", 0), *((f"from base {place} on", i) for i, place in enumerate(SPOTS[name], 1))]
+        controls[name] = menu(name if name == "decoy" else f"motif {name}", options, begin, "230px")
+    return Explorer(draw, controls)
+
+
+# Patch size and cost
+
+COSTS = {8: (1, 2, 4, 8), 32: (1, 2, 4, 8, 16, 32), 96: (2, 4, 8, 16, 32), 224: (4, 8, 14, 16, 28, 32)}  # side: patches
+
+
+def costs(side: int, size: int, channels: int, d_model: int) -> dict[str, int]:
+    """Of side² pixels in patches of size²: how many, numbers in each, scores, parameters of an embedding with bias,
+    multiplications of a block, 12 n d² + 2 n² d, and of these the second part, for scores and weighted sums."""
+    n, entries = (side // size) ** 2, channels * size**2
+    found = {"n": n, "entries": entries, "scores": n**2, "embedding": entries * d_model + d_model}
+    return found | {"block": 12 * n * d_model**2 + 2 * n**2 * d_model, "products": 2 * n**2 * d_model}
+
+
+def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
+    """An image cut into patches, what this costs, and for each patch size the numbers of scores as bars."""
+    found, canvas, rows = costs(side, size, channels, d_model), Canvas(960, 330), side // size
+    share = found["products"] / found["block"]
+    colour = "in colour" if channels == 3 else "in grey"
+    canvas.text(20, 26, f"{side} x {side} pixels {colour}, patches of {size} x {size}", 15, "start", bold=True)
+    canvas.rect(20, 44, 264, 264, "#E8F1F8", stroke=BLUE)
+    for line in range(1, rows):
+        at = 264 * line / rows
+        canvas.line(20 + at, 44, 20 + at, 308, BLUE, 0.6)
+        canvas.line(20, 44 + at, 284, 44 + at, BLUE, 0.6)
+    facts = (
+        ("patches, the length n of the sequence", f"{rows} x {rows} = {found['n']:,}"),
+        ("numbers in a patch", f"{found['entries']:,}"),
+        ("scores, n² a head and layer", f"{found['scores']:,}"),
+        ("parameters of the embedding", f"{found['embedding']:,}"),
+        ("multiplications of a block", f"{found['block']:,}"),
+        ("of these for scores and sums", f"{share:.0%}"),
+    )
+    for number, (name, value) in enumerate(facts):
+        y = 66 + 44 * number
+        canvas.text(310, y, name, 13, "start", GREY)
+        canvas.text(310, y + 19, value, 16, "start", bold=True)
+    canvas.text(600, 66, "scores by patch size (from line to line 10 times)", 13, "start", GREY)
+    for power in range(9):
+        canvas.line(600, 280 - 24 * power, 940, 280 - 24 * power, PALE, 0.6)
+    for number, other in enumerate(COSTS[side]):
+        x, tall = 612 + 55 * number, 24 * np.log10(costs(side, other, channels, d_model)["scores"])
+        canvas.rect(x, 280 - max(tall, 1), 40, max(tall, 1), ORANGE if other == size else BLUE)
+        canvas.text(x + 20, 300, other, 13, fill=DARK_ORANGE if other == size else INK, bold=other == size)
+    return canvas.view(
+        f"{side} x {side} pixels {colour} in patches of {size} x {size}: n = {found['n']:,} patches of "
+        f"{found['entries']:,} numbers, {found['scores']:,} scores a head and layer. For d = {d_model} the embedding "
+        f"has {found['embedding']:,} parameters, and a block multiplies {found['block']:,} times, {share:.0%} of that "
+        "for scores and weighted sums."
+    )
+
+
+def patch_sizes() -> Explorer:
+    """Patch size against the length of the sequence, its scores and parameters, for images of 8 x 8 to 224 x 224."""
+    sides = menu("image", [(f"{side} x {side}", side) for side in COSTS], width="200px")
+    sizes = menu("patches", [("", 0)], width="200px")
+
+    def offer(_change=None):
+        kept = sizes.value
+        sizes.options = [(f"{size} x {size}", size) for size in COSTS[sides.value]]
+        sizes.value = kept if kept in COSTS[sides.value] else COSTS[sides.value][1]
+
+    offer()
+    sides.observe(offer, "value")
+    controls = {
+        "side": sides,
+        "size": sizes,
+        "channels": menu("colours", [("grey, 1 number a pixel", 1), ("red, green, blue, 3 numbers", 3)], width="300px"),
+        "d_model": menu("d", [48, 192, 768], width="140px"),
+    }
+    return Explorer(draw_costs, controls)
