@@ -179,7 +179,7 @@ def draw_memory(canvas: Canvas, count: int) -> None:
         left = READS + wide * (number - count / 2)
         canvas.rect(left + 3, top, wide - 6, 34, "white", stroke=GREEN, stroke_width=2.5, rx=6)
         canvas.text(left + wide / 2, top + 22, f"m{str(number + 1).translate(LOW)}", 14, fill=GREEN, bold=True)
-    canvas.text(READS, top - 14, "the memory M: one row for each source word", 14, fill=GREEN)
+    canvas.text(READS, top - 14, "the memory M: one row for each source token", 14, fill=GREEN)
     bend, end, y = 440, WRITES - 157, top + 17
     canvas.line(READS + wide * count / 2, y, bend, y, GREEN, 3.5)
     canvas.line(bend, y - 1.5, bend, SECOND + 1.5, GREEN, 3.5)
@@ -194,11 +194,11 @@ def encoder_and_decoder(source: Sequence[str], target: Sequence[str]) -> View:
     """An encoder that reads the source words, and a decoder that reads `<s>` and the target words, and writes these and
     `</s>`: what each layer sees, and where the queries, keys and values of the cross-attention come from."""
     canvas, reads, writes = Canvas(960, 626), ["<s>", *target], [*target, "</s>"]
-    everything = {FIRST: ("self-attention", "each word sees all source words")}
+    everything = {FIRST: ("self-attention", "each token sees all of the source")}
     everything |= {SECOND: ("feed-forward", "each word by itself")}
     draw_side(canvas, READS, "encoder: reads", [*source, "</s>"], BLUE, everything)
     step_by_step = {FIRST: ("causal self-attention", "each word sees those up to itself")}
-    step_by_step |= {SECOND: ("cross-attention", "each word sees all source words")}
+    step_by_step |= {SECOND: ("cross-attention", "each token sees all of the source")}
     step_by_step |= {THIRD: ("feed-forward", "each word by itself")}
     draw_side(canvas, WRITES, "decoder: writes", reads, DARK_ORANGE, step_by_step)
     draw_memory(canvas, len(source) + 1)
