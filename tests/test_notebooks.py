@@ -7,9 +7,12 @@ import ast
 import builtins
 import copy
 import html
+import os
 import re
 import symtable
+import sys
 import textwrap
+import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -605,3 +608,25 @@ def test_notebook_01_runs_with_vectors_in_stanfords_format(tmp_path):
     assert says.startswith("In use: Stanford's GloVe 6B (15,000 words, 100 dimensions)")
     said = "".join(str(text) for cell in executed.cells if cell.cell_type == "code" for text in texts(cell))
     assert "the course's own" not in said
+
+
+def test_environment_of_a_kernel_is_read_while_another_thread_changes_it(monkeypatch):
+    """As pytest does: notebooks run in threads of the tests' process, and PYTEST_CURRENT_TEST comes and goes."""
+    ended = threading.Event()
+
+    def come_and_go():
+        while not ended.is_set():
+            os.environ["COMES_AND_GOES"] = "1"
+            os.environ.pop("COMES_AND_GOES")
+
+    switching = sys.getswitchinterval()
+    other = threading.Thread(target=come_and_go)
+    other.start()
+    try:
+        sys.setswitchinterval(1e-6)
+        for _ in range(300):
+            assert execute_notebooks.kernel_environment()["PATH"] == os.environ["PATH"]
+    finally:
+        sys.setswitchinterval(switching)
+        ended.set()
+        other.join()

@@ -72,8 +72,9 @@ def write(notebook, path):
 def kernel_environment():
     """The environment of a kernel whose outputs can be compared: one thread, one hash seed, no bars, no records."""
     comparable = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TQDM_DISABLE": "1", "ATTENTION_PROGRESS": "off"}
-    inherited = {key: value for key, value in os.environ.items() if key not in ("MPLBACKEND", "ATTENTION_MARKED")}
-    return inherited | comparable
+    names = set(os.environ) - {"MPLBACKEND", "ATTENTION_MARKED"}
+    inherited = {name: os.environ.get(name) for name in names}  # get: pytest takes its variable back in another thread
+    return {name: value for name, value in inherited.items() if value is not None} | comparable
 
 
 def execute(notebook, folder, fresh=False, **hooks):
