@@ -67,8 +67,9 @@ record_runs(nbval.plugin.IPyNbFile)
 
 # What takes long comes first, so that no worker waits for the other at the end; the trainings of two notebooks before
 # the tests that run them again.
-FIRST = ["notebooks/05_", "notebooks/06_", "tests/test_exercises", "tests/test_notebooks", "tests/test_browser"]
-FIRST += ["tests/test_answers", "notebooks/03_", "tests/test_setup", "tests/test_widget_states", "tests/test_grading"]
+FIRST = ["notebooks/05_", "notebooks/07_", "notebooks/08_", "notebooks/06_", "tests/test_exercises"]
+FIRST += ["tests/test_notebooks", "tests/test_browser", "tests/test_answers", "notebooks/03_", "tests/test_setup"]
+FIRST += ["tests/test_widget_states", "tests/test_grading"]
 
 
 def pytest_collection_modifyitems(items):
