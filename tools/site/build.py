@@ -28,6 +28,7 @@ from notebook_pages import framed, page, size  # noqa: E402
 CACHE = COURSE / ".site-cache"
 MATHJAX = "sphinx-mathjax-offline"  # the package that carries MathJax 3.2.2
 MATHJAX_PARTS = re.compile(r"tex-chtml\.js$|output/chtml/fonts/woff-v2/.*\.woff$")
+SEARCH = "searchindex.js"  # a file that Sphinx writes at the end
 PICTURE = "docs/notebook.png"  # README's
 ROW = re.compile(r"^\| (\d\d) \| \[([^]]+)\]\(notebooks/(\w+)\.ipynb\) \| ([^|]+) \| (\d+) \+ (\d+) \|", re.MULTILINE)
 
@@ -109,16 +110,18 @@ def readme_page(readme, repo):
 
 
 def build(target, source=CACHE / "source"):
-    """Build the site into the folder `target`; returns the number of Sphinx's warnings."""
+    """Build the site into the folder `target`; `source` is a folder for what Sphinx reads. Returns its warnings."""
+    target = Path(target)
+    if target.exists() and any(target.iterdir()) and not (target / SEARCH).exists():
+        raise SystemExit(f"{target} holds something else than a site, and would be emptied: give another folder")
     write_sources(source)
     shutil.rmtree(target, ignore_errors=True)
     settings = {"html_static_path": [str(source / "_static")]}
-    app = Sphinx(source, HERE, target, CACHE / "doctrees", "html", settings, status=None, freshenv=True)
+    app = Sphinx(source, HERE, target, source.with_name("doctrees"), "html", settings, status=None, freshenv=True)
     app.build()
-    for path in Path(target).glob("*.html"):
-        text = path.read_text(encoding="utf-8")
-        path.write_text(finished(text), encoding="utf-8")
-    shutil.rmtree(Path(target) / "_sources", ignore_errors=True)
+    for path in target.glob("*.html"):
+        path.write_text(finished(path.read_text(encoding="utf-8")), encoding="utf-8")
+    shutil.rmtree(target / "_sources", ignore_errors=True)
     return app._warncount
 
 

@@ -30,6 +30,7 @@ const SCROLLING = {figure: "Figure", table: "Table", output: "Output", math: "Eq
 const reachable = new ResizeObserver(entries => {
   for (const {target} of entries) {
     const scrolls = target.scrollWidth > target.clientWidth;
+    target.classList.toggle("scrolls", scrolls);
     const kind = SCROLLING[[...target.classList].find(one => one in SCROLLING) ?? target.tagName];
     const given = scrolls ? {tabindex: 0, role: "group", "aria-label": `${kind}, scrolls sideways`} : {};
     for (const attribute of ["tabindex", "role", "aria-label"])
