@@ -15,7 +15,8 @@ import repeat_with_seeds
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "tools" / "site"))
 
-import ledger  # noqa: E402  (the folder above has to be on the path first)
+import bugs  # noqa: E402  (the folder above has to be on the path first)
+import ledger  # noqa: E402
 import pages  # noqa: E402
 
 from utils.exercises import catalogue  # noqa: E402
@@ -181,3 +182,37 @@ def test_a_teacher_sees_every_exercise_once(made):
     assert sorted(re.findall(r'#cell-[^"]+">(\w+)</a>[^|]* \| \d', made["teachers"])) == sorted(catalogue())
     stations = sum(cell.source.startswith("**Station.**") for notebook in NOTEBOOKS.values() for cell in notebook.cells)
     assert made["teachers"].count(">after section") == stations
+
+
+# Real bugs
+
+
+def test_every_thread_that_the_course_cites_is_on_the_page_once(made):
+    known, text = bugs.cited(), (ROOT / "tools/site/bugs.txt").read_text(encoding="utf-8")
+    listed = [thread for theme in bugs.themes(text) for thread in theme.threads]
+    assert len(listed) == len(set(listed))
+    assert not set(listed) - set(known), "bugs.txt tells of a thread that the course cites no longer"
+    shown = re.findall(rf"^\*\*\[[^]]+\]\(({bugs.THREAD.pattern})\)\*\*", made["bugs"], re.MULTILINE)
+    assert sorted(found[0] for found in shown) == sorted(known)
+
+
+def test_a_mistake_s_symptom_is_tried():
+    rows = {row.name: row for row in catalogue()["attention_scores"].rows}
+    unscaled = bugs.symptom(catalogue()["attention_scores"], rows["/ math.sqrt(keys.shape[-1]) ->"])
+    assert re.fullmatch(r"On our inputs: the right shape, other numbers on \d of \d, right on 1\.", unscaled), unscaled
+    merged = catalogue()["merge_heads"]
+    view = next(row for row in merged.rows if "vllm" in row.thread)
+    assert "an error, RuntimeError" in bugs.symptom(merged, view)
+
+
+def test_what_has_to_be_mended_is_folded(made):
+    """The page must not give away an exercise in debugging to whoever looks up its thread."""
+    open_text = re.sub(r"<details>.*?</details>", "", made["bugs"], flags=re.DOTALL)
+    for exercise in catalogue().values():
+        if exercise.broken:
+            assert exercise.broken.message not in open_text and exercise.broken.thread in open_text
+
+
+def test_a_line_of_bugs_txt_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="indented"):
+        bugs.themes("[Masks]\nA probe.\nhttps://github.com/a/b/issues/1\nwhat was seen\n")
