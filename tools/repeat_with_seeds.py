@@ -7,7 +7,8 @@ tagged `nbval-ignore-output` say is printed; a cell whose assertion fails ends t
 03 and 04 train with five seeds, SEED the first: `--seeds 5` runs 5 to 9.)
 
 `--store` keeps what each such cell with an assertion said, by seed, in tools/site/measured.json, and whether it failed:
-the course's page "What we measured" takes its spreads from there. What is kept of a cell is void once the cell changes.
+the course's page "What we measured" takes its spreads from there. Where code changes, what is kept of the cells from
+there on is void.
 
 At the end, the margins: for every comparison of two numbers inside an assertion, the smallest distance to its bound
 over all runs, and the spread of that distance, largest minus smallest. `thin` stands before a margin of less than half
@@ -17,7 +18,6 @@ the spread: there the next seed may fail, so the bound is to be widened, or the 
 import argparse
 import ast
 import datetime
-import hashlib
 import json
 import sys
 import tempfile
@@ -105,11 +105,6 @@ def smallest(file):
     return found
 
 
-def fingerprint(source):
-    """Tells whether a cell is still the one that was measured."""
-    return hashlib.sha256(source.encode()).hexdigest()[:12]
-
-
 def said(cell):
     """What a cell printed and displayed, as text."""
     texts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])]
@@ -126,13 +121,16 @@ def claiming(notebook):
     return [cell for cell in cells if "assert" in cell.source]
 
 
-def store(path, number, sources, notebook, file=None):
-    """Keep what the claiming cells of an executed notebook said with one seed; `sources` are those of its file."""
-    file = file or MEASURED
+def store(path, number, notebook):
+    """Keep what the claiming cells of an executed notebook said with one seed.
+
+    With the fingerprint of the cell as it stands in the file: of its source and of that of the cells before it.
+    """
+    file, fingerprints = MEASURED, execute_notebooks.fingerprints(execute_notebooks.read(path))
     kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     cells, today = kept.setdefault(path.stem, {}), datetime.date.today().isoformat()
     for cell in claiming(notebook):
-        source = fingerprint(sources[cell.id])
+        source = fingerprints[cell.id]
         if cells.get(cell.id, {}).get("source") != source:
             cells[cell.id] = {"source": source, "date": today, "said": {}, "failed": []}
         entry = cells[cell.id]
@@ -140,7 +138,7 @@ def store(path, number, sources, notebook, file=None):
         if text := said(cell):
             entry["said"][str(number)] = text
             entry["date"] = today
-    kept[path.stem] = {id: cell for id, cell in cells.items() if id in sources and cell["said"]}
+    kept[path.stem] = {id: cell for id, cell in cells.items() if id in fingerprints and cell["said"]}
     file.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
 
 
@@ -159,7 +157,6 @@ def main(arguments=None):
     ask.add_argument("--store", action="store_true", help="keep what the cells say for the page of what was measured")
     options = ask.parse_args(arguments)
     failures, margins = 0, defaultdict(list)
-    sources = {cell.id: cell.source for cell in execute_notebooks.read(options.notebook).cells}
     for number in options.seeds:
         notebook, began = with_seed(execute_notebooks.read(options.notebook), number), time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
@@ -176,7 +173,7 @@ def main(arguments=None):
             for output in cell.get("outputs", []) if execute_notebooks.is_volatile(cell) else []:
                 print((output.get("text") or output.get("data", {}).get("text/plain", "")).rstrip(), flush=True)
         if options.store:
-            store(options.notebook, number, sources, notebook)
+            store(options.notebook, number, notebook)
     print_margins(margins)
     return min(failures, 1)
 

@@ -5,8 +5,10 @@ stored notebook (seed 0) and with other seeds, as `python tools/repeat_with_seed
 measured.json. A number that differs from seed to seed becomes a range. What somebody else has found about the same
 thing, and whether it is so here, stands in claims.txt by the id of the cell, which a cell keeps for life:
 
-    [05_rnn_with_attention 5c578f33 agrees: Bahdanau et al. 2015]
+    [05_rnn_with_attention 5c578f33 agrees: Bahdanau et al. (2015)]
     With attention, long sentences are translated as well as short ones.
+
+The cell may also be one of text with a table over seeds, which a tool of the course repeats.
 """
 
 import ast
@@ -22,6 +24,7 @@ import repeat_with_seeds
 HERE = Path(__file__).parent
 NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
 ROW = re.compile(r"^\[(\w+) (\w+) ([^:\]]+): ([^\]]+)\]\n((?:(?!\[).+\n)+)", re.MULTILINE)
+TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
 VERDICTS = ("agrees", "in part", "differs", "not at this size")
 FIGURES = ("Curves of", "Heat map", "Pictures of", "Small pictures", "Tables of")  # how descriptions of figures begin
 LINES, LONGEST = 8, 400  # lines of what a cell prints, and letters of a line; what is longer is a log
@@ -47,7 +50,7 @@ class Claim(NamedTuple):
     failed: list[int]
     date: str
     trained: bool
-    row: Row | None
+    rows: list[Row]
 
     @property
     def seeds(self) -> str:
@@ -68,12 +71,10 @@ class Claim(NamedTuple):
         """What it prints with seed 0 alone."""
         return chosen(merged([self.said[0]]))
 
-    @property
-    def telling(self) -> list[str]:
+    def telling(self, row: Row) -> list[str]:
         """The lines that stand beside what somebody else found."""
-        wanted = self.row.lines if self.row else ()
         lines = self.measured or self.printed
-        return [line for line in lines if not wanted or any(words in line for words in wanted)]
+        return [line for line in lines if not row.lines or any(words in line for words in row.lines)]
 
 
 def words(line):
@@ -125,7 +126,7 @@ def assertions(source):
 
 
 def rows(text):
-    """{(notebook, cell): Row} of claims.txt. ValueError for a verdict that is none, or text that is no row."""
+    """{(notebook, cell): [Row]} of claims.txt. ValueError for a verdict that is none, or text that is no row."""
     text = "\n".join(line for line in text.splitlines() if not line.startswith("#")) + "\n"
     if left := ROW.sub("", text).strip():
         raise ValueError(f"claims.txt: this is no row: {left.splitlines()[0]!r}")
@@ -135,7 +136,8 @@ def rows(text):
             raise ValueError(f"claims.txt: [{notebook} {cell}] says {verdict!r}; a verdict is one of {VERDICTS}")
         lines = says.splitlines()
         wanted = tuple(line[1:].strip() for line in lines if line.startswith(">"))
-        found[notebook, cell] = Row(verdict, source, " ".join(line for line in lines if line[0] != ">"), wanted)
+        says = " ".join(line for line in lines if line[0] != ">")
+        found.setdefault((notebook, cell), []).append(Row(verdict, source, says, wanted))
     return found
 
 
@@ -148,15 +150,32 @@ def sections(notebook):
         yield heading, cell
 
 
+def spelled(source):
+    """The tables of a text, a line a row: what stands in the first column, then each other column's head and entry."""
+    lines = []
+    for table in TABLE.findall(source):
+        head, _, *rest = ([entry.strip() for entry in row.strip("| ").split("|")] for row in table.splitlines())
+        for first, *entries in rest:
+            lines.append(f"{first}: " + ", ".join(f"{name} {entry}" for name, entry in zip(head[1:], entries) if entry))
+    return "\n".join(lines)
+
+
 def claims(path, kept, known):
-    """The claims of a notebook's file, in its order; `kept` is measured.json, `known` the rows of claims.txt."""
+    """The claims of a notebook's file in its order, and the tables in its text that stand beside what others found.
+
+    `kept` is measured.json, `known` the rows of claims.txt.
+    """
     notebook, measured = execute_notebooks.read(path), kept.get(path.stem, {})
+    fingerprints = execute_notebooks.fingerprints(notebook)
     for section, cell in sections(notebook):
+        others = known.get((path.stem, cell.id), [])
+        if cell.cell_type == "markdown" and others:
+            yield Claim(path.stem, section, cell.id, [], {0: spelled(cell.source)}, [], "", False, others)
         if cell.cell_type != "code" or not (asserted := assertions(cell.source)):
             continue
         other = measured.get(cell.id, {})
-        if other.get("source") != repeat_with_seeds.fingerprint(cell.source):
-            other = {}  # the cell has been changed since
+        if other.get("source") != fingerprints.get(cell.id):
+            other = {}  # this cell, or one before it, has been changed since
         said = {0: repeat_with_seeds.said(cell)} | {int(seed): text for seed, text in other.get("said", {}).items()}
         yield Claim(
             path.stem,
@@ -167,7 +186,7 @@ def claims(path, kept, known):
             other.get("failed", []),
             other.get("date", ""),
             execute_notebooks.is_volatile(cell),
-            known.get((path.stem, cell.id)),
+            others,
         )
 
 

@@ -23,7 +23,6 @@ import reading_time  # noqa: E402
 
 DOCS = COURSE / "docs"
 SIGNS = {"agrees": "✔", "in part": "◐", "differs": "✘", "not at this size": "○"}
-TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
 SPREAD = re.compile(r"seeds? 0 to \d|by seed|over five trainings")
 
 
@@ -62,6 +61,7 @@ def measured():
     """The ledger of claims."""
     course = ledger.course()
     every = [claim for claims in course.values() for claim in claims]
+    course = {path: [claim for claim in claims if claim.asserted] for path, claims in course.items()}
     parts = [(DOCS / "measured.md").read_text(encoding="utf-8").rstrip(), counted(every), beside(every)]
     for path, claims in course.items():
         parts += notebook_claims(execute_notebooks.read(path), path.stem, claims)
@@ -69,7 +69,8 @@ def measured():
 
 
 def counted(claims):
-    rows = [claim.row.verdict for claim in claims if claim.row]
+    rows = [row.verdict for claim in claims for row in claim.rows]
+    claims = [claim for claim in claims if claim.asserted]
     verdicts = ", ".join(f"{rows.count(verdict)} {SIGNS[verdict]} {verdict}" for verdict in ledger.VERDICTS)
     trained = [claim for claim in claims if claim.trained]
     spread = sum(len(claim.said) > 1 for claim in trained)
@@ -83,8 +84,8 @@ def counted(claims):
 def beside(claims):
     """The table of what others have found."""
     lines = ["## Beside the literature", "", "| others found | here | | where |", "|---|---|---|---|"]
-    for claim in (claim for claim in claims if claim.row):
-        row, here = claim.row, said(claim.telling) or code(claim.asserted[0])
+    for claim, row in ((one, row) for one in claims for row in one.rows):
+        here = said(claim.telling(row)) or code(claim.asserted[0])
         seeds = f"<br><small>seeds {claim.seeds}</small>" if claim.seeds and "<b>" in here else ""
         verdict = f"{SIGNS[row.verdict]}&nbsp;{row.verdict}"
         where = link(claim.notebook, claim.cell, f"{claim.notebook[:2]}, section {claim.section.partition(' ')[0]}")
@@ -125,7 +126,7 @@ def tables(cell):
     """The tables over seeds of a cell of text, each with the sentence that leads to it."""
     if cell.cell_type != "markdown" or not SPREAD.search(cell.source):
         return
-    for found in TABLE.finditer(cell.source):
+    for found in ledger.TABLE.finditer(cell.source):
         before = cell.source[: found.start()].rstrip().rpartition("\n\n")[2]
         lead = re.split(r"(?<=[.?!)]) (?=[A-Z(])", before)[-1]
         yield "\n\n".join([lead if lead.endswith(":") else "", found[0].rstrip()]).strip()
@@ -138,7 +139,7 @@ def sources(course):
         notebook = execute_notebooks.read(path)
         for cell in notebook.cells:
             if cell.cell_type == "markdown" and cell.source.startswith("## Where the sources disagree"):
-                body = "\n".join(TABLE.findall(cell.source)) or cell.source.partition("\n\n")[2]
+                body = "\n".join(ledger.TABLE.findall(cell.source)) or cell.source.partition("\n\n")[2]
                 parts += [f"**{title(notebook)}**", moved(body.strip(), path.stem)]
     return "\n\n".join(parts)
 
