@@ -106,7 +106,7 @@ def test_a_row_may_choose_lines():
 
 
 def test_a_table_in_a_text_is_spelled_out():
-    table = "Words.\n\n| model | seen | new |\n|---|---|---|\n| one | 3 | 5 to 7 |\n| two | | 2 |\n\nMore."
+    table = "Words.\n\n| | seen | new |\n|---|---|---|\n| one | 3 | 5 to 7 |\n| two | | 2 |\n\nMore."
     assert ledger.spelled(table) == "one: seen 3, new 5 to 7\ntwo: new 2"
 
 
@@ -141,7 +141,8 @@ def test_every_claim_is_on_the_page_once_at_least_and_many_have_a_spread(made):
 def test_links_lead_somewhere(made):
     for name, text in made.items():
         for stem, cell in re.findall(r'href="(\w+)\.html#cell-([^"]+)"', text):
-            assert any(one.id == cell for one in NOTEBOOKS[stem].cells), f"{name}: {stem} {cell}"
+            at = [one for one in NOTEBOOKS[stem].cells if one.id == cell]
+            assert len(at) == 1 and at[0].cell_type == "code", f"{name}: {stem} {cell}"
         for target in re.findall(r"\]\(([^)]+)\)", re.sub(r"`[^`]*`|\$[^$]*\$", "", text)):
             leads = target.startswith(("https://", "#")) or target.removesuffix(".md") in {*NOTEBOOKS, *made, "readme"}
             assert leads, f"{name}: {target}"

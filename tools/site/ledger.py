@@ -154,7 +154,8 @@ def spelled(source):
     """The tables of a text, a line a row: what stands in the first column, then each other column's head and entry."""
     lines = []
     for table in TABLE.findall(source):
-        head, _, *rest = ([entry.strip() for entry in row.strip("| ").split("|")] for row in table.splitlines())
+        cut = [row.strip().removeprefix("|").removesuffix("|").split("|") for row in table.splitlines()]
+        head, _, *rest = ([entry.strip() for entry in row] for row in cut)
         for first, *entries in rest:
             lines.append(f"{first}: " + ", ".join(f"{name} {entry}" for name, entry in zip(head[1:], entries) if entry))
     return "\n".join(lines)

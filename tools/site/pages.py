@@ -6,6 +6,7 @@ They are made of the notebooks, of the exercises with their known mistakes, and 
 these places is taken from there. A link into a notebook leads to the page beside these, at the cell: 05_….html#cell-ID.
 """
 
+import functools
 import html
 import re
 import sys
@@ -32,8 +33,19 @@ def title(notebook):
 
 
 def link(notebook, cell, text):
-    """A link into the page of a notebook, at a cell."""
-    return f'<a href="{notebook}.html#cell-{cell}">{html.escape(text)}</a>'
+    """A link into the page of a notebook, at a cell; for one of text, which has no address, at the code before it."""
+    return f'<a href="{notebook}.html#cell-{addresses(notebook)[cell]}">{html.escape(text)}</a>'
+
+
+@functools.cache
+def addresses(notebook):
+    """{cell: the code cell that it is, or that stands before it} of a notebook; before the first one, the first one."""
+    cells = execute_notebooks.read(execute_notebooks.NOTEBOOKS / f"{notebook}.ipynb").cells
+    found, last = {}, next(cell.id for cell in cells if cell.cell_type == "code")
+    for cell in cells:
+        last = cell.id if cell.cell_type == "code" else last
+        found[cell.id] = last
+    return found
 
 
 def said(lines):
