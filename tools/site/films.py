@@ -37,12 +37,17 @@ class Recorder:
         self.values = {name: [] for name in self.shown}  # of every control, whatever the others are
         for control in explorer.controls.values():
             control.unobserve(explorer.on_change, "value")
-        for _ in self.walk() if not page.rows else ():
-            self.note_values()
         self.note_values()
+        for name in self.shown:  # the values of a menu may follow from another control
+            for value in self.options(name):
+                explorer.controls[name].value = value
+                self.note_values(but=name)
+            self.set(self.first)
 
-    def note_values(self) -> None:
+    def note_values(self, but: str = "") -> None:
         for name, known in self.values.items():
+            if name == but:
+                continue
             known += [value for value in self.options(name) if value not in known]
             if self.explorer.controls[name].value not in known:
                 raise ValueError(f"{name}: {self.explorer.controls[name].value!r} is not among {known}")
