@@ -31,8 +31,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 WIDGETS = {name: path for path in NOTEBOOKS for name in record.names(path).values()}
 MOST_BYTES = 3_000_000  # of a film
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Widgets</title>
-<link rel="stylesheet" href="widgets/frames.css"><script src="widgets/frames.js" defer></script></head>
-<body><main>{}</main></body></html>"""
+{}</head><body><main>{}</main></body></html>"""
 
 # Takes the steps of a walk and says after each what the page shows; one step is one control's new value.
 TAKE = """(box, steps) => steps.map(([place, value]) => {
@@ -54,10 +53,11 @@ def site(tmp_path_factory):
     """A folder with a page for each widget, opened without a server."""
     folder = tmp_path_factory.mktemp("living")
     record.write(folder / "widgets", NOTEBOOKS)
+    head = record.HEAD.format(folder="widgets")
     for name, path in WIDGETS.items():
-        block = record.widget_html(name, path, folder="widgets")
+        block = record.widget_html(name, path, folder="widgets").removeprefix(head)
         assert "\n\n" not in block, "Markdown would end the block of HTML"
-        (folder / f"{name}.html").write_text(PAGE.format(block), encoding="utf-8")
+        (folder / f"{name}.html").write_text(PAGE.format(head, block), encoding="utf-8")
     return folder
 
 

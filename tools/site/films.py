@@ -116,29 +116,36 @@ def followers(recorder: Recorder, leader: str) -> dict[str, dict]:
     """{control: what becomes of it when the `leader` is given a new value}: {"to": [for each value of the leader the
     place of its own new value, or {place of its old value: place of its new one}], "options": [for each its choices]}.
 
-    Found by trying: each value of the leader after each other one, and after each value of the follower."""
-    controls, known, found = recorder.explorer.controls, recorder.values, {}
-    for name in recorder.shown:
-        if name == leader:
+    Found by trying: each value of the leader after each other one, and after each value of the followers, which follow
+    each by itself."""
+    controls, known, numbers = recorder.explorer.controls, recorder.values, range(len(recorder.values[leader]))
+    others = [name for name in recorder.shown if name != leader]
+    to = {name: [{} for _ in numbers] for name in others}
+    options = {name: [None for _ in numbers] for name in others}
+    most = max(len(known[name]) for name in others)
+    for before, after, trial in itertools.product(numbers, numbers, range(most)):
+        recorder.set(recorder.first)
+        if before == after or not recorder.try_on(leader, known[leader][before]):
             continue
-        to, options = [{} for _ in known[leader]], [None] * len(known[leader])
-        for before, after in itertools.permutations(range(len(known[leader])), 2):
-            recorder.set(recorder.first)
-            for old in known[name]:
-                if not recorder.try_on(leader, known[leader][before]) or old not in recorder.options(name):
-                    continue
-                controls[name].value = old
-                controls[leader].value = known[leader][after]
-                to[after][known[name].index(old)] = known[name].index(controls[name].value)
-                options[after] = choices(controls[name], known[name])
-        rule = {}
-        if any(old != new for moves in to for old, new in moves.items()):
-            rule["to"] = [next(iter(set(moves.values()))) if len(set(moves.values())) == 1 else moves for moves in to]
-        if any(one != options[0] for one in options):
-            rule["options"] = options
-        if rule:
-            found[name] = rule
+        old = {name: min(trial, len(known[name]) - 1) for name in others}
+        old = {name: place for name, place in old.items() if recorder.try_on(name, known[name][place])}
+        controls[leader].value = known[leader][after]
+        for name in others:
+            options[name][after] = choices(controls[name], known[name])
+            if name in old:
+                to[name][after][old[name]] = known[name].index(controls[name].value)
     recorder.set(recorder.first)
+    rules = {name: rule(to[name], options[name]) for name in others}
+    return {name: one for name, one in rules.items() if one}
+
+
+def rule(to: list[dict[int, int]], options: list) -> dict:
+    """A follower's rule, as short as it goes; nothing where it stays as it is."""
+    found = {}
+    if any(old != new for moves in to for old, new in moves.items()):
+        found["to"] = [next(iter(set(moves.values()))) if len(set(moves.values())) == 1 else moves for moves in to]
+    if any(one != options[0] for one in options):
+        found["options"] = options
     return found
 
 

@@ -41,6 +41,9 @@ except ImportError:  # Windows
 
 CACHE = COURSE / ".site-cache"
 PLAYER = ("frames.js", "frames.css")
+HEAD = """<link rel="stylesheet" href="{folder}/frames.css">
+<script src="{folder}/frames.js" defer></script>
+"""  # before the first widget of a page
 
 
 # The cache
@@ -151,10 +154,12 @@ def write(folder: Path, paths: Sequence[Path]) -> None:
 def widget_html(name: str, path: Path, picture: str | None = None, folder: str = "_static/widgets") -> str:
     """The block of HTML, without blank lines, that stands in a page instead of the widget.
 
-    picture: HTML to show until the film is there, its first picture if None; folder: where films lie, from the page."""
+    picture: HTML to show until the film is there, its first picture if None; folder: where films lie, from the page.
+    The block of the first widget of a notebook loads the player."""
     kept = load(name, path)
     rows = "\n".join(row_html(name, kept["controls"], row) for row in kept["layout"])
-    return f"""<div class="living" data-film="{name}" data-src="{folder}/{name}.js" style="--least: {kept["least"]}px">
+    head = HEAD.format(folder=folder) if name == next(iter(names(Path(path)).values())) else ""
+    return f"""{head}<div class="living" data-film="{name}" data-src="{folder}/{name}.js" style="--least: {kept["least"]}px">
 <fieldset class="living-controls" disabled>
 <legend class="living-said">Controls of the picture below</legend>
 {rows}

@@ -26,7 +26,7 @@ MAPS = (
 PAGES = {
     "attention_shapes": Page(
         {"n_queries": (1, 2, 3, 4, 5, 6, 8, 10), "n_keys": (1, 2, 3, 4, 5, 6, 8, 10)}
-        | {"d_head": (1, 2, 4, 8, 12), "d_value": (1, 2, 4, 8, 12)},
+        | {"d_head": (1, 4, 8, 12), "d_value": (1, 4, 8, 12)},
         note="Here each slider has some of its values, in the notebook all from 1 to 12.",
     ),
     "two_arrows": Page(
@@ -37,9 +37,15 @@ PAGES = {
     "word_map": Page({"words": MAPS}, note="Here you choose a list of words, in the notebook you type your own."),
     "einsum_loops": Page(note="Here you choose a string, in the notebook you type your own."),
     "paint_mask": Page(rows=True),
+    "sentence_builder": Page(
+        {"determiner": ("the, one", "the, several", "a", "two"), "adjective": (None, "green", "happy")}
+        | {"predicate": ("arrived", "sang", "found the ring", "painted the door")},
+        note="Here some menus have some of their words, in the notebook more.",
+    ),
     "head_browser": Page(hidden=("sentence",), note="In the notebook you can type sentences of your own."),
     "position_waves": Page(
-        {"d_model": (4, 8, 12, 16, 24, 32), "position": range(0, 24, 2)},
+        {"d_model": (4, 8, 12, 16, 24, 32), "position": range(0, 24, 2)}
+        | {"shift": (0, 1, 2, 3, 4, 6, 8, 12)},
         note="Here each slider has some of its values, in the notebook all of them.",
     ),
     "sampling": Page(
