@@ -1,14 +1,14 @@
-"""Build the site of the course from the notebooks as they are stored: nothing is executed (`make site`).
+"""Build the site of the course from the notebooks as they are stored (`make site`).
 
     python tools/site/build.py [FOLDER]         default: site/
 
-The pages are written as Markdown into .site-cache/source, one a notebook, the front page and what README says; Sphinx
-makes HTML of them with the theme beside this file. No page asks anything of another server: MathJax comes from a
-package. The folder can be opened as files, too, without a server; only the search needs one.
+The pages are written as Markdown into .site-cache/source: one a notebook, with its widgets' films (record.py), what the
+notebooks together tell (pages.py), the front page and what README says. Sphinx makes HTML of them with the theme beside
+this file. Nothing is executed but what a film needs that is not in the cache. No page asks anything of another server:
+MathJax comes from a package. The folder can be opened as files, too, without a server; only the search needs one.
 """
 
-import importlib
-import importlib.util
+import functools
 import re
 import shutil
 import sys
@@ -22,8 +22,11 @@ HERE = Path(__file__).resolve().parent
 COURSE = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import links  # noqa: E402  (the folders above have to be on the path first)
+import pages  # noqa: E402
+import record  # noqa: E402
 from notebook_pages import framed, page, size  # noqa: E402
+
+import links  # noqa: E402  (the folders above have to be on the path first)
 
 CACHE = COURSE / ".site-cache"
 MATHJAX = "sphinx-mathjax-offline"  # the package that carries MathJax 3.2.2
@@ -41,25 +44,16 @@ def write_sources(folder):
     static.mkdir(parents=True)
     copy_mathjax(static / "mathjax")
     shutil.copy(COURSE / PICTURE, static)
-    record, pages = part("record"), part("pages")
     paths = sorted((COURSE / "notebooks").glob("[0-9][0-9]_*.ipynb"))
     names = [path.stem for path in paths]
-    if record:
-        record.write(static / "widgets", paths)
-    if pages:
-        pages.write(folder)
+    record.write(static / "widgets", paths)
+    others = [path.stem for path in pages.write(folder)]
     for path in paths:
-        living = {id: record.widget_html(name, path) for id, name in record.names(path).items()} if record else {}
+        living = {cell: functools.partial(record.widget_html, name, path) for cell, name in record.names(path).items()}
         notebook = nbformat.read(path, as_version=4)
         (folder / f"{path.stem}.md").write_text(page(notebook, path.name, folder, repo, living), encoding="utf-8")
     (folder / "readme.md").write_text(readme_page(readme, repo), encoding="utf-8")
-    others = sorted(path.stem for path in folder.glob("*.md") if path.stem not in names)
-    (folder / "index.md").write_text(front_page(readme, repo, names, others), encoding="utf-8")
-
-
-def part(name):
-    """A module beside this file; None where it is not there."""
-    return importlib.import_module(name) if importlib.util.find_spec(name) else None
+    (folder / "index.md").write_text(front_page(readme, repo, names, [*others, "readme"]), encoding="utf-8")
 
 
 def copy_mathjax(folder):

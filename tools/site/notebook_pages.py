@@ -27,7 +27,7 @@ SMALLEST = 0.8, 760  # a picture gets no narrower than this part of its width, o
 def page(notebook, name, folder, repo, living=None):
     """The Markdown of the page of `notebook`, whose file is `name`; pictures are written below `folder`.
 
-    living: {cell id: HTML that stands in the place of the cell's widget}.
+    living: {cell id: function of the HTML of a picture → the HTML of the cell's widget, which shows it at first}.
     """
     title, rest = notebook.cells[0], notebook.cells[1:]
     blocks = [with_site_links(title.source)]
@@ -49,7 +49,10 @@ def code_cell(cell, name, folder, repo, widget=None):
     """A code cell and its outputs as a block of its own, with the cell's id as the address within the page."""
     tags = cell.metadata.get("tags", [])
     exercise = next((tag.removeprefix(EXERCISE) for tag in tags if tag.startswith(EXERCISE)), None)
-    outputs = widget or "\n\n".join(filter(None, (shown(output, folder) for output in cell.outputs)))
+    outputs = [shown(output, folder) for output in cell.outputs]
+    if widget:
+        outputs = [widget(re.search("<img [^>]+>", outputs[-1])[0])]
+    outputs = "\n\n".join(filter(None, outputs))
     code = fenced(cell.source)
     if "setup" in tags:
         code = folded("The setup cell, the same in every notebook", code)
