@@ -35,7 +35,7 @@ NO_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not insta
 def site(tmp_path_factory):
     """The folder of the site, built without a warning."""
     folder = tmp_path_factory.mktemp("site")
-    assert build.build(folder / "site", folder / "source") == 0
+    assert build.build(folder / "site", folder / "cache") == 0
     return folder / "site"
 
 
@@ -164,7 +164,7 @@ def test_colours_of_text_are_read_on_their_ground():
 def test_a_folder_of_something_else_is_not_emptied(tmp_path):
     (tmp_path / "mine.txt").touch()
     with pytest.raises(SystemExit, match="would be emptied"):
-        build.build(tmp_path, tmp_path.with_name("source"))
+        build.build(tmp_path, tmp_path.with_name("cache"))
     assert (tmp_path / "mine.txt").exists()
 
 

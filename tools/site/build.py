@@ -22,16 +22,16 @@ HERE = Path(__file__).resolve().parent
 COURSE = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import pages  # noqa: E402
+import pages  # noqa: E402  (the folders above have to be on the path first)
 import record  # noqa: E402
 from notebook_pages import framed, page, size  # noqa: E402
 
-import links  # noqa: E402  (the folders above have to be on the path first)
+import links  # noqa: E402
 
 CACHE = COURSE / ".site-cache"
 MATHJAX = "sphinx-mathjax-offline"  # the package that carries MathJax 3.2.2
 MATHJAX_PARTS = re.compile(r"tex-chtml\.js$|output/chtml/fonts/woff-v2/.*\.woff$")
-SEARCH = "searchindex.js"  # a file that Sphinx writes at the end
+SEARCH = "searchindex.js"  # a file that every site of Sphinx has
 PICTURE = "docs/notebook.png"  # README's
 ROW = re.compile(r"^\| (\d\d) \| \[([^]]+)\]\(notebooks/(\w+)\.ipynb\) \| ([^|]+) \| (\d+) \+ (\d+) \|", re.MULTILINE)
 
@@ -103,19 +103,23 @@ def readme_page(readme, repo):
     return re.sub(r"\]\((?!https?:|#|\w+\.md\))([^)]+)\)", rf"](https://github.com/{repo}/blob/main/\1)", readme)
 
 
-def build(target, source=CACHE / "source"):
-    """Build the site into the folder `target`; `source` is a folder for what Sphinx reads. Returns its warnings."""
-    target = Path(target)
+def build(target, cache=CACHE):
+    """Build the site into the folder `target`, whole or not at all; `cache` is a folder to work in.
+
+    Returns the number of Sphinx's warnings."""
+    target, source, made = Path(target), cache / "source", cache / "made"
     if target.exists() and any(target.iterdir()) and not (target / SEARCH).exists():
         raise SystemExit(f"{target} holds something else than a site, and would be emptied: give another folder")
     write_sources(source)
-    shutil.rmtree(target, ignore_errors=True)
+    shutil.rmtree(made, ignore_errors=True)
     settings = {"html_static_path": [str(source / "_static")]}
-    app = Sphinx(source, HERE, target, source.with_name("doctrees"), "html", settings, status=None, freshenv=True)
+    app = Sphinx(source, HERE, made, cache / "doctrees", "html", settings, status=None, freshenv=True)
     app.build()
-    for path in target.glob("*.html"):
+    for path in made.glob("*.html"):
         path.write_text(finished(path.read_text(encoding="utf-8")), encoding="utf-8")
-    shutil.rmtree(target / "_sources", ignore_errors=True)
+    shutil.rmtree(made / "_sources", ignore_errors=True)
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.move(made, target)
     return app._warncount
 
 
