@@ -267,8 +267,7 @@ class TestInChromium:
             assert page.evaluate("document.documentElement.scrollWidth") == width, name
             assert not page.evaluate(CUT), name
             assert not page.evaluate(SMALL), name
-            page.wait_for_timeout(200)  # page.js looks at boxes after they are laid out
-            assert page.evaluate(UNREACHED) == [], name
+            page.wait_for_function(f"({UNREACHED})().length === 0")  # page.js looks at boxes after they are laid out
             assert not complaints, name
 
     def test_axe_finds_no_barrier(self, open_page, address, pages):
