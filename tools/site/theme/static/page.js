@@ -27,17 +27,18 @@ for (const table of document.querySelectorAll("main table")) {
 }
 
 const SCROLLING = {figure: "Figure", table: "Table", output: "Output", math: "Equation", PRE: "Code"};
-const reachable = new ResizeObserver(entries => {
-  for (const {target} of entries) {
-    const scrolls = target.scrollWidth > target.clientWidth;
-    target.classList.toggle("scrolls", scrolls);
-    const kind = SCROLLING[[...target.classList].find(one => one in SCROLLING) ?? target.tagName];
-    const given = scrolls ? {tabindex: 0, role: "group", "aria-label": `${kind}, scrolls sideways`} : {};
-    for (const attribute of ["tabindex", "role", "aria-label"])
-      attribute in given ? target.setAttribute(attribute, given[attribute]) : target.removeAttribute(attribute);
-  }
-});
-for (const box of document.querySelectorAll(".figure, .table, .output, div.math, .highlight pre")) reachable.observe(box);
+function reach(box) {
+  const scrolls = box.scrollWidth > box.clientWidth;
+  const kind = SCROLLING[[...box.classList].find(one => one in SCROLLING) ?? box.tagName];
+  const given = scrolls ? {tabindex: 0, role: "group", "aria-label": `${kind}, scrolls sideways`} : {};
+  box.classList.toggle("scrolls", scrolls);
+  for (const attribute of ["tabindex", "role", "aria-label"])
+    attribute in given ? box.setAttribute(attribute, given[attribute]) : box.removeAttribute(attribute);
+}
+const boxes = [...document.querySelectorAll(".figure, .table, .output, div.math, .highlight pre")];
+const resized = new ResizeObserver(entries => entries.forEach(({target}) => reach(target)));
+boxes.forEach(box => resized.observe(box));
+window.MathJax?.startup?.promise.then(() => boxes.forEach(reach)); // an equation widens what a table holds, not its box
 
 let opened = [];
 addEventListener("beforeprint", () => {
