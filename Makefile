@@ -16,10 +16,12 @@ SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_
 AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
 QUICK := $(shell sed -E '/^\#|trains$$/d; s|(\w+) .*|notebooks/\1.ipynb|' tests/syllabus.txt)
 
-.PHONY: help lab test test-processors test-colab notebooks checkpoints glove vectors pins links clean setup setup-test python
+.PHONY: help lab site site-serve test test-processors test-colab notebooks checkpoints glove vectors pins links clean setup setup-test setup-site python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
+	@echo "make site                   build the course as a site into site/, from the notebooks as they are stored"
+	@echo "make site-serve             build it, and show it on this computer"
 	@echo "make test                   all tests: utils/, notebooks, widgets in a browser where Chromium is installed"
 	@echo "make test-processors        every notebook with the kernels of older processors (SSE, then AVX2)"
 	@echo "make test-colab             the tests of the notebooks with Colab's IPython 7.34 and ipywidgets 7.7.1"
@@ -34,7 +36,14 @@ help:
 lab: setup
 	@$(WRITABLE_HOME); $(BIN)/python -m jupyterlab $(AS_ROOT) $(OFFLINE_LAB) $(LAB_OPTIONS) notebooks/00_start_here.ipynb
 
-test: setup-test
+site: setup-site
+	@$(BIN)/python tools/site/build.py
+
+site-serve: site
+	@echo "The site is at http://127.0.0.1:8000 until Ctrl + C"
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8000
+
+test: setup-test setup-site
 	@$(COMPARABLE) $(BIN)/python -m pytest $(PYTEST)
 	@$(if $(PYTEST),,$(COMPARABLE) $(SSE) $(BIN)/python -m pytest -q $(QUICK))
 
@@ -67,7 +76,7 @@ links: setup-test
 	@$(BIN)/python tools/links.py $(REPO)
 
 clean:
-	@rm -rf .venv .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv site .site-cache .pytest_cache .ruff_cache .hypothesis
 	@find utils tests tools notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 setup: python
@@ -75,6 +84,9 @@ setup: python
 
 setup-test: python
 	@$(SET_UP) requirements-test.txt
+
+setup-site: python
+	@$(SET_UP) requirements-site.txt
 
 python:
 	@command -v "$(PYTHON)" >/dev/null || { echo "setup: $(PYTHON) was not found: install Python 3.11 or newer, for instance from python.org, then run the command again." >&2; exit 1; }

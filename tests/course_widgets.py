@@ -379,9 +379,9 @@ def paint_mask(widgets):
                 table += scores.tolist()
                 outputs[i] = weights[i] @ V
             pairs = ", ".join(f"{words[k]} {weights[i, k]:.12f}" for k in keys)
-            said.append(f"{words[i]} to {pairs or 'nothing'}")
+            said.append(f"{words[i]} to {len(keys)} of 5: {pairs or 'nothing'}")
         table += [*weights.flatten().tolist(), *outputs[:, :3].flatten().tolist(), *weights.sum(-1).tolist()]
-        return f"{int(painted.sum())} of 25 pairs may attend. {'; '.join(said)}.", table
+        return f"Who attends to whom. {'; '.join(said)}.", table
 
     return widgets.paint_mask(words, Q, K, V, padded=2), expected
 

@@ -71,14 +71,17 @@ def test_conda_takes_everything_from_one_channel_and_binder_reads_that_file():
     assert not (ROOT / "binder").exists() and not (ROOT / ".binder").exists()
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-test.txt", "constraints.txt"])
+@pytest.mark.parametrize(
+    "name", ["requirements.txt", "requirements-test.txt", "requirements-site.txt", "constraints.txt"]
+)
 def test_versions_are_exact_and_bound_to_no_index(name):
     assert all(re.fullmatch(r"[\d.]+", version) for version in pins(name).values()), "exact, without a local part"
     assert "://" not in (ROOT / name).read_text() and "--" not in (ROOT / name).read_text()
 
 
 def test_a_package_is_pinned_once():
-    names = [*pins("requirements.txt"), *pins("requirements-test.txt"), *pins("constraints.txt")]
+    files = ["requirements.txt", "requirements-test.txt", "requirements-site.txt", "constraints.txt"]
+    names = [name for file in files for name in pins(file)]
     assert sorted(set(names)) == sorted(names)
 
 
@@ -269,7 +272,7 @@ def test_licences_are_there():
 def test_make_alone_lists_the_targets():
     listed = subprocess.run(["make", "-s"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     names = re.findall(r"^make ([\w-]+)", listed, re.MULTILINE)
-    targets = ["lab", "test", "test-processors", "test-colab", "notebooks"]
+    targets = ["lab", "site", "site-serve", "test", "test-processors", "test-colab", "notebooks"]
     assert names == [*targets, "checkpoints", "glove", "vectors", "pins", "links", "clean"]
     assert all(f"\n{name}:" in (ROOT / "Makefile").read_text() for name in names)
 
@@ -302,8 +305,16 @@ def test_continuous_integration_calls_the_one_test_command():
 
 
 def test_actions_are_pinned_by_commit():
-    used = re.findall(r"uses: (\S+)", (ROOT / ".github" / "workflows" / "test.yml").read_text())
-    assert used and all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action) for action in used)
+    for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
+        used = re.findall(r"uses: (\S+)", workflow.read_text())
+        assert used and all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action) for action in used), workflow.name
+
+
+def test_the_site_is_published_on_a_tag_alone():
+    workflow = (ROOT / ".github" / "workflows" / "site.yml").read_text()
+    assert (
+        re.search(r"^on:\n  push:\n    tags: \[[^\n]+\]\n\w", workflow, re.MULTILINE) and "- run: make site" in workflow
+    )
 
 
 # No network

@@ -1,5 +1,7 @@
 """What notebook 04 shows: pictures of masks, the mask to paint, and the outputs that a changed word moves."""
 
+import re
+
 import pytest
 import torch
 
@@ -44,21 +46,22 @@ def test_a_painted_mask_is_the_mask_that_is_shown():
     for name, mask in presets.items():
         widget.controls["preset"].value = name
         assert torch.equal(painted(widget), mask)
-        assert widget.redraw().description.startswith(f"{int(mask.sum())} of 25 pairs may attend.")
+        said = re.findall(r"(\d) of 5:", widget.redraw().description)
+        assert list(map(int, said)) == mask.sum(1).tolist()
     widget.controls["preset"].value = "causal"
     widget.controls["box_2_0"].value = False
     weights = attention_weights(Q, K, painted(widget))
     said = widget.redraw().description
-    assert f"slept to sailor {weights[2, 1]:.2f}, slept {weights[2, 2]:.2f};" in said
+    assert f"slept to 2 of 5: sailor {weights[2, 1]:.2f}, slept {weights[2, 2]:.2f};" in said
     widget.controls["box_0_0"].value = False
-    assert "the to nothing;" in widget.redraw().description
+    assert "the to 0 of 5: nothing;" in widget.redraw().description
     assert widget.screen.value.count("−∞") == 25 - 13
 
 
 def test_masked_scores_are_hidden_and_empty_rows_are_zero():
     mask = torch.eye(5, dtype=torch.bool)
     shown = draw_masked(WORDS, mask, draw(5, 5), mask.float(), draw(5, 4))
-    assert shown.svg.count("−∞") == 20 and shown.description.startswith("5 of 25 pairs may attend. the to the 1.00;")
+    assert shown.svg.count("−∞") == 20 and shown.description.startswith("Who attends to whom. the to 1 of 5: the 1.00;")
 
 
 def moved(widget, **choice):

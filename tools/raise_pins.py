@@ -20,6 +20,7 @@ COURSE = Path(__file__).resolve().parent.parent
 FILES = [
     "requirements.txt",
     "requirements-test.txt",
+    "requirements-site.txt",
     "constraints.txt",
     "environment.yml",
     "tools/requirements-vectors.txt",

@@ -1,10 +1,14 @@
 """Run a notebook that trains with other seeds, to see by how much its figures move and whether its claims still hold.
 
-    python tools/repeat_with_seeds.py notebooks/05_rnn_with_attention.ipynb [--seeds 0 1 2 3 4]
+    python tools/repeat_with_seeds.py notebooks/05_rnn_with_attention.ipynb [--seeds 0 1 2 3 4] [--store]
 
 Each run is a copy of the notebook with another number in its line `SEED = 0`; the file stays as it is. What the cells
 tagged `nbval-ignore-output` say is printed; a cell whose assertion fails ends that run, and the tool with 1. (Notebooks
 03 and 04 train with five seeds, SEED the first: `--seeds 5` runs 5 to 9.)
+
+`--store` keeps what each such cell with an assertion said, by seed, in tools/site/measured.json, and whether it failed:
+the course's page "What we measured" takes its spreads from there. Where code changes, what is kept of the cells from
+there on is void.
 
 At the end, the margins: for every comparison of two numbers inside an assertion, the smallest distance to its bound
 over all runs, and the spread of that distance, largest minus smallest. `thin` stands before a margin of less than half
@@ -13,6 +17,7 @@ the spread: there the next seed may fail, so the bound is to be widened, or the 
 
 import argparse
 import ast
+import datetime
 import json
 import sys
 import tempfile
@@ -22,6 +27,7 @@ from pathlib import Path
 
 import execute_notebooks
 
+MEASURED = execute_notebooks.COURSE / "tools" / "site" / "measured.json"
 ORDERS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 RECORDER = """
 import json as _json
@@ -85,6 +91,8 @@ def with_seed(notebook, number):
     if len(cells) != 1:
         raise ValueError(f"{len(cells)} cells begin with SEED = 0; there must be one")
     cells[0].source = cells[0].source.replace("SEED = 0", f"SEED = {number}", 1)
+    for _, cell in execute_notebooks.code_cells(notebook):
+        cell.outputs = []  # where a run ends early, what is stored is not what the rest would have said
     return notebook
 
 
@@ -95,6 +103,43 @@ def smallest(file):
         claim, margin = json.loads(line)
         found[claim] = min(margin, found.get(claim, margin))
     return found
+
+
+def said(cell):
+    """What a cell printed and displayed, as text."""
+    texts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])]
+    return "\n".join(filter(None, (text.rstrip() for text in texts)))
+
+
+def holds(cell):
+    return not any(output.output_type == "error" for output in cell.outputs)
+
+
+def claiming(notebook):
+    """The cells that assert something of numbers that trainings decide."""
+    cells = [cell for _, cell in execute_notebooks.code_cells(notebook) if execute_notebooks.is_volatile(cell)]
+    return [cell for cell in cells if "assert" in cell.source]
+
+
+def store(path, number, notebook):
+    """Keep what the claiming cells of an executed notebook said with one seed.
+
+    With the fingerprint of the cell as it stands in the file: of its source and of that of the cells before it.
+    """
+    file, fingerprints = MEASURED, execute_notebooks.fingerprints(execute_notebooks.read(path))
+    kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    cells, today = kept.setdefault(path.stem, {}), datetime.date.today().isoformat()
+    for cell in claiming(notebook):
+        source = fingerprints[cell.id]
+        if cells.get(cell.id, {}).get("source") != source:
+            cells[cell.id] = {"source": source, "date": today, "said": {}, "failed": []}
+        entry = cells[cell.id]
+        entry["failed"] = sorted({*entry["failed"], number} - ({number} if holds(cell) else set()))
+        if text := said(cell):
+            entry["said"][str(number)] = text
+            entry["date"] = today
+    kept[path.stem] = {id: cell for id, cell in cells.items() if id in fingerprints and cell["said"]}
+    file.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
 
 
 def print_margins(margins):
@@ -109,6 +154,7 @@ def main(arguments=None):
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("notebook", type=Path)
     ask.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    ask.add_argument("--store", action="store_true", help="keep what the cells say for the page of what was measured")
     options = ask.parse_args(arguments)
     failures, margins = 0, defaultdict(list)
     for number in options.seeds:
@@ -126,6 +172,8 @@ def main(arguments=None):
         for _, cell in execute_notebooks.code_cells(notebook):
             for output in cell.get("outputs", []) if execute_notebooks.is_volatile(cell) else []:
                 print((output.get("text") or output.get("data", {}).get("text/plain", "")).rstrip(), flush=True)
+        if options.store:
+            store(options.notebook, number, notebook)
     print_margins(margins)
     return min(failures, 1)
 

@@ -356,8 +356,9 @@ def install(course, venv, requirements):
     constraints = os.path.join(course, "constraints.txt")
     required, pinned = pins(base, requirements), pins(base, requirements, constraints)
     write(log, "")
-    for stamp in glob.glob(os.path.join(glob.escape(venv), "*.installed")):
-        os.remove(stamp)
+    for stamp in {stamp_of(venv, base), stamp_of(venv, requirements)}:
+        if os.path.exists(stamp):
+            os.remove(stamp)
     forget_broken(venv, pinned)
     if sys.platform.startswith("linux") and not is_sound(installed(venv).get("torch", []), required["torch"]):
         install_torch(course, venv, re.search(r"^torch==[\w.]+", read(base), re.MULTILINE).group(), log)

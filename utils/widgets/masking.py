@@ -31,16 +31,20 @@ def mask_presets(n: int, padded: int) -> dict[str, Tensor]:
 
 
 # Painting a mask
-def draw_masked(words: Sequence[str], mask: Tensor, scores: Tensor, weights: Tensor, outputs: Tensor) -> View:
+def draw_masked(
+    words: Sequence[str], mask: Tensor, scores: Tensor, weights: Tensor, outputs: Tensor, deepest: float | None = None
+) -> View:
     """Scores, weights and outputs of one sentence under a mask, side by side; mask, scores, weights (n, n) and
-    outputs (n, d), of which the first three entries are shown."""
+    outputs (n, d), of which the first three entries are shown. `deepest`: the output that has the deepest colour, the
+    largest if None; where it is given, a row of the picture depends on its own row of the mask alone."""
     mask, scores, weights, outputs = (as_numbers(array, 2) for array in (mask, scores, weights, outputs))
     shown, n, size, top = outputs[:, :3], len(words), outputs.shape[1], 62
     canvas, width = Canvas(960, 82 + 34 * n), min(58, 780 // (2 * n + min(3, size)))
+    deepest = np.abs(outputs).max() if deepest is None else deepest
     blocks = [
         ("scores", 84, scores, np.abs(scores).max(), True, words),
         ("weights", 100 + width * n, weights, 1.0, False, words),
-        (f"outputs, {shown.shape[1]} of {size} entries", 174 + 2 * width * n, shown, np.abs(outputs).max(), True, ()),
+        (f"outputs, {shown.shape[1]} of {size} entries", 174 + 2 * width * n, shown, deepest, True, ()),
     ]
     for title, left, numbers, limit, signed, headings in blocks:
         canvas.text(left, 20, title, 15, "start", bold=True)
@@ -57,10 +61,11 @@ def draw_masked(words: Sequence[str], mask: Tensor, scores: Tensor, weights: Ten
         canvas.text(76, top + 34 * row + 20, word, 14, "end")
         canvas.text(106 + 2 * width * n, top + 34 * row + 20, f"sum {weights[row].sum():.2f}", 12, "start", GREY)
     said = [
-        f"{word} to {', '.join(f'{words[k]} {line[k]:.2f}' for k in np.flatnonzero(allowed)) or 'nothing'}"
+        f"{word} to {int(allowed.sum())} of {n}: "
+        f"{', '.join(f'{words[k]} {line[k]:.2f}' for k in np.flatnonzero(allowed)) or 'nothing'}"
         for word, line, allowed in zip(words, weights, mask)
     ]
-    return canvas.view(f"{int(mask.sum())} of {mask.size} pairs may attend. {'; '.join(said)}.")
+    return canvas.view(f"Who attends to whom. {'; '.join(said)}.")
 
 
 def paint_mask(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, padded: int = 0) -> Explorer:
@@ -76,7 +81,7 @@ def paint_mask(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, padded: in
     def draw(preset, **painted):
         mask = torch.tensor(list(painted.values())).view(n, n)
         outputs, weights = scaled_dot_product_attention(Q, K, V, mask)
-        return draw_masked(words, mask, scores, weights, outputs)
+        return draw_masked(words, mask, scores, weights, outputs, V.abs().max().item())  # no mean of values exceeds it
 
     rows = np.array(list(boxes.values()), dtype=object).reshape(n, n).tolist()
     for word, row in zip(words, rows):

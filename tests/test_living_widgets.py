@@ -1,0 +1,238 @@
+"""The widgets of the site, which live without a kernel: what they show is what they show in the notebook.
+
+Beside each film lies a walk through its widget, made with a kernel's controls: every value of each, then some at
+random, with the description and the texts of the picture after each step. In Chromium the page takes the same steps.
+"""
+
+import base64
+import gzip
+import html
+import json
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from course_widgets import COURSE
+from test_browser import CHROMIUM, LAUNCH
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tools" / "site"))
+
+import films  # noqa: E402
+import record  # noqa: E402
+import slices  # noqa: E402
+from shown import PAGES, Page  # noqa: E402
+
+from utils import widgets  # noqa: E402
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+WIDGETS = {name: path for path in NOTEBOOKS for name in record.names(path).values()}
+MOST_BYTES = 3_000_000  # of a film
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Widgets</title>
+{}</head><body><main>{}</main></body></html>"""
+
+# Takes the steps of a walk and says after each what the page shows; one step is one control's new value.
+TAKE = """(box, steps) => steps.map(([place, value]) => {
+  const input = box.querySelector(`[data-control="${place}"]`);
+  if (input.type === "checkbox") input.checked = value === 1; else input.value = value;
+  if (input.type !== "checkbox" && +input.value !== value) return [`no value ${value} in control ${place}`, []];
+  const began = performance.now();
+  input.dispatchEvent(new Event("input"));
+  const svg = box.querySelector("svg"), words = box.querySelector(".living-words p").textContent;
+  const texts = [...svg.querySelectorAll("text")].map(text => text.textContent);
+  return [words === svg.getAttribute("aria-label") ? words : "two descriptions", texts, performance.now() - began];
+})"""
+
+in_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A folder with a page for each widget, opened without a server."""
+    folder = tmp_path_factory.mktemp("living")
+    record.write(folder / "widgets", NOTEBOOKS)
+    head = record.HEAD.format(folder="widgets")
+    for name, path in WIDGETS.items():
+        block = record.widget_html(name, path, folder="widgets").removeprefix(head)
+        assert "\n\n" not in block, "Markdown would end the block of HTML"
+        (folder / f"{name}.html").write_text(PAGE.format(head, block), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=LAUNCH)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def open_page(browser, site):
+    """open_page(name) → the widget on its page, once its film plays; errors in the console fail the test."""
+    page, complaints = browser.new_page(viewport={"width": 1280, "height": 900}), []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+
+    def open_page(name, folder=site):
+        page.goto((folder / f"{name}.html").as_uri())
+        page.wait_for_selector(".living[data-ready]")
+        return page.locator(".living")
+
+    yield open_page
+    page.close()
+    assert not complaints
+
+
+def walked(box, walk):
+    """The steps after which the page does not show what the kernel showed, and the median time of a change in ms."""
+    shown = box.evaluate(TAKE, [step[:2] for step in walk])
+    wrong = [(place, value, said, now) for (place, value, said, texts), (now, drawn, *_) in zip(walk, shown)
+             if [now.split(), drawn] != [said.split(), texts]]  # fmt: skip
+    return wrong, sorted(took for *_, took in shown)[len(shown) // 2] if not wrong else None
+
+
+@in_chromium
+@pytest.mark.parametrize("name", WIDGETS)
+def test_a_page_shows_what_the_kernel_shows(name, open_page, site, browser_report):
+    kept, size = record.load(name, WIDGETS[name]), (site / "widgets" / f"{name}.js").stat().st_size
+    wrong, median = walked(open_page(name), kept["walk"])
+    assert not wrong, wrong[:3]
+    reached = {tuple(step[:2]) for step in kept["walk"]}
+    number = sum(len(control["texts"]) for control in kept["controls"])
+    assert len(reached) > min(0.8 * number, 0.8 * films.STEPS), "the walk tries the controls' values"
+    assert size <= MOST_BYTES
+    browser_report.append(
+        f"on a page {name:<24} {kept['states']:5} pictures, {size / 1000:4.0f} kB, {len(kept['walk'])} changes as in "
+        f"the kernel, median {median:.1f} ms"
+    )
+
+
+@in_chromium
+def test_a_wrong_picture_does_not_go_unnoticed(open_page, site, tmp_path):
+    name = "00_sentence_attention"
+    kept = record.load(name, WIDGETS[name])
+    film = json.loads(gzip.decompress(base64.b64decode(kept["film"])))
+    film["words"][0]["at"].reverse()
+    packed = base64.b64encode(gzip.compress(json.dumps(film).encode())).decode()
+    (tmp_path / "widgets").mkdir()
+    for file in ("frames.js", "frames.css"):
+        (tmp_path / "widgets" / file).write_bytes((site / "widgets" / file).read_bytes())
+    (tmp_path / "widgets" / f"{name}.js").write_text(f"attentionFilm({name!r}, {packed!r});")
+    (tmp_path / f"{name}.html").write_bytes((site / f"{name}.html").read_bytes())
+    wrong, _ = walked(open_page(name, tmp_path), kept["walk"])
+    assert wrong
+
+
+@in_chromium
+def test_a_widget_is_used_by_keyboard_and_heard(open_page):
+    box = open_page("02_attention_walk")
+    page, status = box.page, box.get_by_role("status")
+    assert status.inner_text() == "", "the first picture is not news"
+    assert (
+        box.get_by_role("combobox", name="query").count() == 1 and box.get_by_role("slider", name="step").count() == 1
+    )
+    slider = box.get_by_role("slider")
+    slider.focus()
+    outline = slider.evaluate("one => getComputedStyle(one).outlineStyle + getComputedStyle(one).outlineWidth")
+    page.keyboard.press("ArrowLeft")
+    assert slider.get_attribute("aria-valuetext") == "4" and box.locator("output").inner_text() == "4"
+    page.wait_for_timeout(500)
+    said = box.locator("svg").get_attribute("aria-label")
+    assert "after step 4" in said and status.inner_text() == said == box.locator("details p").text_content()
+    page.keyboard.press("Tab")
+    assert box.locator(".living-screen").evaluate("one => one === document.activeElement"), "it scrolls by keyboard"
+    page.keyboard.press("Shift+Tab")
+    assert outline == "solid3px"
+
+
+@in_chromium
+def test_a_phone_scrolls_the_picture_and_not_the_page(open_page):
+    for name in ("04_paint_mask", "07_writing_step", "08_patches"):
+        box = open_page(name)
+        box.page.set_viewport_size({"width": 390, "height": 844})
+        assert box.page.evaluate("document.documentElement.scrollWidth") <= 390, name
+        smallest = """svg => Math.min(...[...svg.querySelectorAll("text")].map(text => +text.getAttribute("font-size")))
+            * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"""
+        assert box.locator("svg").evaluate(smallest) > 9.9, f"{name}: pixels of the smallest letters"
+
+
+@in_chromium
+def test_a_film_that_is_missing_leaves_the_first_picture(browser, site, tmp_path):
+    (tmp_path / "widgets").mkdir()
+    for file in ("widgets/frames.js", "widgets/frames.css", "02_projections.html"):
+        (tmp_path / file).write_bytes((site / file).read_bytes())
+    page = browser.new_page()
+    page.goto((tmp_path / "02_projections.html").as_uri())
+    page.get_by_text("could not be loaded").wait_for()
+    assert page.locator(".living svg").count() == 1 and page.locator("fieldset").is_disabled()
+    page.close()
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_first_picture_is_that_of_the_notebook(path):
+    """So the cells that were run are all that the widget needs. What a training gives may differ between processors."""
+    record.record([path])
+    stored = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
+    for place, name in record.names(path).items():
+        pictures = [output.data for output in stored[place].outputs if "image/svg+xml" in output.get("data", {})]
+        said, kept = "".join(pictures[0]["text/plain"]), record.load(name, path)
+        if "nbval-ignore-output" in stored[place].metadata.get("tags", []):
+            said, kept["words"] = (re.sub(r"[\d.]+", "", text).split(".")[0][:12] for text in (said, kept["words"]))
+        assert kept["words"] == said, name
+
+
+def test_every_widget_of_the_notebooks_is_on_its_page():
+    used = {record.kind(name) for name in WIDGETS}
+    assert used == set(COURSE) and set(PAGES) <= used
+
+
+def test_a_cell_needs_the_cells_that_make_its_names():
+    texts = [
+        "import torch",
+        "kind = 3",
+        "def f(x):\n    return x + offset",
+        "model = build()",
+        "offset = 1",
+        "for name in []:\n    model.fit(name)",
+        "kind = 4",
+        "def build():\n    return [torch for kind in range(2)]",
+        "lone = 5",
+        "model.append(f(offset))",
+        "print(lone, model)",
+        "widgets.show(model, f)",
+    ]
+    cells = [slices.Cell(text) for text in texts]
+    assert slices.called_widget(texts[-1]) == "show" and slices.called_widget("a = widgets.show()") is None
+    assert slices.needed(cells, 11) == [0, 2, 3, 4, 5, 9, 11]
+    assert slices.needed(cells, 9) == [0, 2, 3, 4, 5, 9]
+
+
+def test_a_film_is_made_anew_where_what_it_depends_on_changes(monkeypatch):
+    name = "04_paint_mask"
+    first = record.key(name, ["widgets.paint_mask()"])
+    assert first == record.key(name, ["widgets.paint_mask()"]) != record.key(name, ["widgets.paint_mask(1)"])
+    code = {path.name for path in record.code_of(name)}
+    assert {"masking.py", "canvas.py", "masks.py", "films.py"} <= code and not {"beyond.py"} - code
+    monkeypatch.setitem(PAGES, "paint_mask", Page(note="another"))
+    assert record.key(name, ["widgets.paint_mask()"]) != first
+
+
+def test_too_many_states_are_refused():
+    explorer, _ = COURSE["two_arrows"](widgets)
+    with pytest.raises(ValueError, match="68,328 states are too many"):
+        films.film(explorer, Page())
+    shown = explorer.screen.value
+    explorer.controls["angle"].value = 90
+    assert explorer.screen.value != shown, "the widget is left as it was"
+
+
+def test_rows_that_depend_on_a_box_each_are_recorded_by_rows():
+    explorer, _ = COURSE["paint_mask"](widgets)
+    film = films.film(explorer, PAGES["paint_mask"])
+    assert max(len(part["frames"]) for part in film["pictures"] + film["words"]) == 32
+    assert len(film["shapes"]) < 2000 and html.unescape(film["words"][0]["frames"][0]).startswith("Who attends")

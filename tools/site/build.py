@@ -1,0 +1,141 @@
+"""Build the site of the course from the notebooks as they are stored (`make site`).
+
+    python tools/site/build.py [FOLDER]         default: site/
+
+The pages are written as Markdown into .site-cache/source: one a notebook, with its widgets' films (record.py), what the
+notebooks together tell (pages.py), the front page and what README says. Sphinx makes HTML of them with the theme beside
+this file. Nothing is executed but what a film needs that is not in the cache. No page asks anything of another server:
+MathJax comes from a package. The folder can be opened as files, too, without a server; only the search needs one.
+"""
+
+import functools
+import re
+import shutil
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+
+import nbformat
+from sphinx.application import Sphinx
+
+HERE = Path(__file__).resolve().parent
+COURSE = HERE.parent.parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import pages  # noqa: E402  (the folders above have to be on the path first)
+import record  # noqa: E402
+from notebook_pages import framed, page, size  # noqa: E402
+
+import links  # noqa: E402
+
+CACHE = COURSE / ".site-cache"
+MATHJAX = "sphinx-mathjax-offline"  # the package that carries MathJax 3.2.2
+MATHJAX_PARTS = re.compile(r"tex-chtml\.js$|output/chtml/fonts/woff-v2/.*\.woff$")
+SEARCH = "searchindex.js"  # a file that every site of Sphinx has
+PICTURE = "docs/notebook.png"  # README's
+ROW = re.compile(r"^\| (\d\d) \| \[([^]]+)\]\(notebooks/(\w+)\.ipynb\) \| ([^|]+) \| (\d+) \+ (\d+) \|", re.MULTILINE)
+
+
+def write_sources(folder):
+    """Everything that Sphinx reads, into `folder`, which is emptied first."""
+    shutil.rmtree(folder, ignore_errors=True)
+    repo, readme = links.repository(COURSE), (COURSE / "README.md").read_text(encoding="utf-8")
+    static = folder / "_static"
+    static.mkdir(parents=True)
+    copy_mathjax(static / "mathjax")
+    shutil.copy(COURSE / PICTURE, static)
+    paths = sorted((COURSE / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+    names = [path.stem for path in paths]
+    record.write(static / "widgets", paths)
+    others = [path.stem for path in pages.write(folder)]
+    for path in paths:
+        living = {cell: functools.partial(record.widget_html, name, path) for cell, name in record.names(path).items()}
+        notebook = nbformat.read(path, as_version=4)
+        (folder / f"{path.stem}.md").write_text(page(notebook, path.name, folder, repo, living), encoding="utf-8")
+    (folder / "readme.md").write_text(readme_page(readme, repo), encoding="utf-8")
+    (folder / "index.md").write_text(front_page(readme, repo, names, [*others, "readme"]), encoding="utf-8")
+
+
+def copy_mathjax(folder):
+    """The part of MathJax that a page loads, and its fonts."""
+    package = distribution(MATHJAX)
+    for file in package.files:
+        if MATHJAX_PARTS.search(file.as_posix()):
+            target = folder / file.as_posix().partition("/static/mathjax/")[2]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(package.locate_file(file), target)
+
+
+def front_page(readme, repo, names, others):
+    """The map of the course, from README: its first lines, its picture, and the rows of its table of notebooks."""
+    title, lead = re.match(r"# (.+)\n\n((?:.+\n)+)", readme).groups()
+    alt = re.search(rf"!\[([^]]+)\]\({PICTURE}\)", readme)[1]
+    width_height = size((COURSE / PICTURE).read_bytes(), "image/png")
+    later = re.search(r"^To come: .+", readme, re.MULTILINE)
+    parts = [f"# {title}", lead, framed(f"_static/{Path(PICTURE).name}", alt, *width_height)]
+    parts += ["## The map of the course", '<div class="map">']
+    parts += [entry(found, repo) for found in ROW.finditer(readme)]
+    parts += ["</div>", later[0] if later else "", toctree("Notebooks", names), toctree("About", others)]
+    return "\n\n".join(parts) + "\n"
+
+
+def entry(found, repo):
+    """One notebook on the map: a row of README's table."""
+    number, title, name, afterwards, minutes, exercises = found.groups()
+    colab, binder = links.launch_links(f"{name}.ipynb", repo)
+    return (
+        f"1. [{number} · {title}]({name}.md)\n\n   Afterwards you can {afterwards}.\n\n"
+        f"   {minutes} minutes to read and run, {exercises} for the exercises · [Colab]({colab}) · [Binder]({binder})"
+    )
+
+
+def toctree(caption, names):
+    lines = "\n".join(names)
+    return f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{lines}\n```"
+
+
+def readme_page(readme, repo):
+    """What README says besides the map: its links lead to pages of the site, or to the course's repository."""
+    readme = re.sub(r"^# .+", "# About the course", readme)
+    readme = re.sub(r"^!\[.+\n\n", "", readme, flags=re.MULTILINE)
+    readme = re.sub(r"^## The notebooks\n.*?(?=^(?:To come|\*\*|## ))", "", readme, flags=re.MULTILINE | re.DOTALL)
+    readme = re.sub(r"\]\(notebooks/(\w+)\.ipynb\)", r"](\1.md)", readme)
+    return re.sub(r"\]\((?!https?:|#|\w+\.md\))([^)]+)\)", rf"](https://github.com/{repo}/blob/main/\1)", readme)
+
+
+def build(target, cache=CACHE):
+    """Build the site into the folder `target`, whole or not at all; `cache` is a folder to work in.
+
+    Returns the number of Sphinx's warnings."""
+    target, source, made = Path(target), cache / "source", cache / "made"
+    if target.exists() and any(target.iterdir()) and not (target / SEARCH).exists():
+        raise SystemExit(f"{target} holds something else than a site, and would be emptied: give another folder")
+    write_sources(source)
+    shutil.rmtree(made, ignore_errors=True)
+    settings = {"html_static_path": [str(source / "_static")]}
+    app = Sphinx(source, HERE, made, cache / "doctrees", "html", settings, status=None, freshenv=True)
+    app.build()
+    for path in made.glob("*.html"):
+        path.write_text(finished(path.read_text(encoding="utf-8")), encoding="utf-8")
+    shutil.rmtree(made / "_sources", ignore_errors=True)
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.move(made, target)
+    return app._warncount
+
+
+def finished(text):
+    """A page's HTML with what Sphinx does not do: no row and no cell of a table's head is empty."""
+    text = re.sub(r"<thead>\s*<tr[^>]*>(?:\s*<th[^>]*><p></p></th>)+\s*</tr>\s*</thead>", "", text)
+    return re.sub(r"<th([^>]*)><p></p></th>", r"<td\1></td>", text)
+
+
+def main(arguments):
+    target = Path(arguments[0] if arguments else COURSE / "site")
+    if warnings := build(target):
+        return f"Sphinx has {warnings} warnings, see above"
+    pages = list(target.glob("*.html"))
+    print(f"{target}: {len(pages)} pages, open {target / 'index.html'} or run `make site-serve`")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

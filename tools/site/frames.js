@@ -1,0 +1,84 @@
+// The course's widgets without a kernel: controls above a picture, played from a film (what that holds: films.py).
+// A film is a script, loaded when its widget comes near, so that a page works from a folder, too.
+(() => {
+  const waiting = {};
+  window.attentionFilm = (name, packed) => waiting[name]?.(packed);
+
+  async function unpack(packed) {
+    const bytes = Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const film = JSON.parse(await new Response(stream).text());
+    for (const { frames } of film.pictures)
+      for (let number = 1; number < frames.length; number++)  // each is stored as what changes to the one before
+        frames[number] = frames[number].map((shape, place) => shape + (frames[number - 1][place] ?? 0));
+    return film;
+  }
+
+  function play(box, film) {
+    const { controls, pictures, words, shapes } = film, values = controls.map((control) => control.first);
+    const inputs = controls.map((_, place) => box.querySelector(`[data-control="${place}"]`));
+    const find = (selector) => box.querySelector(selector);
+    const screen = find(".living-screen"), status = find("[role=status]"), folded = find(".living-words p");
+    let soon, said;
+
+    const frame = ({ of, at, frames }) =>
+      frames[at[of.reduce((number, place) => number * controls[place].texts.length + values[place], 0)]];
+
+    function draw() {
+      screen.innerHTML = pictures.map((part) => frame(part).map((shape) => shapes[shape]).join("")).join("") + "</svg>";
+      const now = words.map(frame).join("").trim(), first = said === undefined;
+      screen.firstChild.setAttribute("aria-label", now);
+      folded.textContent = now;
+      clearTimeout(soon);  // a slider that moves is not to be heard at every step
+      if (!first && now !== said) soon = setTimeout(() => { status.textContent = now; }, 300);
+      said = now;
+    }
+
+    function show(place) {
+      const input = inputs[place], { kind, texts } = controls[place], value = values[place];
+      if (kind === "box") input.checked = value === 1;
+      else input.value = value;
+      if (kind !== "slider") return;
+      input.setAttribute("aria-valuetext", texts[value]);
+      input.nextElementSibling.textContent = texts[value];
+    }
+
+    function change(place) {
+      const input = inputs[place], { kind, leads } = controls[place];
+      const value = values[place] = kind === "box" ? +input.checked : +input.value;
+      for (const [other, { to, options }] of Object.entries(leads)) {
+        const next = to?.[value] ?? values[other];
+        if (options) inputs[other].replaceChildren(...options[value].map(([number, text]) => new Option(text, number)));
+        values[other] = typeof next === "number" ? next : next[values[other]] ?? values[other];
+        show(other);
+      }
+      show(place);
+      draw();
+    }
+
+    inputs.forEach((input, place) => {
+      show(place);
+      input.addEventListener("input", () => change(place));
+    });
+    draw();
+    find(".living-controls").disabled = false;
+    box.dataset.ready = "";
+  }
+
+  function load(box) {
+    const script = document.createElement("script");
+    waiting[box.dataset.film] = (packed) => unpack(packed).then((film) => play(box, film), fail);
+    const fail = () => { box.querySelector(".living-note").textContent = "The recorded pictures could not be loaded."; };
+    script.src = box.dataset.src;
+    script.onerror = fail;
+    document.head.append(script);
+  }
+
+  const near = new IntersectionObserver((seen) => {
+    for (const { isIntersecting, target } of seen)
+      if (isIntersecting) { near.unobserve(target); load(target); }
+  }, { rootMargin: "400px" });
+  const start = () => document.querySelectorAll(".living").forEach((box) => near.observe(box));
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
+})();

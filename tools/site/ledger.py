@@ -1,0 +1,200 @@
+"""The ledger of claims: what the notebooks assert, with the numbers they print and their spread over seeds.
+
+Nothing here is written by hand twice. A *claim* is a cell with an assertion; its number is what the cell prints, in the
+stored notebook (seed 0) and with other seeds, as `python tools/repeat_with_seeds.py NOTEBOOK --store` has kept it in
+measured.json. A number that differs from seed to seed becomes a range. What somebody else has found about the same
+thing, and whether it is so here, stands in claims.txt by the id of the cell, which a cell keeps for life:
+
+    [05_rnn_with_attention 5c578f33 agrees: Bahdanau et al. (2015)]
+    With attention, long sentences are translated as well as short ones.
+
+The cell may also be one of text with a table over seeds, which a tool of the course repeats.
+"""
+
+import ast
+import functools
+import json
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import execute_notebooks
+import repeat_with_seeds
+
+HERE = Path(__file__).parent
+NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
+ROW = re.compile(r"^\[(\w+) (\w+) ([^:\]]+): ([^\]]+)\]\n((?:(?!\[).+\n)+)", re.MULTILINE)
+TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
+VERDICTS = ("agrees", "in part", "differs", "not at this size")
+FIGURES = ("Curves of", "Heat map", "Pictures of", "Small pictures", "Tables of")  # how descriptions of figures begin
+LINES, LONGEST = 8, 400  # lines of what a cell prints, and letters of a line; what is longer is a log
+
+
+class Row(NamedTuple):
+    """What somebody else found: the verdict is ours, one of VERDICTS."""
+
+    verdict: str
+    source: str
+    says: str
+    lines: tuple[str, ...] = ()  # which of the printed lines tell it; without any, all do
+
+
+class Claim(NamedTuple):
+    """A cell with an assertion: where it stands, what it asserts, what it said with which seeds."""
+
+    notebook: str  # 05_rnn_with_attention
+    section: str  # 4 · Translating through one vector
+    cell: str
+    asserted: list[str]
+    said: dict[int, str]
+    failed: list[int]
+    date: str
+    trained: bool
+    rows: list[Row]
+
+    @property
+    def seeds(self) -> str:
+        numbers = sorted(self.said)
+        if len(numbers) < 2:
+            return ""
+        whole = numbers == list(range(numbers[0], numbers[-1] + 1))
+        return f"{numbers[0]} to {numbers[-1]}" if whole else ", ".join(map(str, numbers))
+
+    @property
+    def measured(self) -> list[str]:
+        """The lines with numbers that the cell prints with every seed; those that differ are ranges between « and »."""
+        every = merged([text for _, text in sorted(self.said.items())])
+        return chosen([line for line in every if re.search(r"\d", line)])
+
+    @property
+    def printed(self) -> list[str]:
+        """What it prints with seed 0 alone."""
+        return chosen(merged([self.said[0]]))
+
+    def telling(self, row: Row) -> list[str]:
+        """The lines that stand beside what somebody else found."""
+        lines = self.measured or self.printed
+        return [line for line in lines if not row.lines or any(words in line for words in row.lines)]
+
+
+def words(line):
+    """A line with its numbers taken out."""
+    return " ".join(NUMBER.sub("#", line).split())
+
+
+def value(number):
+    return float(number.replace(",", ""))
+
+
+def between(numbers):
+    """The smallest and the largest of some numbers as they were printed; the number itself where all are equal."""
+    low, high = min(numbers, key=value), max(numbers, key=value)
+    return numbers[0] if value(low) == value(high) else f"«{low} to {high}»"
+
+
+def merged(texts):
+    """The lines that all texts have in common, numbers aside: each number from its smallest to its largest."""
+    every = [[" ".join(line.split()) for line in text.splitlines() if line.strip()] for text in texts]
+    result = []
+    for line in dict.fromkeys(every[0]):
+        alike = [[other for other in lines if words(other) == words(line)] for lines in every]
+        if len({len(found) for found in alike}) != 1:
+            continue  # another number of such lines with another seed: they cannot be put side by side
+        place = alike[0].index(line) if alike[0].count(line) == 1 else 0
+        columns = zip(*(NUMBER.findall(found[place]) for found in alike))
+        parts = [*map(between, columns), ""]
+        result.append("".join(text + number for text, number in zip(NUMBER.split(line), parts)))
+    return result
+
+
+def chosen(lines):
+    """Of the lines that a cell prints those worth a place: not the descriptions of figures, if there are others."""
+    lines = [line for line in lines if len(line) <= LONGEST]
+    return [line for line in lines if not line.startswith(FIGURES)][:LINES] or lines[:LINES]
+
+
+def assertions(source):
+    """What a cell asserts, as it is written: the condition of `assert`, and the two sides of `assert_close`."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Assert):
+            found.append((node.lineno, ast.get_source_segment(source, node.test)))
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "assert_close":
+            sides = [ast.get_source_segment(source, side) for side in node.args[:2]]
+            found.append((node.lineno, " ≈ ".join(sides)))
+    return [" ".join(text.split()) for _, text in sorted(found)]
+
+
+def rows(text):
+    """{(notebook, cell): [Row]} of claims.txt. ValueError for a verdict that is none, or text that is no row."""
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("#")) + "\n"
+    if left := ROW.sub("", text).strip():
+        raise ValueError(f"claims.txt: this is no row: {left.splitlines()[0]!r}")
+    found = {}
+    for notebook, cell, verdict, source, says in ROW.findall(text):
+        if verdict not in VERDICTS:
+            raise ValueError(f"claims.txt: [{notebook} {cell}] says {verdict!r}; a verdict is one of {VERDICTS}")
+        lines = says.splitlines()
+        wanted = tuple(line[1:].strip() for line in lines if line.startswith(">"))
+        says = " ".join(line for line in lines if line[0] != ">")
+        found.setdefault((notebook, cell), []).append(Row(verdict, source, says, wanted))
+    return found
+
+
+def sections(notebook):
+    """(heading of level 2, cell) of every cell; the empty heading above the first."""
+    heading = ""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and (found := re.search(r"^## (.+)$", cell.source, re.MULTILINE)):
+            heading = found[1]
+        yield heading, cell
+
+
+def spelled(source):
+    """The tables of a text, a line a row: what stands in the first column, then each other column's head and entry."""
+    lines = []
+    for table in TABLE.findall(source):
+        cut = [row.strip().removeprefix("|").removesuffix("|").split("|") for row in table.splitlines()]
+        head, _, *rest = ([entry.strip() for entry in row] for row in cut)
+        for first, *entries in rest:
+            lines.append(f"{first}: " + ", ".join(f"{name} {entry}" for name, entry in zip(head[1:], entries) if entry))
+    return "\n".join(lines)
+
+
+def claims(path, kept, known):
+    """The claims of a notebook's file in its order, and the tables in its text that stand beside what others found.
+
+    `kept` is measured.json, `known` the rows of claims.txt.
+    """
+    notebook, measured = execute_notebooks.read(path), kept.get(path.stem, {})
+    fingerprints = execute_notebooks.fingerprints(notebook)
+    for section, cell in sections(notebook):
+        others = known.get((path.stem, cell.id), [])
+        if cell.cell_type == "markdown" and others:
+            yield Claim(path.stem, section, cell.id, [], {0: spelled(cell.source)}, [], "", False, others)
+        if cell.cell_type != "code" or not (asserted := assertions(cell.source)):
+            continue
+        other = measured.get(cell.id, {})
+        if other.get("source") != fingerprints.get(cell.id):
+            other = {}  # this cell, or one before it, has been changed since
+        said = {0: repeat_with_seeds.said(cell)} | {int(seed): text for seed, text in other.get("said", {}).items()}
+        yield Claim(
+            path.stem,
+            section,
+            cell.id,
+            asserted,
+            said,
+            other.get("failed", []),
+            other.get("date", ""),
+            execute_notebooks.is_volatile(cell),
+            others,
+        )
+
+
+@functools.cache
+def course():
+    """Every claim of the course, by notebook: {path: [Claim]}."""
+    file, text = repeat_with_seeds.MEASURED, (HERE / "claims.txt").read_text(encoding="utf-8")
+    kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    paths = sorted(execute_notebooks.NOTEBOOKS.glob("*.ipynb"))
+    return {path: list(claims(path, kept, rows(text))) for path in paths}

@@ -1,0 +1,126 @@
+"""A notebook as a page of the site: its cells as Markdown that Sphinx reads, its pictures as files beside the pages.
+
+`page(notebook, name, folder, repo)` is the text of the page. What differs from the notebook: a picture is a file, so
+that a page is small and the picture comes when it scrolls into view; the setup cell is folded; an exercise says which
+it is and where it can be solved, and what `check` answers before anybody tried is folded; a link to another notebook
+leads to its page.
+"""
+
+import base64
+import hashlib
+import html
+import re
+import struct
+from pathlib import Path
+from urllib.parse import quote
+
+import links
+
+FIGURES = "_static/figures"  # where pictures lie, seen from a page
+ENDINGS = {"image/svg+xml": "svg", "image/png": "png"}
+IMAGE = re.compile(r'<img alt="([^"]*)" src="data:([\w/+]+);base64,([^"]+)">')
+EXERCISE = "exercise:"  # begins the tag of an exercise cell
+LAB = "http://localhost:8888/lab/tree/notebooks/"  # JupyterLab as `make lab` starts it
+SMALLEST = 0.8, 760  # a picture gets no narrower than this part of its width, or this; it scrolls: letters stay large
+
+
+def page(notebook, name, folder, repo, living=None):
+    """The Markdown of the page of `notebook`, whose file is `name`; pictures are written below `folder`.
+
+    living: {cell id: function of the HTML of a picture → the HTML of the cell's widget, which shows it at first}.
+    """
+    title, rest = notebook.cells[0], notebook.cells[1:]
+    blocks = [with_site_links(title.source)]
+    for cell in rest:
+        if cell.cell_type == "markdown":
+            blocks.append(with_site_links(cell.source))
+        else:
+            blocks.append(code_cell(cell, name, folder, repo, (living or {}).get(cell.id)))
+    return "\n\n".join(blocks) + "\n"
+
+
+def with_site_links(source):
+    """Markdown of a notebook whose links to notebooks and to README lead to their pages."""
+    source = re.sub(r"\]\((\d\d_\w+)\.ipynb(#[^)]*)?\)", r"](\1.md)", source)
+    return source.replace("](../README.md)", "](readme.md)")
+
+
+def code_cell(cell, name, folder, repo, widget=None):
+    """A code cell and its outputs as a block of its own, with the cell's id as the address within the page."""
+    tags = cell.metadata.get("tags", [])
+    exercise = next((tag.removeprefix(EXERCISE) for tag in tags if tag.startswith(EXERCISE)), None)
+    outputs = [shown(output, folder) for output in cell.outputs]
+    if widget:
+        outputs = [widget(re.search("<img [^>]+>", outputs[-1])[0])]
+    outputs = "\n\n".join(filter(None, outputs))
+    code = fenced(cell.source)
+    if "setup" in tags:
+        code = folded("The setup cell, the same in every notebook", code)
+    if exercise:
+        code = f"{heading(exercise, cell.outputs)}\n\n{code}\n\n{places(name, cell.id, repo)}"
+        outputs = folded("What <code>check</code> answers before anybody tried", outputs)
+    kind = "cell exercise" if exercise else "cell station" if "station" in tags else "cell"
+    return f'<div class="{kind}" id="cell-{cell.id}">\n\n{code}\n\n{outputs}\n\n</div>'
+
+
+def fenced(source):
+    """Python code as a block of Markdown, whatever backticks are in it."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", source))])
+    return f"{fence}python\n{source}\n{fence}"
+
+
+def folded(summary, content):
+    return f"<details><summary>{summary}</summary>\n\n{content}\n\n</details>" if content else ""
+
+
+def heading(exercise, outputs):
+    """The line above an exercise: its name, and in the words of `check` how hard it is and how long it takes."""
+    said = "".join(output.get("text", "") for output in outputs)
+    level, minutes = re.search(r"\(([●○]+), (\d+ minutes?)\)", said).groups()
+    hard = f'<span role="img" aria-label="difficulty {level.count("●")} of {len(level)}">{level}</span>'
+    return f'<p class="your-turn"><strong>Your turn</strong> <code>{exercise}</code> {hard} {minutes}</p>'
+
+
+def places(name, cell, repo):
+    """Where an exercise can be solved: links that open the notebook, JupyterLab's at the cell."""
+    colab, binder = links.launch_links(name, repo)
+    lab = f"{LAB}{quote(name)}#cell-id={cell}"
+    named = [("Colab", colab), ("Binder", binder), ("JupyterLab on this computer", lab)]
+    listed = " · ".join(f'<a href="{html.escape(address)}">{place}</a>' for place, address in named)
+    return f'<p class="places">Solve it, and have your answer checked: {listed}</p>'
+
+
+def shown(output, folder):
+    """One output of a cell as HTML: printed text, a picture, or the words that stand for an object."""
+    data = output.get("data", {})
+    if "text/html" in data:
+        return IMAGE.sub(lambda found: picture(*found.groups(), folder), data["text/html"])
+    text = output.get("text") or data.get("text/plain", "")
+    # A blank line stays within <pre>: it is the one block of HTML that Markdown lets go on after it.
+    return f'<pre class="output">{html.escape(text.rstrip())}</pre>' if text.strip() else ""
+
+
+def picture(alt, kind, encoded, folder):
+    """A picture as a file, named by its content, in a box that scrolls where the page is too narrow for it."""
+    data = base64.b64decode(encoded)
+    path = Path(folder, FIGURES, f"{hashlib.sha256(data).hexdigest()[:16]}.{ENDINGS[kind]}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return framed(f"{FIGURES}/{path.name}", alt, *size(data, kind))
+
+
+def framed(address, alt, width, height):
+    """The HTML of a picture with its alternative text (which is HTML already)."""
+    least = min(round(SMALLEST[0] * width), SMALLEST[1])
+    return (
+        f'<div class="figure"><img src="{address}" alt="{alt}" width="{width}" height="{height}" '
+        f'style="min-width: {least}px" loading="lazy" decoding="async"></div>'
+    )
+
+
+def size(data, kind):
+    """(width, height) in pixels of a picture's data."""
+    if kind == "image/png":
+        return struct.unpack(">II", data[16:24])
+    found = re.search(rb'<svg [^>]*?width="([\d.]+)" height="([\d.]+)"', data)
+    return tuple(round(float(number)) for number in found.groups())

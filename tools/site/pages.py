@@ -1,0 +1,251 @@
+"""The pages of the site that the notebooks do not have: what we measured, real bugs, symbols, for teachers.
+
+    python tools/site/pages.py FOLDER        writes measured.md, bugs.md, symbols.md and teachers.md there
+
+They are made of the notebooks, of the exercises with their known mistakes, and of docs/; whatever stands in one of
+these places is taken from there. A link into a notebook leads to the page beside these, at the cell: 05_….html#cell-ID.
+"""
+
+import functools
+import html
+import re
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+COURSE = HERE.parent.parent
+sys.path[:0] = [str(COURSE), str(HERE.parent), str(HERE)]
+
+import bugs  # noqa: E402  (the folders above have to be on the path first)
+import ledger  # noqa: E402
+
+import execute_notebooks  # noqa: E402
+import reading_time  # noqa: E402
+
+DOCS = COURSE / "docs"
+SIGNS = {"agrees": "✔", "in part": "◐", "differs": "✘", "not at this size": "○"}
+SPREAD = re.compile(r"seeds? 0 to \d|by seed|over five trainings")
+
+
+def title(notebook):
+    """05 · RNN with attention, from the first line of a notebook."""
+    return re.search(r"^# (.+)$", notebook.cells[0].source, re.MULTILINE)[1]
+
+
+def link(notebook, cell, text):
+    """A link into the page of a notebook, at a cell; for one of text, which has no address, at the code before it."""
+    return f'<a href="{notebook}.html#cell-{addresses(notebook)[cell]}">{html.escape(text)}</a>'
+
+
+@functools.cache
+def addresses(notebook):
+    """{cell: the code cell that it is, or that stands before it} of a notebook; before the first one, the first one."""
+    cells = execute_notebooks.read(execute_notebooks.NOTEBOOKS / f"{notebook}.ipynb").cells
+    found, last = {}, next(cell.id for cell in cells if cell.cell_type == "code")
+    for cell in cells:
+        last = cell.id if cell.cell_type == "code" else last
+        found[cell.id] = last
+    return found
+
+
+def said(lines):
+    """Lines that a cell printed, as HTML: a range over seeds in bold, a minus for a hyphen."""
+    text = "<br>".join(html.escape(re.sub(r"(?<![\w)])-(?=\d)", "−", line)) for line in lines)
+    return re.sub("«(.*?)»", r"<b>\1</b>", text).replace("|", "&#124;").replace("$", "&#36;")
+
+
+def code(text):
+    """An expression as HTML that Markdown leaves as it is, also in a table."""
+    escaped = html.escape(text, quote=False)
+    return "<code>" + re.sub(r"[|$*_`\[\]~\\]", lambda found: f"&#{ord(found[0])};", escaped) + "</code>"
+
+
+def moved(text, stem):
+    """Markdown of a notebook or of docs/ whose links to notebooks lead to their pages."""
+    text = re.sub(r"\]\((?:\.\./notebooks/|notebooks/)?(\d\d_\w+)\.ipynb(#[^)]*)?\)", r"](\1.md)", text)
+    return text.replace("](../README.md)", "](readme.md)")
+
+
+# What we measured
+
+
+def measured():
+    """The ledger of claims."""
+    course = ledger.course()
+    every = [claim for claims in course.values() for claim in claims]
+    course = {path: [claim for claim in claims if claim.asserted] for path, claims in course.items()}
+    parts = [(DOCS / "measured.md").read_text(encoding="utf-8").rstrip(), counted(every), beside(every)]
+    for path, claims in course.items():
+        parts += notebook_claims(execute_notebooks.read(path), path.stem, claims)
+    return "\n\n".join([*parts, sources(course), (DOCS / "costs.md").read_text(encoding="utf-8")])
+
+
+def counted(claims):
+    rows = [row.verdict for claim in claims for row in claim.rows]
+    claims = [claim for claim in claims if claim.asserted]
+    verdicts = ", ".join(f"{rows.count(verdict)} {SIGNS[verdict]} {verdict}" for verdict in ledger.VERDICTS)
+    trained = [claim for claim in claims if claim.trained]
+    spread = sum(len(claim.said) > 1 for claim in trained)
+    return (
+        f"**{len(claims)} cells** of the notebooks assert something. {len(claims) - len(trained)} of them say the same "
+        f"on every processor; {len(trained)} speak of trainings or times, {spread} of which were repeated with other "
+        f"seeds. Beside {len(rows)} stands what others have found: {verdicts}."
+    )
+
+
+def beside(claims):
+    """The table of what others have found."""
+    lines = ["## Beside the literature", "", "| others found | here | | where |", "|---|---|---|---|"]
+    for claim, row in ((one, row) for one in claims for row in one.rows):
+        here = said(claim.telling(row)) or code(claim.asserted[0])
+        seeds = f"<br><small>seeds {claim.seeds}</small>" if claim.seeds and "<b>" in here else ""
+        verdict = f"{SIGNS[row.verdict]}&nbsp;{row.verdict}"
+        where = link(claim.notebook, claim.cell, f"{claim.notebook[:2]}, section {claim.section.partition(' ')[0]}")
+        lines.append(f"| {row.says} <small>{row.source}</small> | {here}{seeds} | {verdict} | {where} |")
+    return "\n".join(lines)
+
+
+def notebook_claims(notebook, stem, claims):
+    """One notebook's part of the ledger: its trainings, its tables over seeds, and, folded, what holds exactly."""
+    parts, trained = [f"## {title(notebook)}"], [claim for claim in claims if claim.trained]
+    for section in dict.fromkeys(section for section, _ in ledger.sections(notebook)):
+        here = [trained_claim(claim) for claim in trained if claim.section == section]
+        here += [table for heading, cell in ledger.sections(notebook) if heading == section for table in tables(cell)]
+        parts += [f"### {section}", *here] if here else []
+    exact = [exact_claim(claim) for claim in claims if not claim.trained]
+    folded = f"<details><summary>{len(exact)} claims without luck: the same numbers in every run</summary>"
+    return [*parts, f"{folded}\n\n" + "\n".join(exact) + "\n\n</details>"] if exact else parts
+
+
+def trained_claim(claim):
+    numbers = said(claim.measured) or said([line for line in claim.printed if re.search(r"\d", line)])
+    seeds = f"seeds {claim.seeds}, {claim.date}" if claim.seeds else "one run, seed 0"
+    failed = ", ".join(map(str, claim.failed))
+    notes = [link(claim.notebook, claim.cell, "the cell"), seeds if claim.measured else "seed 0"]
+    notes += [f"<b>does not hold with seed {failed}</b>"] if failed else []
+    asserted = "<br>".join(map(code, claim.asserted))
+    numbers += "<br>\n" if numbers else ""
+    return f'<div class="claim">\n\n{numbers}<small>asserted: {asserted} · {" · ".join(notes)}</small>\n\n</div>'
+
+
+def exact_claim(claim):
+    place = link(claim.notebook, claim.cell, claim.section or "at the beginning")
+    numbers = said([line for line in claim.printed if not line.startswith(ledger.FIGURES)][:3])
+    return f"* {place}: {'; '.join(map(code, claim.asserted))}" + (f"<br>{numbers}" if numbers else "")
+
+
+def tables(cell):
+    """The tables over seeds of a cell of text, each with the sentence that leads to it."""
+    if cell.cell_type != "markdown" or not SPREAD.search(cell.source):
+        return
+    for found in ledger.TABLE.finditer(cell.source):
+        before = cell.source[: found.start()].rstrip().rpartition("\n\n")[2]
+        lead = re.split(r"(?<=[.?!)]) (?=[A-Z(])", before)[-1]
+        yield "\n\n".join([lead if lead.endswith(":") else "", found[0].rstrip()]).strip()
+
+
+def sources(course):
+    """The tables "Where the sources disagree" of all notebooks."""
+    parts = ["## Where our sources disagree", "The five texts that the course grows out of, and others."]
+    for path in course:
+        notebook = execute_notebooks.read(path)
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown" and cell.source.startswith("## Where the sources disagree"):
+                body = "\n".join(ledger.TABLE.findall(cell.source)) or cell.source.partition("\n\n")[2]
+                parts += [f"**{title(notebook)}**", moved(body.strip(), path.stem)]
+    return "\n\n".join(parts)
+
+
+# Symbols
+
+
+def symbols():
+    """The tables of axes and of letters from notebook 00, unfolded, with the place where each letter is first used."""
+    paths = reading_time.paths()
+    notebook = execute_notebooks.read(paths[0])
+    cell = next(cell for cell in notebook.cells if cell.source.startswith("## ") and "| axis |" in cell.source)
+    text = re.sub(r"</?details>|<summary>.*?</summary>", "", cell.source.partition("| axis |")[2])
+    axes, letters = ("| axis |" + text).split("| symbol |")
+    table, rest = re.match(r"((?:[^\n]+\n)+)(.*)", "| symbol |" + letters, re.DOTALL).groups()
+    head, line, *rows = table.splitlines()
+    texts = [(path.stem, place) for path in paths for place in ledger.sections(execute_notebooks.read(path))]
+    rows = [f"{row} {first(row, texts, cell.id)} |" for row in rows]
+    table = "\n".join([f"{head} first met in |", f"{line}---|", *rows])
+    where = link(paths[0].stem, cell.id, "notebook 00")
+    intro = f"One letter, one meaning, in all notebooks. The tables are those of {where}."
+    parts = ["# Symbols", intro, "## Axes", axes.strip(), "## Letters of the equations", table, rest.strip()]
+    return "\n\n".join(parts)
+
+
+def first(row, texts, own):
+    """The first section in which the first letter of this row stands in an equation; the table's own cell aside."""
+    letter = re.search(r"\$([^$,]+)", row.split("|")[1])[1]
+    pattern = re.compile(rf"(?<![A-Za-z\\_^]){re.escape(letter)}(?![A-Za-z])")
+    for stem, (heading, cell) in texts:
+        if cell.cell_type != "markdown" or cell.id == own:
+            continue
+        maths = " ".join(re.findall(r"(?s)\$\$.+?\$\$|\$[^$\n]+\$", cell.source))
+        if pattern.search(maths):
+            place = f"{stem[:2]}, section {heading.partition(' ')[0]}" if heading[:1].isdigit() else stem[:2]
+            return f"[{place}]({stem}.md)"
+    return ""
+
+
+# For teachers
+
+
+def teachers():
+    """docs/teachers.md, with the plan of the course from the notebooks in the place of its mark."""
+    text = (DOCS / "teachers.md").read_text(encoding="utf-8")
+    plan = "\n\n".join(lesson(path) for path in reading_time.paths())
+    return moved(text.replace("<!-- the plan -->", plan), "")
+
+
+def lesson(path):
+    """One notebook for a teacher: minutes, places for a break, what can wait, exercises."""
+    notebook, catalogue = execute_notebooks.read(path), reading_time.catalogue()
+    read, solve = reading_time.told(notebook)
+    headings = list(dict.fromkeys(heading for heading, _ in ledger.sections(notebook) if heading[:1].isdigit()))
+    before = {cell.id: heading for heading, cell in ledger.sections(notebook)}
+    stations = [cell for cell in notebook.cells if cell.source.startswith("**Station.**")]
+    lines = [f"### [{title(notebook)}]({path.stem}.md)", f"{read} minutes to read and run, {solve} for the exercises."]
+    if stations:
+        breaks = [
+            link(path.stem, following(notebook, cell).id, f"after section {before[cell.id][0]}") for cell in stations
+        ]
+        lines.append(f"Places for a break: {', '.join(breaks)}.")
+    if later := [heading.replace("(may wait)", "").strip() for heading in headings if "may wait" in heading]:
+        lines.append(f"May wait: {', '.join(later)}.")
+    rows = ["| exercise | section | how hard | minutes | known mistakes |", "|---|---|---|---|---|"]
+    for cell in notebook.cells:
+        for tag in cell.metadata.get("tags", []):
+            if tag.startswith("exercise:"):
+                found = catalogue[tag.partition(":")[2]]
+                name = f"{link(path.stem, cell.id, found.name)}{' (to be mended)' if found.broken else ''}"
+                section = before[cell.id].partition(" ")[0]
+                rows.append(f"| {name} | {section} | {found.dots} | {found.minutes} | {len(found.rows)} |")
+    return "\n\n".join([*lines, "\n".join(rows)])
+
+
+def following(notebook, cell):
+    """The code cell below a cell of text."""
+    rest = notebook.cells[notebook.cells.index(cell) :]
+    return next(cell for cell in rest if cell.cell_type == "code")
+
+
+# All of them
+
+
+def write(folder):
+    """Write the pages into `folder`; returns their files."""
+    made = {"measured": measured(), "bugs": bugs.page(link), "symbols": symbols(), "teachers": teachers()}
+    files = [Path(folder) / f"{name}.md" for name in made]
+    for file, text in zip(files, made.values()):
+        file.write_text(text.rstrip() + "\n", encoding="utf-8", newline="\n")
+    return files
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    print(*write(sys.argv[1]), sep="\n")

@@ -1,0 +1,222 @@
+"""Record the films of the notebooks' widgets, for the site: each state once, drawn by the notebook's own code.
+
+    python tools/site/record.py [--out FOLDER] [NOTEBOOK ...]      without names: every notebook of the course
+
+Films are kept in .site-cache/ and made anew where the cells that a widget needs, or the code behind it, have changed.
+For the generator of pages: `names(path)` says which cells show a widget, `widget_html(name, path)` is what stands in a
+page instead of it, `write(folder, paths)` records what is missing and fills `folder`: NAME.js for each film, frames.js
+and frames.css.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import html
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+COURSE = HERE.parent.parent
+sys.path[:0] = [str(HERE), str(COURSE), str(COURSE / "tools")]
+
+import films  # noqa: E402
+import slices  # noqa: E402
+from shown import PAGES, Page  # noqa: E402
+from slices import names  # noqa: E402, F401
+
+import execute_notebooks  # noqa: E402  (the folders above have to be on the path first)
+from utils import widgets  # noqa: E402
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+CACHE = COURSE / ".site-cache"
+PLAYER = ("frames.js", "frames.css")
+HEAD = """<link rel="stylesheet" href="{folder}/frames.css">
+<script src="{folder}/frames.js" defer></script>
+"""  # before the first widget of a page
+
+
+# The cache
+
+
+def kind(name: str) -> str:
+    """The function of `widgets` that makes the widget `name`: 01_word_map_2 is a word_map."""
+    bare = name.split("_", 1)[1]
+    return bare if hasattr(widgets, bare) else bare.rpartition("_")[0]
+
+
+def page_of(name: str) -> Page:
+    return PAGES.get(kind(name), Page())
+
+
+def code_of(name: str) -> list[Path]:
+    """The files on which a film depends besides its notebook; of widgets and exercises those of this one alone."""
+    module = Path(sys.modules[getattr(widgets, kind(name)).__module__].__file__)
+    shared = [path for path in (COURSE / "utils").rglob("*.py") if path.parent.name not in ("widgets", "exercises")]
+    shared += [module.with_name(f"{part}.py") for part in ("canvas", "controls")]
+    shared += (COURSE / "utils" / "exercises").glob(f"n{name[:2]}_*.py")
+    data = [COURSE / "data" / "course_vectors.npz", COURSE / "data" / "checkpoints" / "SHA256SUMS"]
+    return sorted([*shared, module, *data, HERE / "films.py"])
+
+
+def key(name: str, sources: Sequence[str]) -> str:
+    """Changes where the film does: with the cells' `sources`, with what a page shows, with the code behind it."""
+    digest = hashlib.sha256("\0".join([*sources, repr(page_of(name))]).encode())
+    for path in code_of(name):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def kept(name: str, path: Path) -> Path:
+    """The file of a film in the cache, whether it is there or not."""
+    return CACHE / f"{name}.{key(name, slices.sources(path)[name])}.json"
+
+
+def missing(path: Path) -> list[str]:
+    found = slices.sources(path)
+    return [name for name in found if not (CACHE / f"{name}.{key(name, found[name])}.json").exists()]
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """One process at a time records; the others wait, and find what it has recorded."""
+    CACHE.mkdir(exist_ok=True)
+    with open(CACHE / "lock", "w") as lock:
+        if fcntl:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def record(paths: Sequence[Path], at_once: int = 2) -> None:
+    """Record what is missing in the cache, each notebook in a process of its own."""
+    with alone():
+        waiting = [path.resolve() for path in paths if missing(path.resolve())]
+        environment = execute_notebooks.kernel_environment()
+
+        def start(path: Path) -> None:
+            command = [sys.executable, str(HERE / "record.py"), "--here", str(path)]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            if done.returncode:
+                raise RuntimeError(f"{path.name}: its widgets could not be recorded.\n{done.stderr[-3000:]}")
+            print(done.stdout, end="")
+
+        with ThreadPoolExecutor(at_once) as pool:
+            list(pool.map(start, waiting))
+
+
+def record_here(path: Path) -> None:
+    """Record the missing films of a notebook in this process."""
+    path = path.resolve()
+    for name, explorer in slices.explorers(path, set(missing(path))):
+        file = kept(name, path)
+        filmed = films.recorded(explorer, page_of(name))
+        for old in CACHE.glob(f"{name}.*.json"):
+            old.unlink()
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=CACHE, delete=False) as part:
+            json.dump(filmed, part, ensure_ascii=False)
+        os.replace(part.name, file)
+        print(f"{name}: {filmed['states']:,} states, {len(filmed['film']) / 1000:.0f} kB")
+
+
+# Pages
+
+
+def load(name: str, path: Path) -> dict:
+    """What the cache holds of a widget; it is recorded where it is missing."""
+    file = kept(name, Path(path).resolve())
+    if not file.exists():
+        record([Path(path)])
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def write(folder: Path, paths: Sequence[Path]) -> None:
+    """Record what is missing, and write the films and the player into `folder`; what else is there stays."""
+    record(paths)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in paths:
+        for name in names(path).values():
+            call = f"attentionFilm({json.dumps(name)}, {json.dumps(load(name, path)['film'])});\n"
+            (folder / f"{name}.js").write_text(call, encoding="utf-8")
+    for file in PLAYER:
+        shutil.copy(HERE / file, folder / file)
+
+
+def widget_html(name: str, path: Path, picture: str | None = None, folder: str = "_static/widgets") -> str:
+    """The block of HTML, without blank lines, that stands in a page instead of the widget.
+
+    picture: HTML to show until the film is there, its first picture if None; folder: where films lie, from the page.
+    The block of the first widget of a notebook loads the player."""
+    kept = load(name, path)
+    rows = "\n".join(row_html(name, kept["controls"], row) for row in kept["layout"])
+    head = HEAD.format(folder=folder) if name == next(iter(names(Path(path)).values())) else ""
+    return f"""{head}<div class="living" data-film="{name}" data-src="{folder}/{name}.js" style="--least: {kept["least"]}px">
+<fieldset class="living-controls" disabled>
+<legend class="living-said">Controls of the picture below</legend>
+{rows}
+</fieldset>
+<div class="living-screen" role="group" aria-label="The picture" tabindex="0">{picture or kept["svg"]}</div>
+<p class="living-said" role="status"></p>
+<details class="living-words"><summary>The picture in words</summary><p>{html.escape(kept["words"])}</p></details>
+<p class="living-note">{html.escape(page_of(name).note)}</p>
+</div>"""
+
+
+def row_html(name: str, controls: Sequence[dict], row: Sequence) -> str:
+    label = next((entry for entry in row if isinstance(entry, str)), None)
+    named = f' role="group" aria-label="{html.escape(label)}"' if label else ""
+    parts = [
+        f'<span class="living-label" aria-hidden="true">{html.escape(entry)}</span>'
+        if isinstance(entry, str)
+        else control_html(name, entry, controls[entry])
+        for entry in row
+    ]
+    return f'<div class="living-row"{named}>{"".join(parts)}</div>'
+
+
+def control_html(name: str, place: int, control: dict) -> str:
+    """A control as HTML with a label, showing its first value."""
+    about = f'id="{name}-{place}" data-control="{place}" autocomplete="off"'
+    label = f'<label for="{name}-{place}">{html.escape(control["label"])}</label>'
+    first, said = control["first"], html.escape(control["texts"][control["first"]])
+    if control["kind"] == "box":
+        checked = " checked" if first else ""
+        return f'<span class="living-control"><input type="checkbox" {about}{checked}>{label}</span>'
+    if control["kind"] == "slider":
+        last = len(control["texts"]) - 1
+        slider = f'<input type="range" {about} min="0" max="{last}" value="{first}" aria-valuetext="{said}">'
+        return f'<span class="living-control">{label}{slider}<output for="{name}-{place}">{said}</output></span>'
+    options = "".join(
+        f'<option value="{number}"{" selected" if number == first else ""}>{html.escape(text)}</option>'
+        for number, text in control["options"]
+    )
+    return f'<span class="living-control">{label}<select {about}>{options}</select></span>'
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("notebooks", nargs="*", type=Path)
+    ask.add_argument("--out", type=Path, help="write films and player into this folder")
+    ask.add_argument("--here", action="store_true", help="record in this process")
+    options = ask.parse_args(arguments)
+    paths = options.notebooks or sorted((COURSE / "notebooks").glob("[0-9]*.ipynb"))
+    if options.here:
+        for path in paths:
+            record_here(path)
+    else:
+        record(paths)
+        if options.out:
+            write(options.out, paths)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""What a page shows of each widget, where that is not all of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page shows of a widget: only the `grid` of a control's values, not the `hidden` controls, which follow
+    from others. `rows`: the picture falls into parts. `note`: what the page says about it."""
+
+    grid: Mapping[str, Sequence] = field(default_factory=dict)
+    hidden: Sequence[str] = ()
+    rows: bool = False
+    note: str = ""
+
+
+MAPS = (
+    "king queen man woman ship boat ocean sea paris france rome italy",
+    "paris france rome italy madrid spain berlin germany london england",
+    "red green blue yellow one two three four monday tuesday january february",
+    "dog cat horse cow apple bread cheese milk car train",
+    "paris france qqzzx rome italy",
+    "ship boat",
+)
+PAGES = {
+    "attention_shapes": Page(
+        {"n_queries": (1, 2, 3, 4, 5, 6, 8, 10), "n_keys": (1, 2, 3, 4, 5, 6, 8, 10)}
+        | {"d_head": (1, 4, 8, 12), "d_value": (1, 4, 8, 12)},
+        note="Here each slider has some of its values, in the notebook all from 1 to 12.",
+    ),
+    "two_arrows": Page(
+        {"length_a": (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)}
+        | {"length_b": (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)},
+        note="Here the lengths move in steps of 0.5, in the notebook in steps of 0.1.",
+    ),
+    "word_map": Page({"words": MAPS}, note="Here you choose a list of words, in the notebook you type your own."),
+    "einsum_loops": Page(note="Here you choose a string, in the notebook you type your own."),
+    "paint_mask": Page(rows=True),
+    "sentence_builder": Page(
+        {"determiner": ("the, one", "the, several", "a", "two"), "adjective": (None, "green", "happy")}
+        | {"predicate": ("arrived", "sang", "found the ring", "painted the door")},
+        note="Here some menus have some of their words, in the notebook more.",
+    ),
+    "head_browser": Page(hidden=("sentence",), note="In the notebook you can type sentences of your own."),
+    "position_waves": Page(
+        {"d_model": (4, 8, 12, 16, 24, 32), "position": range(0, 24, 2)}
+        | {"shift": (0, 1, 2, 3, 4, 6, 8, 12)},
+        note="Here each slider has some of its values, in the notebook all of them.",
+    ),
+    "sampling": Page(
+        {"temperature": (0.1, 0.3, 0.5, 0.7, 1.0, 1.3, 1.6, 2.0)}
+        | {"top_p": (0.05, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)},
+        note="Here temperature and top-p have some of their values, in the notebook more.",
+    ),
+    "patches": Page(
+        {"order": ("as it is", "halves exchanged", "shuffle 1")},
+        hidden=[f"place_{place}" for place in range(1, 17)],
+        note="In the notebook each patch can be hidden by itself, and they can lie in more ways.",
+    ),
+}  # fmt: skip
