@@ -179,7 +179,7 @@ def cut(view: View) -> tuple[list[str], list[str]]:
     return elements(view), clauses(view)
 
 
-def sensitive(recorder: Recorder, chance: random.Random, tries: int = 4) -> list[list[frozenset]]:
+def sensitive(recorder: Recorder, chance: random.Random, tries: int = 6) -> list[list[frozenset]]:
     """For each piece of picture and description the controls on which it depends, found by trying."""
     depends = [[set() for _ in pieces] for pieces in cut(recorder.view())]
     for name, _ in itertools.product(recorder.shown, range(tries)):
@@ -191,7 +191,19 @@ def sensitive(recorder: Recorder, chance: random.Random, tries: int = 4) -> list
                 for place, (a, b) in enumerate(zip(before[kind], after, strict=True)):
                     depends[kind][place] |= {name} if a != b else set()
     recorder.set(recorder.first)
-    return [list(map(frozenset, names)) for names in depends]
+    together = list(joined([names for kind in depends for names in kind]))  # rounding may hide that a piece changes
+    return [
+        [next((one for one in together if names and names <= one), frozenset()) for names in kind] for kind in depends
+    ]
+
+
+def joined(sets: Sequence[set[str]]) -> set[frozenset]:
+    """The sets, those that share a member united; the empty one stays by itself."""
+    found = set()
+    for names in filter(None, sets):
+        touched = {one for one in found if one & names}
+        found = (found - touched) | {frozenset(names).union(*touched)}
+    return found
 
 
 def parts(recorder: Recorder, chance: random.Random) -> tuple[list[dict], list[dict]]:
@@ -223,6 +235,10 @@ def film(explorer: Explorer, page: Page) -> dict:
         if recorder.number() > MOST and not page.rows:
             raise ValueError(f"{recorder.number():,} states are too many to record: give its Page a coarser grid")
         pictures, words = parts(recorder, chance)
+        for _ in range(STEPS if page.rows else 0):
+            recorder.set({name: chance.choice(recorder.options(name)) for name in recorder.shown})
+            if [assembled(recorder, pictures), assembled(recorder, words)] != list(cut(recorder.view())):
+                raise ValueError(f"the picture does not fall into rows: {recorder.explorer.state}")
         shapes = {}
         for part in pictures:
             frames = [[shapes.setdefault(shape, len(shapes)) for shape in frame] for frame in part["frames"]]
@@ -235,6 +251,12 @@ def film(explorer: Explorer, page: Page) -> dict:
         recorder.set(recorder.first)
         for one in explorer.controls.values():
             one.observe(explorer.on_change, "value")
+
+
+def assembled(recorder: Recorder, kind: Sequence[dict]) -> list[str]:
+    """The pieces that a film puts together in the state in which the widget is."""
+    places = [part["at"][recorder.code([recorder.shown[k] for k in part["of"]])] for part in kind]
+    return [piece for part, place in zip(kind, places) for piece in part["frames"][place]]
 
 
 def differences(frames: Sequence[Sequence[int]]) -> Iterator[list[int]]:
