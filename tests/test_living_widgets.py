@@ -12,6 +12,7 @@ import re
 import sys
 from pathlib import Path
 
+import ipywidgets
 import nbformat
 import pytest
 from course_widgets import COURSE
@@ -25,6 +26,7 @@ import record  # noqa: E402
 import slices  # noqa: E402
 from shown import PAGES, Page  # noqa: E402
 
+from record_widgets import values  # noqa: E402
 from utils import widgets  # noqa: E402
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -189,6 +191,12 @@ def test_the_first_picture_is_that_of_the_notebook(path):
 def test_every_widget_of_the_notebooks_is_on_its_page():
     used = {record.kind(name) for name in WIDGETS}
     assert used == set(COURSE) and set(PAGES) <= used
+    for name, page in PAGES.items():
+        controls = COURSE[name](widgets)[0].controls
+        assert {*page.grid, *page.hidden} <= set(controls), name
+        for control, grid in page.grid.items():
+            typed = isinstance(controls[control], ipywidgets.Text)
+            assert typed or set(grid) <= set(values(controls[control])), (name, control)
 
 
 def test_a_cell_needs_the_cells_that_make_its_names():

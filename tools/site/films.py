@@ -179,19 +179,34 @@ def cut(view: View) -> tuple[list[str], list[str]]:
     return elements(view), clauses(view)
 
 
-def sensitive(recorder: Recorder, chance: random.Random, tries: int = 4) -> list[list[frozenset]]:
-    """For each piece of picture and description the controls on which it depends, found by trying."""
+def sensitive(recorder: Recorder, chance: random.Random) -> list[list[frozenset]]:
+    """For each piece of picture and description the controls on which it depends, found by trying: in states where few
+    boxes are empty, half of them, and nearly all."""
     depends = [[set() for _ in pieces] for pieces in cut(recorder.view())]
-    for name, _ in itertools.product(recorder.shown, range(tries)):
-        recorder.set({one: chance.choice(recorder.options(one)) for one in recorder.shown})
+    for name, empty in itertools.product(recorder.shown, (0.2, 0.5, 0.9, 0.95)):
+        options = {one: recorder.options(one) for one in recorder.shown}
+        state = {one: some[0] if chance.random() < empty else some[-1] for one, some in options.items()}
+        recorder.set(state)
         before = cut(recorder.view())
         for value in recorder.options(name):
-            recorder.explorer.controls[name].value = value
+            recorder.set({name: value} | {one: old for one, old in state.items() if one != name})  # what follows, too
             for kind, after in enumerate(cut(recorder.view())):
                 for place, (a, b) in enumerate(zip(before[kind], after, strict=True)):
                     depends[kind][place] |= {name} if a != b else set()
     recorder.set(recorder.first)
-    return [list(map(frozenset, names)) for names in depends]
+    together = list(joined([names for kind in depends for names in kind]))  # rounding may hide that a piece changes
+    return [
+        [next((one for one in together if names and names <= one), frozenset()) for names in kind] for kind in depends
+    ]
+
+
+def joined(sets: Sequence[set[str]]) -> set[frozenset]:
+    """The sets, those that share a member united; the empty one stays by itself."""
+    found = set()
+    for names in filter(None, sets):
+        touched = {one for one in found if one & names}
+        found = (found - touched) | {frozenset(names).union(*touched)}
+    return found
 
 
 def parts(recorder: Recorder, chance: random.Random) -> tuple[list[dict], list[dict]]:
@@ -203,6 +218,8 @@ def parts(recorder: Recorder, chance: random.Random) -> tuple[list[dict], list[d
     for names in {part["names"]: None for kind in found for part in kind}:
         of = [name for name in recorder.shown if name in names]
         size = math.prod(len(recorder.values[name]) for name in of)
+        if size > MOST:
+            raise ValueError(f"{size:,} states of a part are too many to record: it depends on {', '.join(of)}")
         ours = [(kind, part) for kind in (0, 1) for part in found[kind] if part["names"] == names]
         for _, part in ours:
             part |= {"of": [recorder.shown.index(name) for name in of], "at": [-1] * size}
@@ -223,6 +240,10 @@ def film(explorer: Explorer, page: Page) -> dict:
         if recorder.number() > MOST and not page.rows:
             raise ValueError(f"{recorder.number():,} states are too many to record: give its Page a coarser grid")
         pictures, words = parts(recorder, chance)
+        for _ in range(60 if page.rows else 0):
+            recorder.set({name: chance.choice(recorder.options(name)) for name in recorder.shown})
+            if [assembled(recorder, pictures), assembled(recorder, words)] != list(cut(recorder.view())):
+                raise ValueError(f"the picture does not fall into rows: {recorder.explorer.state}")
         shapes = {}
         for part in pictures:
             frames = [[shapes.setdefault(shape, len(shapes)) for shape in frame] for frame in part["frames"]]
@@ -235,6 +256,12 @@ def film(explorer: Explorer, page: Page) -> dict:
         recorder.set(recorder.first)
         for one in explorer.controls.values():
             one.observe(explorer.on_change, "value")
+
+
+def assembled(recorder: Recorder, kind: Sequence[dict]) -> list[str]:
+    """The pieces that a film puts together in the state in which the widget is."""
+    places = [part["at"][recorder.code([recorder.shown[k] for k in part["of"]])] for part in kind]
+    return [piece for part, place in zip(kind, places) for piece in part["frames"][place]]
 
 
 def differences(frames: Sequence[Sequence[int]]) -> Iterator[list[int]]:

@@ -45,7 +45,9 @@
 
     function change(place) {
       const input = inputs[place], { kind, leads } = controls[place];
-      const value = values[place] = kind === "box" ? +input.checked : +input.value;
+      const value = kind === "box" ? +input.checked : +input.value;
+      if (value === values[place]) return;
+      values[place] = value;
       for (const [other, { to, options }] of Object.entries(leads)) {
         const next = to?.[value] ?? values[other];
         if (options) inputs[other].replaceChildren(...options[value].map(([number, text]) => new Option(text, number)));

@@ -117,14 +117,14 @@ def record(paths: Sequence[Path], at_once: int = 2) -> None:
 def record_here(path: Path) -> None:
     """Record the missing films of a notebook in this process."""
     path = path.resolve()
-    for name, explorer in slices.explorers(path, set(missing(path))):
-        file = kept(name, path)
+    files = {name: kept(name, path) for name in missing(path)}  # before anything can change while it is recorded
+    for name, explorer in slices.explorers(path, set(files)):
         filmed = films.recorded(explorer, page_of(name))
         for old in CACHE.glob(f"{name}.*.json"):
             old.unlink()
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=CACHE, delete=False) as part:
             json.dump(filmed, part, ensure_ascii=False)
-        os.replace(part.name, file)
+        os.replace(part.name, files[name])
         print(f"{name}: {filmed['states']:,} states, {len(filmed['film']) / 1000:.0f} kB")
 
 
@@ -159,7 +159,8 @@ def widget_html(name: str, path: Path, picture: str | None = None, folder: str =
     kept = load(name, path)
     rows = "\n".join(row_html(name, kept["controls"], row) for row in kept["layout"])
     head = HEAD.format(folder=folder) if name == next(iter(names(Path(path)).values())) else ""
-    return f"""{head}<div class="living" data-film="{name}" data-src="{folder}/{name}.js" style="--least: {kept["least"]}px">
+    film = f'data-film="{name}" data-src="{folder}/{name}.js"'
+    return f"""{head}<div class="living" {film} style="--least: {kept["least"]}px">
 <fieldset class="living-controls" disabled>
 <legend class="living-said">Controls of the picture below</legend>
 {rows}

@@ -55,7 +55,7 @@ PAGES = {
     ),
     "patches": Page(
         {"order": ("as it is", "halves exchanged", "shuffle 1")},
-        hidden=[f"place_{place}" for place in range(1, 17)],
+        hidden=[f"place_{place}" for place in range(16)],
         note="In the notebook each patch can be hidden by itself, and they can lie in more ways.",
     ),
 }  # fmt: skip
