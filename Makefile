@@ -2,6 +2,7 @@ PYTHON ?= python3
 PYTEST ?=
 REPO ?=
 PINS ?=
+FROM ?=
 BIN := .venv/bin
 SET_UP = "$(PYTHON)" tools/setup_environment.py $(if $(filter file,$(origin PYTHON)),,--this-python)
 # Jupyter writes below HOME: where that cannot be, into .venv.
@@ -16,10 +17,11 @@ SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_
 AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
 QUICK := $(shell sed -E '/^\#|trains$$/d; s|(\w+) .*|notebooks/\1.ipynb|' tests/syllabus.txt)
 
-.PHONY: help lab test test-processors test-colab notebooks checkpoints glove vectors pins links clean setup setup-test python
+.PHONY: help lab update test test-processors test-colab notebooks checkpoints glove vectors pins links clean setup setup-test python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
+	@echo "make update                 fetch the new version of the course; answers and cells of yours are kept"
 	@echo "make test                   all tests: utils/, notebooks, widgets in a browser where Chromium is installed"
 	@echo "make test-processors        every notebook with the kernels of older processors (SSE, then AVX2)"
 	@echo "make test-colab             the tests of the notebooks with Colab's IPython 7.34 and ipywidgets 7.7.1"
@@ -33,6 +35,10 @@ help:
 
 lab: setup
 	@$(WRITABLE_HOME); $(BIN)/python -m jupyterlab $(AS_ROOT) $(OFFLINE_LAB) $(LAB_OPTIONS) notebooks/00_start_here.ipynb
+
+# FROM: an older copy of the course, or notebooks saved on Colab, to take the answers from.
+update: python
+	@"$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))" tools/update_course.py $(FROM)
 
 test: setup-test
 	@$(COMPARABLE) $(BIN)/python -m pytest $(PYTEST)
