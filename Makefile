@@ -66,7 +66,8 @@ notebooks: setup-test
 checkpoints: setup-test
 	@$(COMPARABLE) $(BIN)/python tools/make_checkpoints.py
 
-glove: setup
+glove: python
+	@$(SET_UP) tools/requirements-glove.txt
 	@$(BIN)/python tools/fetch_glove.py
 
 vectors: python

@@ -22,6 +22,7 @@ FILES = [
     "requirements-test.txt",
     "constraints.txt",
     "environment.yml",
+    "tools/requirements-glove.txt",
     "tools/requirements-vectors.txt",
 ]
 CONDA = {"torch": "pytorch-cpu"}  # what conda-forge calls a package

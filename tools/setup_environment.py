@@ -33,7 +33,7 @@ except ImportError:  # Windows
 COURSE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 OLDEST = (3, 11)
 NEWER = ["python3.13", "python3.12", "python3.11", "python3.14", "python3", "python"]  # tried in this order
-BYTES_NEEDED = 2500 * 10**6  # .venv takes 1.7 GB, 1.9 GB with the tools for tests; the rest is for downloads
+BYTES_NEEDED = 2500 * 10**6  # .venv takes 1.5 GB, 1.9 GB with the tools for tests; the rest is for downloads
 BYTES_FOR_GRAPHICS = 11000 * 10**6  # 6.3 GB with the tools for tests, 3 GB of downloads
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 # What of the user's own settings of pip goes into the install: where packages come from and how to get there. Others
