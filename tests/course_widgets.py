@@ -790,7 +790,7 @@ def patches(widgets):
         return model.to_logits(F.layer_norm(x[0, 0], (48,))).softmax(-1), weights
 
     def expected(state):
-        on = [place for place in range(16) if state[f"place_{place + 1}"]]
+        on = [place for place in range(16) if state[f"place_{place}"]]
         if not on:
             return "✘ Every patch is hidden. There is nothing to read: show one.", None
         answer, weights = read(state["image"], on, state["order"])
@@ -799,9 +799,9 @@ def patches(widgets):
         if asks == "[CLS]":
             who, row = "[CLS] looks", looked[0]
         elif asks in on:
-            who, row = f"patch {asks + 1} looks", looked[1 + on.index(asks)]
+            who, row = f"patch {asks} looks", looked[1 + on.index(asks)]
         best, first = row.topk(min(2, len(on))), answer.topk(2)
-        looks = ", ".join(f"patch {on[k] + 1} {100 * w}%" for w, k in zip(best.values.tolist(), best.indices.tolist()))
+        looks = ", ".join(f"patch {on[k]} {100 * w}%" for w, k in zip(best.values.tolist(), best.indices.tolist()))
         says = ", ".join(f"{k} {100 * p}%" for p, k in zip(first.values.tolist(), first.indices.tolist()))
         said = f"Image {state['image'] + 1}: a {digit}, {state['order']}, {len(on)} of 16 patches shown, "
         said += f"layer {state['layer']}. Most of all, {who} at {looks}. Most probable: {says}; it is a {digit}."

@@ -15,6 +15,7 @@ from utils.beyond import (
     MotifReader,
     PatchRestorer,
     PatchTransformer,
+    motif_pairs,
     motif_sequences,
     one_hot_bases,
     patchify,
@@ -203,6 +204,16 @@ def test_motifs_stand_where_they_are_said_to_stand():
             assert place < 0 or re.match(motif.replace("S", "[CG]"), text[place:])
     decoys = [(places[labels == label, 2] >= 0).float().mean().item() for label in (0, 1)]
     assert all(0.4 < share < 0.6 for share in decoys) and 0.4 < labels.float().mean() < 0.6
+
+
+def test_pairs_of_motifs_are_near_or_far():
+    bases, near = motif_pairs(300, torch.Generator().manual_seed(0))
+    assert bases.shape == (300, 120) and 0.35 < near.float().mean() < 0.55
+    for row, label in zip(bases.tolist(), near.tolist()):
+        text = "".join(BASES[i] for i in row)
+        first = [[found.start() for found in re.finditer(motif, text)] for motif in ("TGA[CG]TCA", "CACGTG")]
+        apart = [abs(a - b) for a in first[0] for b in first[1]]
+        assert any(one <= 32 if label else one >= 38 for one in apart)
 
 
 def test_planting_leaves_the_rest_alone():

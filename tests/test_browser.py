@@ -254,14 +254,21 @@ def descriptions(name):
     return ["".join(data["text/plain"]) for data in stored if "image/svg+xml" in data]
 
 
+def assert_widgets_are_shown(page):
+    """Widgets that cannot be shown say so a moment later; while their states are still being read, in passing."""
+    from playwright.sync_api import expect
+
+    page.wait_for_timeout(1000)
+    expect(page.get_by_text("Error displaying widget")).to_have_count(0, timeout=60_000)
+
+
 def assert_opened_well(page, name):
     """Nothing has run: the picture of each widget is there, with its description, and no message is in the way."""
-    page.wait_for_timeout(1000)  # widgets that cannot be shown say so a moment later
+    assert_widgets_are_shown(page)
     find = "all => all.map(one => [one.alt, one.complete && one.naturalWidth > 0])"
     shown = page.eval_on_selector_all(".jp-OutputArea-output img", find)
     missing = [said for said in descriptions(name) if [said, True] not in shown]
     assert not missing
-    assert page.get_by_text("Error displaying widget").count() == 0
     assert page.get_by_text("official Jupyter news").count() == 0
 
 
@@ -308,8 +315,7 @@ def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_repor
     page.wait_for_selector(".jp-mod-dirty", state="detached")
     end_kernels(lab)
     page = open_notebook(name)
-    page.wait_for_timeout(1000)
-    assert page.get_by_text("Error displaying widget").count() == 0
+    assert_widgets_are_shown(page)
     assert page.locator(".jp-Notebook .jp-OutputArea-output:has(.widget-html-content)").count() == len(widgets)
 
 

@@ -853,6 +853,13 @@ MENDED += [  # of notebook 08
     ),
     (
         "one_hot_bases",
+        "return torch.nn.functional.one_hot(torch.tensor(['ACGTN'.index(b) for b in sequence]), 4).float()",
+        ["num_classes - 1"],
+        [],
+    ),
+    ("reverse_complement", "return ''.join(reversed(b for b in sequence))", ["no end to begin from"], []),
+    (
+        "one_hot_bases",
         "return torch.tensor(list(sequence))",
         ["have to become numbers"],
         [],

@@ -1,20 +1,20 @@
 """Train the small models of notebook 08 with several seeds, for its tables.
 
-    python tools/compare_beyond.py [digits rivals map motifs distance] [--seeds 0 1 2 3 4]        some fifteen minutes
+    python tools/compare_beyond.py [digits rivals map fits motifs distance] [--seeds 0 1 2 3 4]     fifteen minutes
 
 digits: what positions and shuffling do to a Transformer of patches; rivals: the same for a convolutional network and
-logistic regression; map: where a hidden patch looks, and the map rebuilt from that; motifs: accuracy, where the largest
-weight lies, and what cutting changes; distance: two motifs whose distance decides. Each figure is the mean over the
-seeds, and from the smallest to the largest.
+logistic regression; map: where a hidden patch looks, and the map rebuilt from that; fits: the same without a model;
+motifs: accuracy, where the largest weight lies, and what cutting changes; distance: two motifs whose distance decides.
+Each figure is the mean over the seeds, and from the smallest to the largest.
 """
 
 import argparse
+import itertools
 import sys
 import time
 from pathlib import Path
 from statistics import fmean
 
-import numpy as np
 import torch
 from scipy.stats import spearmanr
 from sklearn.datasets import load_digits
@@ -148,22 +148,20 @@ def nearest_two(map_of_looks, places):
     return DISTANCE[places[:, None], places[best]].mean().item()
 
 
-def lay_out(alike, starts=20, seed=0):
-    """A place of the 4 x 4 grid for each patch (n,), those that look at each other (n, n) near each other: from random
-    layouts, two patches change places as long as that helps."""
-    alike, distance = ((alike + alike.T) / 2).numpy(), DISTANCE.numpy()
-    chance, best = np.random.default_rng(seed), (np.inf, None)
-    pairs = [(i, j) for i in range(16) for j in range(i)]
+def lay_out(weight, starts=20):
+    """A place of the 4 x 4 grid for each patch (n,), those with much weight (n, n) between them near each other: from
+    random layouts, two patches change places as long as that helps. The same as in the notebook."""
+    pull, chance, best = (weight + weight.T).double(), torch.Generator().manual_seed(0), (torch.inf, None)
     for _ in range(starts):
-        place = chance.permutation(16)
-        cost, before = (alike * distance[place][:, place]).sum(), np.inf
+        place = torch.randperm(16, generator=chance)
+        cost, before = (pull * DISTANCE[place][:, place]).sum().item(), torch.inf
         while cost < before:
             before = cost
-            for i, j in pairs:
-                other = place.copy()
-                other[[i, j]] = other[[j, i]]
-                changed = (alike * distance[other][:, other]).sum()
-                if changed < cost - 1e-9:
+            for i, j in itertools.combinations(range(16), 2):
+                other = place.clone()
+                other[[i, j]] = place[[j, i]]
+                changed = (pull * DISTANCE[other][:, other]).sum().item()
+                if changed < cost:
                     place, cost = other, changed
         best = min(best, (cost, place.tolist()))
     return torch.tensor(best[1])
@@ -186,7 +184,7 @@ def restore(seed, order=None, own=False, steps=1200, rate=6e-3):
     images, _, train, test = digits()
     patches = beyond.patchify(images, 2)
     patches = patches if order is None else patches[:, order]
-    patches = one_by_one(patches) if own else patches
+    patches = one_by_one(patches, 3) if own else patches
     places = torch.arange(16) if order is None else order
     training.seed(seed)
 
@@ -206,18 +204,17 @@ def restore(seed, order=None, own=False, steps=1200, rate=6e-3):
     return measured
 
 
-def correlations(_):
-    """The same map from plain correlations of the patches' ink, without a model."""
-    images, *_ = digits()
-    ink = beyond.patchify(images, 2).mean(-1)  # (b, n)
+def without_a_model(_):
+    """The same map from a linear fit of each pixel to all others, and from plain correlations of the patches' ink."""
+    images, _, train, _ = digits()
+    order = fixed_order()
+    patches = beyond.patchify(images, 2)[:, order]
+    helps = torch.linalg.inv(patches[train].flatten(1).double().T.cov() + 0.1 * torch.eye(64)).view(16, 4, 16, 4)
+    linear = helps.square().sum((1, 3)).sqrt().fill_diagonal_(0)
     measured = []
-    for alike in (torch.corrcoef(ink.T), torch.corrcoef(ink.T).abs()):
+    for alike in (linear / (linear.sum(0) / 15), torch.corrcoef(patches.mean(-1).T)):
         place = lay_out(alike)
-        measured += [
-            nearest_two(alike, torch.arange(16)),
-            neighbours_kept(place, torch.arange(16)),
-            patches_right(place, torch.arange(16)),
-        ]
+        measured += [nearest_two(alike, order), neighbours_kept(place, order), patches_right(place, order)]
     return measured
 
 
@@ -283,22 +280,13 @@ def motifs(seed, shuffle=False, rival=False, steps=700, rate=4e-3):
     return measured + [0.0] * (9 - len(measured))
 
 
-def pairs_at_a_distance(count, generator=None, length=120):
-    """Bases with A and B, always both; class 1: they are at most three tens of bases apart."""
-    bases = torch.randint(4, (count, length), generator=generator)
-    tens = torch.rand(count, length // 10, generator=generator).argsort(-1)[:, :2]
-    places = 10 * tens + torch.randint(3, (count, 2), generator=generator)
-    for motif, column in zip("AB", places.T):
-        beyond.plant(bases, column, beyond.MOTIFS[motif], generator)
-    return bases, ((tens[:, 0] - tens[:, 1]).abs() <= 3).long(), places
-
-
 def distance(seed, positions=None, begins=True, rival=False):
     """The class that the distance decides; `begins`: with the weights of a reader of motifs, as in the notebook."""
     draw = torch.Generator().manual_seed(100)
     bases, labels, _ = beyond.motif_sequences(8000, draw)
-    pairs, near, _ = pairs_at_a_distance(8000, draw)
-    test, truth, _ = pairs_at_a_distance(2000, draw)
+    draw = torch.Generator().manual_seed(101)
+    pairs, near = beyond.motif_pairs(8000, draw)
+    test, truth = beyond.motif_pairs(2000, draw)
     training.seed(seed)
     first, model = (WindowReader(), WindowReader()) if rival else (beyond.MotifReader(), beyond.MotifReader(positions))
     every = torch.arange(8000)
@@ -337,10 +325,13 @@ TABLES = {
         {
             "as it is": restore,
             "one order for all": lambda seed: restore(seed, fixed_order()),
-            "each its own order": lambda seed: restore(seed, own=True),
+            "each its own order": lambda seed: restore(seed, fixed_order(), own=True),
         },
     ),
-    "correlations": (["two nearest", "neighbours", "right", "abs", "abs", "abs"], {"plain": correlations}),
+    "fits": (
+        [f"{what}, {how}" for how in ("linear fit", "correlations") for what in ("two nearest", "neighbours", "right")],
+        {"no model": without_a_model},
+    ),
     "motifs": (
         ["test", "the rule", "top on A", "top on B", "top on decoy", "cut A", "cut B", "cut decoy", "cut elsewhere"],
         {

@@ -6,7 +6,10 @@
 A cell tagged `station` says `attentive = load_checkpoint("05_attentive", …)` for what the cells above it trained. Each
 notebook with such cells is run as far as its last one, trainings and all, and what `attentive` is right after the
 station goes to data/checkpoints/05_attentive.pt as float32. Where the weights are those that the file holds already,
-the file stays as it is: a second run leaves no diff. What no station loads any more is removed.
+the file stays as it is: a second run leaves no diff. What no such cell loads any more is removed.
+
+A cell tagged `twin` loads what the notebook does not train itself, to save its readers the time. Here it is trained, by
+the function `trained` that the notebook defines above for a model like it.
 """
 
 import argparse
@@ -37,12 +40,17 @@ _torch.save({{key: value.detach().float().clone() for key, value in ({target}).s
 """
 
 
-def is_station(cell):
-    return cell.cell_type == "code" and "station" in cell.metadata.get("tags", [])
+def has_tag(cell, tag):
+    return cell.cell_type == "code" and tag in cell.metadata.get("tags", [])
+
+
+def made_by(cell):
+    """{name of a checkpoint: target} of a cell that goes on with weights of this notebook: a station, or a twin."""
+    return loads(cell.source) if has_tag(cell, "station") or has_tag(cell, "twin") else {}
 
 
 def loads(source):
-    """{name of a checkpoint: the text of what it is assigned to} in the source of a station cell.
+    """{name of a checkpoint: the text of what it is assigned to} in the source of a cell.
 
     ValueError for a call of load_checkpoint that is not `target = load_checkpoint("name", …)`."""
     tree, found = ast.parse(source), {}
@@ -64,16 +72,19 @@ def is_load(node):
 
 
 def stations(notebook):
-    """{name of a checkpoint: target} of all stations of a notebook."""
-    return {name: target for cell in notebook.cells if is_station(cell) for name, target in loads(cell.source).items()}
+    """{name of a checkpoint: target} of all stations and twins of a notebook."""
+    return {name: target for cell in notebook.cells for name, target in made_by(cell).items()}
 
 
 def as_far_as_stations(notebook, folder):
-    """A copy of the notebook that ends with its last station, each followed by a cell that saves what it loads."""
+    """A copy of the notebook up to its last station or twin, each followed by a cell that saves what it loads."""
     cells, end = [], 0
     for cell in copy.deepcopy(notebook.cells):
         cells.append(cell)
-        for name, target in loads(cell.source).items() if is_station(cell) else ():
+        made = made_by(cell)
+        if has_tag(cell, "twin"):
+            cell.source = cell.source.replace("load_checkpoint(", "(lambda name, model: trained(model))(")
+        for name, target in made.items():
             cells.append(new_code_cell(SAVE.format(target=target, file=str(Path(folder) / f"{name}.pt"))))
             end = len(cells)
     shortened = copy.copy(notebook)

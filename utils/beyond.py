@@ -115,6 +115,18 @@ def motif_sequences(
     return bases, coins[:, 0].long(), places
 
 
+def motif_pairs(count: int, generator: torch.Generator | None = None, length: int = 120) -> tuple[Tensor, Tensor]:
+    """Random bases (count, length), 0 to 3, with A and B both planted, and classes (count,).
+
+    Class 1 is near: they begin at most 32 bases apart; class 0 is far: 38 at least."""
+    bases = torch.randint(4, (count, length), generator=generator)
+    tens = torch.rand(count, length // 10, generator=generator).argsort(dim=-1)[:, :2]
+    places = 10 * tens + torch.randint(3, (count, 2), generator=generator)
+    for motif, column in zip("AB", places.T):
+        plant(bases, column, MOTIFS[motif], generator)
+    return bases, ((tens[:, 0] - tens[:, 1]).abs() <= 3).long()
+
+
 class MotifReader(nn.Module):
     """DNA in windows of eight bases; one learned query asks all windows, and two classes are told apart.
 

@@ -137,6 +137,15 @@ def draw_patches(generator):
                 math.isqrt(patches.shape[-1]),
             )
         ),
+        "(b, H/size, size, W/size, size): the axes stand in order, and are still to be joined two by two": (
+            lambda patches, height, width: patches.new_zeros(
+                len(patches),
+                height // math.isqrt(patches.shape[-1]),
+                math.isqrt(patches.shape[-1]),
+                width // math.isqrt(patches.shape[-1]),
+                math.isqrt(patches.shape[-1]),
+            )
+        ),
         "(b, 1, H, W): fold keeps an axis for colours, and [:, 0] takes it away": lambda patches, height, width: (
             patches.new_zeros(len(patches), 1, height, width)
         ),

@@ -60,7 +60,7 @@ def draw_grid(canvas: Canvas, left: float, shown: Sequence[int], weights: np.nda
             colour = to_hex(WEIGHTS(share / weights.max()))
             canvas.rect(x, y, 60, 60, colour, stroke=PALE)
             canvas.text(x + 30, y + 41, f"{share:.0%}", 15, fill=ink_on(colour))
-            canvas.text(x + 6, y + 16, place + 1, 11, "start", ink_on(colour))
+            canvas.text(x + 6, y + 16, place, 11, "start", ink_on(colour))
         else:
             canvas.rect(x, y, 60, 60, stroke=PALE)
     if asks is not None:
@@ -85,7 +85,7 @@ def draw_patches(
     """An image as a model gets it, the attention (shown,) of what asks, a place or a name, and ten probabilities."""
     row, probabilities, canvas = as_numbers(row, 1), as_numbers(probabilities, 1), Canvas(960, 318)
     frame = asks if isinstance(asks, int) else None
-    asked = "all patches look" if asks == "all patches" else f"{asks if frame is None else f'patch {asks + 1}'} looks"
+    asked = "all patches look" if asks == "all patches" else f"{asks if frame is None else f'patch {asks}'} looks"
     for x, heading in ((20, "what the model gets"), (330, f"where {asked}"), (690, "its answer")):
         canvas.text(x, 50, heading, 14, "start", GREY)
     canvas.text(20, 24, title, 15, "start", bold=True)
@@ -95,7 +95,7 @@ def draw_patches(
     draw_grid(canvas, 330, shown, row, frame)
     draw_bars(canvas, 700, probabilities, digit)
     best, most = largest(probabilities, 2), largest(row, 2)
-    looks = ", ".join(f"patch {shown[k] + 1} {row[k]:.0%}" for k in most)
+    looks = ", ".join(f"patch {shown[k]} {row[k]:.0%}" for k in most)
     answers = ", ".join(f"{k} {probabilities[k]:.0%}" for k in best)
     return canvas.view(f"{title}. Most of all, {asked} at {looks}. Most probable: {answers}; it is a {digit}.")
 
@@ -118,7 +118,7 @@ def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
     first = read_patches(model, images[0], everywhere, everywhere)[2]
     front = len(first[0]) - PLACES  # 1 where [CLS] stands before the patches
     asking = ["[CLS]"] * front + ["all patches"]
-    asking = [(name, name) for name in asking] + [(f"patch {place + 1}", place) for place in everywhere]
+    asking = [(name, name) for name in asking] + [(f"patch {place}", place) for place in everywhere]
 
     def draw(image, order, hide, layer, asks, **places):
         shown = [place for place, on in enumerate(places.values()) if on]
@@ -133,7 +133,7 @@ def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
         row = who[asks].mean(0) if asks in who else rows[front + shown.index(asks)]
         return draw_patches(title, laid, shown, asks, row, probabilities, int(digits[image]))
 
-    boxes = {f"place_{place + 1}": checkbox(str(place + 1), True, "56px") for place in everywhere}
+    boxes = {f"place_{place}": checkbox(str(place), True, "72px") for place in everywhere}
     controls = {
         "image": menu("image", names, width="200px"),
         "order": menu("patches lie", list(ARRANGED), width="300px"),
@@ -191,11 +191,13 @@ def on_motif(places: dict[str, int], windows: int, width: int) -> dict[str, np.n
 
 def draw_line(canvas: Canvas, top: float, start: int, bases: Tensor, places: dict[str, int], heads: np.ndarray) -> None:
     """LINE bases from number `start` on, motifs underlined; above them the weights (h, windows), at each window's
-    middle, as bars, head 1 on the left in blue, head 2 on the right in orange; the largest of all is 60 pixels tall."""
+    middle, as bars, head 1 on the left in blue, head 2 on the right in orange; 100 % are 60 pixels."""
     step, width = 900 / LINE, LENGTH - heads.shape[1] + 1
     canvas.line(30, top + 70, 930, top + 70, PALE)
+    canvas.line(30, top + 10, 930, top + 10, PALE)
+    canvas.text(930, top + 6, "100%", 11, "end", GREY)
     for head, (row, colour) in enumerate(zip(heads, (BLUE, ORANGE))):
-        for window, share in enumerate((60 * row / heads.max()).tolist()):
+        for window, share in enumerate((60 * row).tolist()):
             x = 30 + step * (window + width / 2 - start)
             if 30 <= x < 930 and share > 0.3:
                 canvas.rect(x - 5 + 5 * head, top + 70 - share, 5, share, colour)
