@@ -2,6 +2,7 @@ PYTHON ?= python3
 PYTEST ?=
 REPO ?=
 PINS ?=
+FROM ?=
 BIN := .venv/bin
 SET_UP = "$(PYTHON)" tools/setup_environment.py $(if $(filter file,$(origin PYTHON)),,--this-python)
 # Jupyter writes below HOME: where that cannot be, into .venv.
@@ -16,15 +17,17 @@ SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_
 AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
 QUICK := $(shell sed -E '/^\#|trains$$/d; s|(\w+) .*|notebooks/\1.ipynb|' tests/syllabus.txt)
 
-.PHONY: help lab site site-serve test test-processors test-colab notebooks checkpoints glove vectors pins links clean setup setup-test setup-site python
+.PHONY: help lab update site site-serve test test-processors test-colab test-classroom notebooks checkpoints glove vectors pins links clean setup setup-test setup-site python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
+	@echo "make update                 fetch the new version of the course; answers and cells of yours are kept"
 	@echo "make site                   build the course as a site into site/, from the notebooks as they are stored"
 	@echo "make site-serve             build it, and show it on this computer"
 	@echo "make test                   all tests: utils/, notebooks, widgets in a browser where Chromium is installed"
 	@echo "make test-processors        every notebook with the kernels of older processors (SSE, then AVX2)"
 	@echo "make test-colab             the tests of the notebooks with Colab's IPython 7.34 and ipywidgets 7.7.1"
+	@echo "make test-classroom         export notebooks for nbgrader and otter-grader, and let both grade answers"
 	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
 	@echo "make checkpoints            train what the stations of the notebooks load, and store its weights"
 	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for notebook 01"
@@ -35,6 +38,10 @@ help:
 
 lab: setup
 	@$(WRITABLE_HOME); $(BIN)/python -m jupyterlab $(AS_ROOT) $(OFFLINE_LAB) $(LAB_OPTIONS) notebooks/00_start_here.ipynb
+
+# FROM: an older copy of the course, or notebooks saved on Colab, to take the answers from.
+update: python
+	@"$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))" tools/update_course.py $(FROM)
 
 site: setup-site
 	@$(BIN)/python tools/site/build.py
@@ -56,13 +63,20 @@ test-colab: setup-test
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --upgrade --target .venv/colab -r tools/requirements-colab.txt
 	@PYTHONPATH="$(CURDIR)/.venv/colab" $(COMPARABLE) $(BIN)/python -m pytest $(PYTEST) notebooks tests/test_notebooks.py tests/test_alone.py
 
+# Both have a .venv of their own, with the course's packages behind theirs on the path.
+test-classroom: setup-test
+	@test -x .venv/classroom/bin/otter || { $(BIN)/python -m venv .venv/classroom && .venv/classroom/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -r tools/requirements-classroom.txt; }
+	@$(BIN)/python -c "import site; print(site.getsitepackages()[0])" > "$$(.venv/classroom/bin/python -c 'import site; print(site.getsitepackages()[0])')/course.pth"
+	@$(COMPARABLE) $(BIN)/python -m pytest $(PYTEST) tests/test_export.py
+
 notebooks: setup-test
 	@$(COMPARABLE) $(BIN)/python tools/execute_notebooks.py
 
 checkpoints: setup-test
 	@$(COMPARABLE) $(BIN)/python tools/make_checkpoints.py
 
-glove: setup
+glove: python
+	@$(SET_UP) tools/requirements-glove.txt
 	@$(BIN)/python tools/fetch_glove.py
 
 vectors: python

@@ -116,6 +116,54 @@ def test_an_install_is_done_once_and_again_when_the_requirements_change(stage):
     assert stage.set_up() == 0 and len(stage.installs()) == 1, "torch is there"
 
 
+UV = """#!/bin/sh
+echo "uv $@" >> "{folder}/calls"
+{does}
+"""
+
+
+@pytest.fixture
+def uv(stage, tmp_path_factory, monkeypatch):
+    """uv(command) puts a stand-in for uv on the path, which does what the shell's command does."""
+    folder = tmp_path_factory.mktemp("uv")
+
+    def put(does):
+        (folder / "uv").write_text(UV.format(folder=stage.folder, does=does))
+        (folder / "uv").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+    for name in [name for name in os.environ if name.startswith("PIP_")] + ["INSTALLER"]:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    return put
+
+
+def test_uv_installs_all_but_torch_where_it_is_there(stage, uv):
+    uv(f'exec "{sys.executable}" -IS "{stage.folder}/pip.py" "{stage.site}" "$@"')
+    assert stage.set_up() == 0
+    torch, others = stage.installs()
+    assert "pip install" in torch and torch.endswith(f"torch=={TORCH}+cpu")
+    assert others.startswith(f"uv pip install --python {stage.venv / 'bin' / 'python'} --no-config ")
+    assert others.endswith(f"-r {stage.folder}/requirements.txt") and f"-c {stage.folder}/constraints.txt" in others
+    assert stage.set_up() == 0 and not stage.installs(), "what uv installed is recognised"
+
+
+def test_pip_takes_over_where_uv_fails(stage, uv):
+    left = stage.site / "numpy-1.0.dist-info"
+    uv(f'mkdir "{left}"; echo "numpy/__init__.py,,1" > "{left}/RECORD"; exit 2')
+    assert stage.set_up() == 0
+    _, first, second = stage.installs()
+    assert first.startswith("uv pip install") and "-m pip install" in second
+    assert not left.exists(), "what uv left half done is not taken for installed"
+
+
+@pytest.mark.parametrize("name, value", [("PIP_INDEX_URL", "x"), ("PIP_PROXY", "x"), ("INSTALLER", "pip")])
+def test_pip_s_settings_are_kept_by_leaving_it_to_pip(stage, uv, monkeypatch, name, value):
+    uv("exit 0")
+    monkeypatch.setenv(name, value)
+    assert stage.set_up() == 0 and not any(line.startswith("uv") for line in stage.installs())
+
+
 def test_only_linux_takes_pytorch_from_its_own_index(stage, monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     assert stage.set_up() == 0 and len(stage.installs()) == 1

@@ -93,7 +93,7 @@ def _first_lines(url: str, number: int) -> Iterator[bytes]:
         import remotezip
         import urllib3
     except ImportError as error:
-        raise FetchError(f"{error}: `make lab` installs it, or `pip install remotezip` does.") from error
+        raise FetchError(f"{error}: `make glove` installs it, or `pip install remotezip` does.") from error
     headers = {"Accept-Encoding": "identity"}
     try:
         with (

@@ -11,6 +11,7 @@ and every link to the course in notebooks and README.md.
 import re
 import sys
 from pathlib import Path
+from urllib.parse import urlencode
 
 import nbformat
 
@@ -42,8 +43,16 @@ def launch_links(notebook, repo):
     return f"{COLAB}{repo}/blob/main/notebooks/{notebook}", f"{BINDER}{repo}/HEAD?labpath=notebooks%2F{notebook}"
 
 
+def hub_link(repo):
+    """What follows a JupyterHub's address: nbgitpuller fetches the course there and opens its first notebook."""
+    folder = repo.partition("/")[2]
+    asked = {"repo": f"https://github.com/{repo}", "branch": "main"}
+    return f"git-pull?{urlencode(asked | {'urlpath': f'lab/tree/{folder}/notebooks/00_start_here.ipynb'})}"
+
+
 def replace_address(text, old_repo, repo):
-    """`text` with every link to the course, to Colab and to Binder leading to `repo` instead of `old_repo`."""
+    """`text` with every link to the course, to Colab, Binder and a hub leading to `repo` instead of `old_repo`."""
+    text = text.replace(hub_link(old_repo), hub_link(repo))
     hosts = "|".join(map(re.escape, ("https://github.com/", COLAB, BINDER)))
     return re.sub(rf"({hosts}){re.escape(old_repo)}(?![\w-])", rf"\g<1>{repo}", text)
 

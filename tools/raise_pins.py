@@ -23,6 +23,7 @@ FILES = [
     "requirements-site.txt",
     "constraints.txt",
     "environment.yml",
+    "tools/requirements-glove.txt",
     "tools/requirements-vectors.txt",
 ]
 CONDA = {"torch": "pytorch-cpu"}  # what conda-forge calls a package

@@ -299,7 +299,7 @@ def _parse(block: bytes, first_line: int, lines: int, width: int, label: str) ->
     try:
         import polars  # only here: most readers never load a text file
     except ImportError as error:
-        raise ImportError(f"{error}: `make lab` installs it, or `pip install polars` does.") from error
+        raise ImportError(f"{error}: `make glove` installs it, or `pip install polars` does.") from error
     schema = {"word": polars.String} | {f"v{i}": polars.Float32 for i in range(width)}
     reason = "blank lines or numbers that are not finite"
     try:

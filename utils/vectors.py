@@ -171,8 +171,6 @@ def pca(points: np.ndarray, count: int = 2) -> tuple[np.ndarray, np.ndarray]:
 
     The points are centred first. An axis and its opposite serve equally well; here each points the way in which
     its entry of largest size is positive, so that the same points always give the same picture."""
-    from sklearn.decomposition import PCA  # only here: it takes a second, and most notebooks do without
-
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or not 1 <= count <= min(points.shape) or len(points) < 2:
         raise ValueError(
@@ -182,11 +180,12 @@ def pca(points: np.ndarray, count: int = 2) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError("the points hold NaN or infinite numbers")
     if (points == points[0]).all():
         raise ValueError("all points are the same: there is no variance to keep")
-    model = PCA(n_components=count, svd_solver="full")
-    coordinates = model.fit_transform(points)
-    largest = np.abs(model.components_).argmax(axis=1)
-    signs = np.where(model.components_[np.arange(count), largest] < 0, -1.0, 1.0)
-    return coordinates * signs, model.explained_variance_ratio_
+    centred = points - points.mean(axis=0)
+    _, singular_values, directions = np.linalg.svd(centred, full_matrices=False)  # (n or d,), (n or d, d)
+    axes, variances = directions[:count], singular_values**2
+    largest = np.abs(axes).argmax(axis=1)
+    signs = np.where(axes[np.arange(count), largest] < 0, -1.0, 1.0)
+    return centred @ axes.T * signs, variances[:count] / variances.sum()
 
 
 def _describe(file_name: str, n: int, d: int) -> str:

@@ -46,7 +46,7 @@ class Verdict(NamedTuple):
     """Status "todo", "right" or "wrong"; the diagnosis; what the function printed and displayed on the first draw.
 
     `names` are those of the known mistakes that the answer fell into; `fits` is False where a right answer comes in
-    another precision, or not as a tensor.
+    another precision, or not as a tensor; `share` is that of the usual inputs on which the answer is right.
     """
 
     status: str
@@ -55,6 +55,12 @@ class Verdict(NamedTuple):
     shown: tuple = ()
     names: tuple[str, ...] = ()
     fits: bool = True
+    share: float = 0.0
+
+    @property
+    def credit(self) -> float:
+        """1 for a right answer, one half where at least half of the inputs come out right, or else 0."""
+        return 1.0 if self.status == "right" else 0.5 if self.share >= 0.5 else 0.0
 
 
 class Exercise:
@@ -259,7 +265,7 @@ class Exercise:
             words = condition(case)
             where = f" That happens where {words}." if words and words not in message else ""
             message += f"{where} ({usual - len(wrong)} of {usual} inputs come out right.)"
-        return "wrong", message, case.named
+        return "wrong", message, case.named, True, 0.0 if by_heart else 1 - len(wrong) / usual
 
 
 def _fits(result: Any, want: Any) -> bool:

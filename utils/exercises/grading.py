@@ -200,20 +200,20 @@ def _execute(source: str, filename: str, space: dict, only: tuple[type, ...]) ->
 
 
 def judge(found: Exercise, function: Any, error: BaseException | None, seed: int) -> dict[str, Any]:
-    """The verdict on what a cell defined, or why it defined nothing."""
-    status, message, names = "wrong", "", ()
+    """The verdict on what a cell defined, or why it defined nothing; with the credit that it earns, 0 to 1."""
+    status, message, names, credit = "wrong", "", (), 0.0
     if function is found or function is found.reference:
         message = "this is the course's own function."
     elif function is None and error is None:
-        return MISSING | {"message": "its cell does not define it."}
+        return MISSING | {"message": "its cell does not define it.", "credit": credit}
     elif function is None:
         place = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
         message = f"its cell raises {type(error).__name__}{place}: {error.args[0] if error.args else ''}."
     else:
         try:
             verdict = found.verdict(function, seed)
-            status, message, names = verdict.status, verdict.message, verdict.names
+            status, message, names, credit = verdict.status, verdict.message, verdict.names, verdict.credit
         except BaseException as problem:  # KeyboardInterrupt, which an answer can raise, too
             message = f"it cannot be judged: {type(problem).__name__}."
     message = "not tried yet." if status == "todo" else " ".join(message.split())
-    return {"status": status, "message": message, "mistakes": [*map(short, names)]}
+    return {"status": status, "message": message, "mistakes": [*map(short, names)], "credit": credit}

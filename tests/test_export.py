@@ -1,0 +1,226 @@
+"""tools/export_assignment.py: notebooks for nbgrader and otter-grader, whose own commands grade them where they are
+installed (`make test-classroom`)."""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+
+import carry_over
+import export_assignment
+from utils.exercises import catalogue
+from utils.exercises.marking import go_on, mark, require
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOK = next(path for path in NOTEBOOKS if path.name.startswith("02"))
+TOOLS = ROOT / ".venv" / "classroom" / "bin"
+
+
+def exercises(cells):
+    return [name for name in map(carry_over.exercise, cells) if name]
+
+
+def below(cells, name):
+    """The cell below an exercise."""
+    return cells[1 + next(n for n, cell in enumerate(cells) if carry_over.exercise(cell) == name)]
+
+
+# What the exported cells call
+
+
+def softmax_of_small_scores(scores):
+    return scores.exp() / scores.exp().sum(-1, keepdim=True)
+
+
+def softmax(scores):
+    return torch.softmax(scores, -1)
+
+
+def raises(scores):
+    raise RuntimeError("no")
+
+
+ANSWERS = {
+    "right": (lambda: softmax, 1.0, "✔ softmax: right on all"),
+    "half": (lambda: softmax_of_small_scores, 0.5, "✘ softmax: exp overflows"),
+    "wrong": (lambda: raises, 0.0, "✘ softmax: RuntimeError in your line"),
+    "nothing": (lambda: None, 0.0, "– softmax: its cell defines no function of this name"),
+    "the course's": (lambda: catalogue()["softmax"].reference, 0.0, "✘ softmax: this is the course's own function"),
+    "an import": (lambda: mark, 0.0, "✘ softmax: this is the course's own function"),
+}
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_an_answer_earns_all_or_half_or_nothing_and_later_cells_go_on(kind, capsys):
+    answer, credit, said = ANSWERS[kind]
+    space = {"softmax": answer()}
+    assert mark("softmax", 2, dict(space)) == 2 * credit and capsys.readouterr().out.startswith(said)
+    for wanted in (0.5, 1):
+        if credit >= wanted:
+            require("softmax", wanted, space)
+        else:
+            with pytest.raises(AssertionError, match=said.partition(": ")[2]):
+                require("softmax", wanted, space)
+    assert space == {"softmax": answer()}, "to judge replaces nothing"
+    go_on("softmax", space)
+    assert space["softmax"] is (answer() if credit == 1 else catalogue()["softmax"].reference)
+    marked = {"softmax": answer()}
+    mark("softmax", 2, marked, seed=3)
+    assert marked == space
+
+
+def test_an_exercise_of_another_version_is_named():
+    with pytest.raises(ValueError, match="no exercise named 'soft': is the course another version"):
+        mark("soft", 1, {})
+
+
+def test_half_the_points_take_half_of_the_inputs():
+    """Right answers earn 1, each known mistake at most one half."""
+    for name in ("softmax", "attend", "one_hot"):
+        found = catalogue()[name]
+        assert {found.verdict(answer).credit for answer in found.answers} == {1.0}
+        credits = {found.verdict(mistake.function).credit for mistake in found.rows}
+        assert 0.0 in credits <= {0.0, 0.5}
+
+
+# What is exported
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_each_exercise_is_judged_right_below_its_cell(path):
+    """At the end of the notebook it would be too late: the course's function stands in for a wrong answer."""
+    nbgrader = carry_over.read(export_assignment.for_nbgrader(path, seed=1))["cells"]
+    otter = carry_over.read(export_assignment.for_otter(path))["cells"]
+    names = exercises(nbgrader)
+    assert names == exercises(otter) == exercises(carry_over.read(path.read_text(encoding="utf-8"))["cells"])
+    ids = [cell["metadata"]["nbgrader"]["grade_id"] for cell in nbgrader if "nbgrader" in cell["metadata"]]
+    assert len(ids) == len(set(ids)) == len(names) + 1
+    for name in names:
+        assert f'mark("{name}", {catalogue()[name].level}, globals(), seed=1)' in below(nbgrader, name)["source"]
+        entry = below(nbgrader, name)["metadata"]["nbgrader"]
+        assert entry["grade"] and entry["locked"] and entry["points"] == catalogue()[name].level
+        assert f'grader.check("{name}")' in below(otter, name)["source"]
+    for cells in (nbgrader, otter):
+        assert not any(cell.get("outputs") for cell in cells)
+        assert not any(f"{name} = use({name})" in cell["source"] for cell in cells for name in exercises([cell]))
+        assert [cell["id"] for cell in cells].count("marked") == 1 and cells[1]["id"] == "marked"
+
+
+def test_the_exports_are_notebooks_and_leave_the_file_alone(tmp_path, capsys):
+    before = NOTEBOOK.read_bytes()
+    export_assignment.main(["nbgrader", *map(str, NOTEBOOKS[:3]), "--to", str(tmp_path / "n"), "--open"])
+    export_assignment.main(["otter", str(NOTEBOOK), "--to", str(tmp_path / "o"), "--seed", "4"])
+    assert NOTEBOOK.read_bytes() == before
+    written = sorted((tmp_path / "n" / "source").rglob("*.ipynb")) + [tmp_path / "o" / NOTEBOOK.name]
+    assert len(written) == 4
+    for path in written:
+        nbformat.validate(nbformat.read(path, as_version=4))
+    assert "ATTENTION_MARKED" not in written[0].read_text() and "ATTENTION_MARKED" in written[3].read_text()
+    assert "require('softmax', 0.5, env, 4)" in (tmp_path / "o" / "tests" / "softmax.py").read_text()
+    assert (tmp_path / "o" / "attention-course" / "utils" / "exercises").is_dir()
+    assert "nbgrader generate_assignment 00_start_here" in capsys.readouterr().out
+    config = tmp_path / "n" / "nbgrader_config.py"
+    config.write_text("mine")
+    export_assignment.main(["nbgrader", str(NOTEBOOK), "--to", str(tmp_path / "n")])
+    assert config.read_text() == "mine"
+
+
+def test_otter_leaves_out_what_takes_time():
+    cells = carry_over.read(export_assignment.for_otter(next(p for p in NOTEBOOKS if p.name.startswith("05"))))["cells"]
+    left_out = [cell["source"] for cell in cells if "otter_ignore" in cell["metadata"].get("tags", [])]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert sum("training.fit(" in source for source in left_out) > 1 and len(left_out) > len(code) / 3
+
+
+@pytest.mark.parametrize("text", ["{}", '{"cells": []}', None])
+def test_what_is_no_notebook_of_the_course_is_refused(tmp_path, text):
+    path = tmp_path / "x.ipynb"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(SystemExit, match="x.ipynb"):
+        export_assignment.main(["otter", str(path), "--to", str(tmp_path / "out")])
+    assert not (tmp_path / "out").exists()
+
+
+# With the tools
+
+
+GIVEN = {
+    "one_hot": "return torch.nn.functional.one_hot(token_ids, vocabulary_size).float()",
+    "softmax": "return scores.exp() / scores.exp().sum(-1, keepdim=True)",
+    "attention_scores": "return keys @ query",
+    "attend": "return broken(",
+}
+POINTS = {"one_hot": 1.0, "softmax": 1.0}  # of 1 and 2; all others 0
+
+
+def hand_in(source, target):
+    """Write a learner's notebook: one exercise right, one half, one wrong, one that Python cannot read."""
+    notebook = carry_over.read(source.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if carry_over.exercise(cell) in GIVEN:
+            cell["source"] = cell["source"].replace("return ...", GIVEN[carry_over.exercise(cell)])
+    target.parent.mkdir(parents=True)
+    target.write_text(carry_over.text(notebook), encoding="utf-8")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """run(command) in a folder of its own, with the tools in front of the path; skipped where they are missing."""
+
+    def call(command):
+        done = subprocess.run(command.split(), cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout
+
+    path = os.pathsep.join([str(TOOLS), os.environ["PATH"]])
+    if not all(shutil.which(tool, path=path) for tool in ("nbgrader", "otter")):
+        pytest.skip("nbgrader and otter-grader are not installed: `make test-classroom` does it")
+    environment = os.environ | {"PATH": path}
+    environment.pop("PYTHONPATH")  # these tools talk with their kernels and services over sockets of this machine
+    return call
+
+
+def test_nbgrader_gives_these_points_and_says_why(tmp_path, run):
+    export_assignment.main(["nbgrader", str(NOTEBOOK), "--to", str(tmp_path)])
+    run(f"nbgrader generate_assignment {NOTEBOOK.stem}")
+    place = Path(NOTEBOOK.stem, NOTEBOOK.name)
+    hand_in(tmp_path / "release" / place, tmp_path / "submitted" / "anna" / place)
+    run(f"nbgrader autograde {NOTEBOOK.stem}")
+    run("nbgrader export")
+    with (tmp_path / "grades.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    names = exercises(carry_over.read(NOTEBOOK.read_text(encoding="utf-8"))["cells"])
+    assert float(row["max_score"]) == sum(catalogue()[name].level for name in names)
+    assert float(row["score"]) == sum(POINTS.values())
+    cells = carry_over.read((tmp_path / "autograded" / "anna" / place).read_text(encoding="utf-8"))["cells"]
+    said = {name: json.dumps(below(cells, name)["outputs"], ensure_ascii=False) for name in names}
+    assert "✔ one_hot: right on all" in said["one_hot"] and "exp overflows" in said["softmax"]
+    assert "not divided by √e" in said["attention_scores"] and "its cell defines no function" in said["attend"]
+    failed = [
+        cell["source"] for cell in cells for output in cell.get("outputs", []) if output["output_type"] == "error"
+    ]
+    assert len(failed) == 1 and "return broken(" in failed[0], "the course's functions stand in for the wrong ones"
+    run(f"nbgrader generate_feedback {NOTEBOOK.stem}")
+    feedback = (tmp_path / "feedback" / "anna" / place).with_suffix(".html").read_text(encoding="utf-8")
+    assert "exp overflows" in feedback
+
+
+def test_otter_gives_these_points_and_says_why(tmp_path, run):
+    export_assignment.main(["otter", str(NOTEBOOK), "--to", str(tmp_path)])
+    run("otter generate -t tests attention-course")
+    hand_in(tmp_path / NOTEBOOK.name, tmp_path / "anna" / NOTEBOOK.name)
+    run(f"otter run --no-logo -a autograder.zip -o anna anna/{NOTEBOOK.name}")
+    tests = json.loads((tmp_path / "anna" / "results.json").read_text(encoding="utf-8"))["tests"]
+    points = {test["name"]: test["score"] for test in tests if "score" in test}
+    names = exercises(carry_over.read(NOTEBOOK.read_text(encoding="utf-8"))["cells"])
+    assert points == {name: POINTS.get(name, 0.0) for name in names}
+    said = json.dumps(tests, ensure_ascii=False)
+    assert "AssertionError: exp overflows" in said and "its cell defines no function" in said

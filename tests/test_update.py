@@ -1,0 +1,373 @@
+"""tools/update_course.py and tools/carry_over.py: a learner's work comes through an update, and none of it is lost.
+
+The clones are small repositories on this machine; the notebooks of the course itself are carried over once, all.
+"""
+
+import ast
+import copy
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from alone import git
+
+import carry_over
+import update_course
+
+ROOT = Path(__file__).parent.parent
+STUB = 'def {}({}):\n    """Returns (k,)."""\n    return ...\n\ncheck({})'
+
+
+def code(name, source, tags=()):
+    return {
+        "cell_type": "code",
+        "id": name,
+        "metadata": {"tags": [*tags]} if tags else {},
+        "execution_count": None,
+        "outputs": [],
+        "source": source,
+    }
+
+
+def prose(name, source):
+    return {"cell_type": "markdown", "id": name, "metadata": {}, "source": source}
+
+
+def task(name, arguments="scores", body=None):
+    source = STUB.format(name, arguments, name)
+    return code(f"id-{name}", source.replace("return ...", body) if body else source, [f"exercise:{name}"])
+
+
+def notebook(*cells):
+    return {"cells": list(cells), "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+
+
+def sources(book):
+    return [cell["source"] for cell in book["cells"]]
+
+
+HEAD, SETUP = prose("head", "# 02"), code("setup", "import math", ["setup"])
+BASE = notebook(HEAD, SETUP, task("softmax"), prose("look", "**Look.**"), task("attend", "query, keys"))
+ANSWER = task("softmax", body="return scores.exp() / scores.exp().sum()")
+
+
+# One notebook
+
+
+def test_an_answer_takes_the_place_of_the_new_stub_with_its_output():
+    mine = notebook(HEAD, SETUP, ANSWER | {"outputs": ["✔"]}, *BASE["cells"][3:])
+    new = notebook(prose("head", "# 02, better"), SETUP, prose("more", "More."), task("softmax") | {"id": "new-id"})
+    new["cells"][3]["metadata"]["tags"].append("hard")
+    out, report = carry_over.carry(mine, new, BASE)
+    assert sources(out) == ["# 02, better", "import math", "More.", ANSWER["source"]]
+    assert out["cells"][3]["outputs"] == ["✔"] and out["cells"][3]["id"] == "new-id"
+    assert out["cells"][3]["metadata"]["tags"] == ["exercise:softmax", "hard"]
+    assert report == {"answers": 1, "edits": 0, "cells": 0, "changed": []}
+
+
+def test_own_cells_stay_below_the_cell_that_they_stood_under():
+    own = [prose("a", "My first"), code("b", "x = 1"), prose("c", "My last")]
+    mine = notebook(own[0], HEAD, SETUP, task("softmax"), own[1], *BASE["cells"][3:], own[2], prose("d", "  "))
+    new = notebook(HEAD, prose("more", "More."), *BASE["cells"][1:])
+    out, report = carry_over.carry(mine, new, BASE)
+    assert sources(out) == [
+        *("My first", "# 02", "More.", "import math", task("softmax")["source"], "x = 1"),
+        *("**Look.**", task("attend", "query, keys")["source"], "My last"),
+    ]
+    assert report["cells"] == 3 and report["changed"] == []
+
+
+def test_what_both_changed_is_the_course_s_with_a_note_below():
+    mine = notebook(HEAD, code("setup", "import math, os"), *BASE["cells"][2:3], prose("look", "Look, my way."))
+    new = notebook(HEAD, code("setup", "import sys"), *BASE["cells"][2:3], prose("look", "Look, better."))
+    out, report = carry_over.carry(mine, new, BASE)
+    assert sources(out)[:2] == ["# 02", "import sys"] and sources(out)[4] == "Look, better."
+    notes = [out["cells"][2], out["cells"][5]]
+    assert [note["cell_type"] for note in notes] == ["markdown"] * 2
+    assert notes[0]["source"] == carry_over.NOTE + "```python\nimport math, os\n```"
+    assert notes[1]["source"] == carry_over.NOTE + "Look, my way."
+    assert report["changed"] == ["import math, os", "Look, my way."]
+
+
+def test_what_the_learner_alone_changed_stays():
+    mine = notebook(HEAD, code("setup", "import math, os"), *BASE["cells"][2:])
+    out, report = carry_over.carry(mine, BASE | {"cells": [*BASE["cells"], prose("end", "End.")]}, BASE)
+    assert sources(out)[1] == "import math, os" and sources(out)[-1] == "End." and report["edits"] == 1
+
+
+def test_an_exercise_that_asks_for_something_else_keeps_its_new_stub():
+    mine = notebook(*BASE["cells"][:4], task("attend", "query, keys", body="return keys @ query"))
+    new = notebook(*BASE["cells"][:4], task("attend", "query, keys, mask"))
+    out, report = carry_over.carry(mine, new, BASE)
+    assert out["cells"][4]["source"] == task("attend", "query, keys, mask")["source"]
+    assert "return keys @ query" in out["cells"][5]["source"] and out["cells"][5]["cell_type"] == "markdown"
+    assert report["changed"] == ["attend"] and report["answers"] == 0
+    mine["cells"][4] = task("attend", "query, keys, mask", body="return mask")  # typed ahead of the update
+    assert carry_over.carry(mine, new, BASE)[0]["cells"][4]["source"] == mine["cells"][4]["source"]
+
+
+def test_a_better_docstring_or_code_to_be_mended_does_not_cost_an_answer():
+    for old, given in (("Returns", "Gives"), ("return ...", "return scores.sum()")):
+        new = notebook(HEAD, SETUP, task("softmax") | {"source": task("softmax")["source"].replace(old, given)})
+        assert sources(carry_over.carry(notebook(HEAD, SETUP, ANSWER), new, BASE)[0])[2] == ANSWER["source"]
+        untouched = carry_over.carry(BASE, new, BASE)
+        assert sources(untouched[0]) == sources(new) and untouched[1]["answers"] == 0
+
+
+def test_an_exercise_that_is_gone_leaves_a_note():
+    out, report = carry_over.carry(notebook(HEAD, SETUP, ANSWER, BASE["cells"][3]), notebook(HEAD, SETUP), BASE)
+    assert len(out["cells"]) == 3 and out["cells"][2]["source"].startswith(carry_over.GONE + "```python\ndef softmax")
+    assert report["changed"] == ["softmax"]
+
+
+def test_an_answer_that_python_cannot_read_is_carried_too():
+    broken = task("softmax", body="return scores.exp( /")
+    mine = notebook(HEAD, SETUP, broken)
+    new = notebook(HEAD, SETUP, prose("more", "More."), task("softmax"))
+    for base in (BASE, None):
+        assert broken["source"] in sources(carry_over.carry(mine, new, base)[0])
+
+
+def test_a_copy_of_an_exercise_is_the_learner_s_own_cell():
+    copied = task("softmax", body="return scores") | {"id": "copied"}
+    out, report = carry_over.carry(notebook(HEAD, SETUP, ANSWER, copied), notebook(HEAD, SETUP, task("softmax")), BASE)
+    assert sources(out)[2:] == [ANSWER["source"], copied["source"]] and report["answers"] == report["cells"] == 1
+    assert [carry_over.exercise(cell) for cell in out["cells"][2:]] == ["softmax", None]
+
+
+def test_cells_without_ids_are_found_by_tag_and_text():
+    """Colab keeps a cell's id in its metadata, and other tools none."""
+    own = prose("x", "Mine.")
+    mine = copy.deepcopy(notebook(HEAD, SETUP, ANSWER, own, BASE["cells"][3]))
+    for number, cell in enumerate(mine["cells"]):
+        name = cell.pop("id")
+        if number == 1:
+            cell["metadata"]["id"] = name
+    out, report = carry_over.carry(mine, notebook(*BASE["cells"], prose("end", "End.")), BASE)
+    assert sources(out)[2:5] == [ANSWER["source"], "Mine.", "**Look.**"] and report["answers"] == report["cells"] == 1
+    assert len({cell["id"] for cell in out["cells"]}) == len(out["cells"])
+
+
+def test_without_the_version_before_answers_and_own_cells_are_carried():
+    mine = notebook(HEAD, code("setup", "import os"), ANSWER, prose("x", "Mine."), task("attend", "query, keys"))
+    new = notebook(HEAD, SETUP, task("softmax"), task("attend", "query, keys, mask"))
+    out, report = carry_over.carry(mine, new)
+    assert sources(out) == ["# 02", "import math", ANSWER["source"], "Mine.", new["cells"][3]["source"]]
+    assert report == {"answers": 1, "edits": 0, "cells": 1, "changed": []}
+
+
+def test_every_answer_of_the_course_comes_through(tmp_path):
+    """Each notebook with all its exercises answered, and a cell of one's own below every cell."""
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        text = path.read_text(encoding="utf-8")
+        assert carry_over.text(carry_over.read(text)) == text, f"{path.name} is written as Jupyter writes it"
+        base, mine, answers = carry_over.read(text), carry_over.read(text), []
+        for number, cell in reversed(list(enumerate(mine["cells"]))):
+            if carry_over.exercise(cell):
+                cell["source"] = cell["source"].replace("return ...", "return 'mine'") + "\n# mine"
+                answers.append(cell["source"])
+            mine["cells"].insert(number + 1, prose(f"own-{number}", f"Mine, {number}."))
+        new = carry_over.read(text.replace("**Look.**", "**See.**"))
+        out, report = carry_over.carry(mine, new, base)
+        assert len(answers) == report["answers"] >= 4 and report["changed"] == []
+        assert set(answers) <= set(sources(out))
+        assert len(out["cells"]) == 2 * len(new["cells"]) == 2 * report["cells"]
+        assert all(cell["source"].startswith("Mine, ") for cell in out["cells"][1::2])
+        file = tmp_path / path.name
+        file.write_text(carry_over.text(out), encoding="utf-8")
+        nbformat.validate(nbformat.read(file, as_version=4))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"cells": 1}', '{"cells": [{"source": "x"}]}', "<<<<<<< HEAD", "[" * 99999]
+)
+def test_what_is_no_notebook_is_refused(text):
+    with pytest.raises(ValueError, match="is not a notebook"):
+        carry_over.read(text)
+
+
+# A clone
+
+
+class Clone:
+    """A course at `there`, and a learner's clone of it at `here`."""
+
+    def __init__(self, folder):
+        self.there, self.here = folder / "there", folder / "here"
+        self.there.mkdir()
+        git("init", "--quiet", "--initial-branch=main", folder=self.there)
+        self.publish({"notebooks/02.ipynb": BASE, "notes.txt": "one\n", "utils/a.py": "a = 1\n", ".gitignore": "/b*\n"})
+        git("clone", "--quiet", str(self.there), str(self.here), folder=folder)
+        git("config", "user.name", "learner", folder=self.here)
+        git("config", "user.email", "learner@localhost", folder=self.here)
+
+    def write(self, where, files):
+        for name, content in files.items():
+            (where / name).parent.mkdir(parents=True, exist_ok=True)
+            text = content if isinstance(content, str) else carry_over.text(content)
+            (where / name).write_text(text, encoding="utf-8")
+
+    def publish(self, files, gone=()):
+        self.write(self.there, files)
+        for name in gone:
+            (self.there / name).unlink()
+        git("add", "--all", folder=self.there)
+        git("commit", "--quiet", "--message", "A version", folder=self.there)
+
+    def edit(self, files):
+        self.write(self.here, files)
+
+    def notebook(self, name="notebooks/02.ipynb"):
+        return carry_over.read((self.here / name).read_text(encoding="utf-8"))
+
+    def aside(self):
+        return sorted(self.here.glob("before-update-*"))
+
+    def status(self):
+        return git("status", "--porcelain", folder=self.here)
+
+    def head(self, where=None):
+        return git("rev-parse", "HEAD", folder=where or self.here)
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    monkeypatch.setattr(update_course, "COURSE", tmp_path / "here")
+    return Clone(tmp_path)
+
+
+MINE = notebook(HEAD, SETUP, ANSWER, prose("x", "Mine."), *BASE["cells"][3:])
+NEW = notebook(prose("head", "# 02, better"), *BASE["cells"][1:], prose("end", "End."))
+BOTH = [prose("head", "# 02, better"), SETUP, ANSWER, prose("x", "Mine."), *BASE["cells"][3:], prose("end", "End.")]
+
+
+def test_an_edited_notebook_and_the_new_version_come_together(clone, capsys):
+    clone.edit({"notebooks/02.ipynb": MINE})
+    clone.publish({"notebooks/02.ipynb": NEW, "notebooks/03.ipynb": BASE, "notes.txt": "two\n"}, gone=["utils/a.py"])
+    assert update_course.main([]) == 0
+    assert sources(clone.notebook()) == [cell["source"] for cell in BOTH]
+    assert clone.head() == clone.head(clone.there) and (clone.here / "notes.txt").read_text() == "two\n"
+    assert (clone.here / "notebooks/03.ipynb").is_file() and not (clone.here / "utils/a.py").exists()
+    assert clone.status() == " M notebooks/02.ipynb\n"
+    (aside,) = clone.aside()
+    assert carry_over.read((aside / "notebooks/02.ipynb").read_text()) == MINE
+    said = capsys.readouterr().out
+    assert "notebooks/02.ipynb: 1 answer, 1 cell of your own carried over\n" in said and aside.name in said
+    assert update_course.main([]) == 0 and "newest version" in capsys.readouterr().out and len(clone.aside()) == 1
+
+
+def test_the_same_by_pulling_stops_or_leaves_a_file_that_does_not_open(clone):
+    """What the update is for; where git learns better, it may go."""
+    clone.edit({"notebooks/02.ipynb": MINE})
+    clone.publish({"notebooks/02.ipynb": notebook(HEAD, SETUP, task("softmax", body="raise ValueError"))})
+    git("commit", "--quiet", "--all", "--message", "My work", folder=clone.here)
+    with pytest.raises(Exception, match="git"):
+        git("pull", "--quiet", "--no-rebase", folder=clone.here)
+    with pytest.raises(ValueError):
+        clone.notebook()
+    assert update_course.main([]) == 1 and not clone.aside()
+
+
+def test_work_that_was_committed_is_merged_and_stays_in_the_history(clone):
+    clone.edit({"notebooks/02.ipynb": MINE, "mine.txt": "mine\n"})
+    git("add", "--all", folder=clone.here)
+    git("commit", "--quiet", "--message", "My work", folder=clone.here)
+    before = clone.head()
+    clone.publish({"notebooks/02.ipynb": NEW})
+    assert update_course.main([]) == 0
+    assert sources(clone.notebook()) == [cell["source"] for cell in BOTH] and clone.status() == ""
+    assert (clone.here / "mine.txt").read_text() == "mine\n"
+    assert git("log", "-1", "--format=%P", folder=clone.here).split() == [
+        before.strip(),
+        clone.head(clone.there).strip(),
+    ]
+    clone.publish({"notes.txt": "three\n"})
+    assert update_course.main([]) == 0 and (clone.here / "notes.txt").read_text() == "three\n"
+    assert sources(clone.notebook()) == [cell["source"] for cell in BOTH]
+
+
+def test_half_of_the_work_committed_is_left_alone(clone, capsys):
+    clone.edit({"notebooks/02.ipynb": MINE})
+    git("commit", "--quiet", "--all", "--message", "My work", folder=clone.here)
+    clone.edit({"notes.txt": "mine\n"})
+    clone.publish({"notebooks/02.ipynb": NEW})
+    before = clone.head()
+    assert update_course.main([]) == 1 and "commit them all" in capsys.readouterr().err
+    assert clone.head() == before and clone.notebook() == MINE and not clone.aside()
+
+
+def test_nothing_of_any_file_is_lost(clone, capsys):
+    mine = {"notes.txt": "mine\n", "utils/a.py": "a = 2\n", "new.txt": "mine, too\n", "notebooks/own.ipynb": BASE}
+    clone.edit(mine | {"notebooks/02.ipynb": "<<<<<<< not a notebook"})
+    (clone.here / "progress.json").write_text("{}")
+    clone.publish({"notebooks/02.ipynb": NEW, "notes.txt": "two\n", "new.txt": "new\n"})
+    assert update_course.main([]) == 0
+    (aside,) = clone.aside()
+    assert (aside / "notebooks/02.ipynb").read_text() == "<<<<<<< not a notebook"
+    assert (aside / "notes.txt").read_text() == "mine\n" and (aside / "new.txt").read_text() == "mine, too\n"
+    assert clone.notebook() == NEW and clone.notebook("notebooks/own.ipynb") == BASE
+    assert (clone.here / "notes.txt").read_text() == "two\n" and (clone.here / "new.txt").read_text() == "new\n"
+    assert (clone.here / "utils/a.py").read_text() == "a = 2\n" and (clone.here / "progress.json").read_text() == "{}"
+    said = capsys.readouterr().out
+    assert "notes.txt: changed by you and by the course; now it is the course's" in said and "utils/a.py" not in said
+    assert "notebooks/02.ipynb: your file is not a notebook of format 4; now it is the course's" in said
+
+
+def test_a_notebook_that_the_course_gave_up_stays(clone, capsys):
+    clone.edit({"notebooks/02.ipynb": MINE})
+    clone.publish({}, gone=["notebooks/02.ipynb"])
+    assert update_course.main([]) == 0 and clone.notebook() == MINE
+    assert "no longer part of the course; yours stays" in capsys.readouterr().out
+
+
+def test_a_failure_leaves_the_files_as_they_were(clone, monkeypatch, capsys):
+    clone.edit({"notebooks/02.ipynb": MINE})
+    clone.publish({"notebooks/02.ipynb": NEW})
+    before = clone.head()
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            update_course, "copy_aside", lambda _: (_ for _ in ()).throw(OSError("No space left on device"))
+        )
+        assert update_course.main([]) == 1 and "No space left" in capsys.readouterr().err
+    shutil.move(clone.there, clone.there.with_name("moved"))
+    assert update_course.main([]) == 1 and "`git fetch --quiet` failed" in capsys.readouterr().err
+    assert clone.head() == before and clone.notebook() == MINE
+
+
+def test_a_folder_that_is_no_clone_is_told_what_to_do(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(update_course, "COURSE", tmp_path)
+    assert update_course.main([]) == 1
+    assert "python tools/update_course.py OLD" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("has_tag", [True, False])
+def test_answers_come_from_a_file_that_was_saved_elsewhere(clone, tmp_path, capsys, has_tag):
+    setup = code("setup", 'COURSE, VERSION = "https://github.com/a/b", "0.1.0"\nimport math', ["setup"])
+    book = notebook(HEAD, setup, *BASE["cells"][2:])
+    clone.edit({"notebooks/02.ipynb": book})
+    git("commit", "--quiet", "--all", "--message", "With a version", folder=clone.here)
+    if has_tag:
+        git("tag", "v0.1.0", folder=clone.here)
+    clone.edit({"notebooks/02.ipynb": NEW})
+    old = tmp_path / "old"
+    clone.write(old, {"notebooks/02.ipynb": notebook(HEAD, setup, ANSWER, *BASE["cells"][4:]), "other.ipynb": BASE})
+    assert update_course.main([str(old), str(old / "other.ipynb")]) == 0
+    assert sources(clone.notebook()) == sources(notebook(NEW["cells"][0], SETUP, ANSWER, *NEW["cells"][3:]))
+    said = capsys.readouterr().out
+    assert "02.ipynb: 1 answer carried over (as it was: before-update-" in said and "no other notebook" in said
+    (aside,) = clone.aside()
+    assert carry_over.read((aside / "notebooks/02.ipynb").read_text()) == NEW
+    assert update_course.main([str(tmp_path / "missing")]) == 1 and "no notebook was found" in capsys.readouterr().err
+
+
+def test_the_tools_need_nothing_that_is_installed(tmp_path):
+    """An update may come before, or instead of, an installation."""
+    for path in (Path(carry_over.__file__), Path(update_course.__file__)):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            named += [node.module] if isinstance(node, ast.ImportFrom) else []
+            assert all(name in sys.stdlib_module_names or name == "carry_over" for name in named), named
+    assert json.loads(carry_over.text(BASE))["cells"]
