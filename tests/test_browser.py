@@ -311,7 +311,7 @@ def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_repor
         f"{name:<40} {len(widgets)} widgets, {number} controls, {len(changes)} changes: "
         f"median {statistics.median(changes):.0f} ms, slowest {max(changes):.0f} ms"
     )
-    assert statistics.median(changes) < 1000, "milliseconds from key press to screen, 50 on the machine in the README"
+    assert statistics.median(changes) < 1000, "milliseconds from key press to screen, 50 on that of docs/costs.md"
     choose(page, "File", "Save Notebook")
     page.wait_for_selector(".jp-mod-dirty", state="detached")
     end_kernels(lab)

@@ -153,8 +153,8 @@ def test_ruff_has_nothing_to_say():
     assert done.returncode == 0, done.stdout
 
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-ROOMS = re.findall(r"^\| (`[^|]+) \|", README.partition("| room | holds |")[2].partition("\n\n")[0], re.MULTILINE)
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+ROOMS = re.findall(r"^\| (`[^|]+) \|", CONTRIBUTING.partition("| room | holds |")[2].partition("\n\n")[0], re.MULTILINE)
 ORDER = [name for row in ROOMS for name in re.findall(r"`(\w+)(?:\.py|/)`", row)]  # in which they are read
 
 
@@ -236,11 +236,11 @@ def test_every_public_parameter_is_annotated():
 
 
 def test_nothing_moves_to_another_device():
-    """The course runs on the CPU: README says so once, and no module promises more."""
+    """The course runs on the CPU: CONTRIBUTING.md says so once, and no module promises more."""
     for path in CORE:
         names = {getattr(node, "attr", getattr(node, "arg", "")) for node in ast.walk(ast.parse(path.read_text()))}
         assert not names & {"device", "cuda", "pin_memory"}, path.name
-    assert README.count("Everything runs on the CPU") == 1
+    assert CONTRIBUTING.count("Everything runs on the CPU") == 1
 
 
 def test_no_pyplot():

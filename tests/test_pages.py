@@ -221,3 +221,11 @@ def test_what_has_to_be_mended_is_folded(made):
 def test_a_line_of_bugs_txt_that_is_none_is_refused():
     with pytest.raises(ValueError, match="indented"):
         bugs.themes("[Masks]\nA probe.\nhttps://github.com/a/b/issues/1\nwhat was seen\n")
+
+
+def test_the_readme_is_short_and_leads_on():
+    """What it is, two commands, the table, the picture; the rest stands where those look who need it."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.count("\n") < 80 and not re.search(r"^## For |\| `make ", readme, re.MULTILINE)
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", readme):
+        assert (ROOT / target).exists(), target

@@ -90,5 +90,5 @@ RULE = "100 words a minute, 10 seconds a displayed formula and 2 one in a line, 
 def test_the_rule_is_told_to_learners_and_teachers():
     told = re.compile(r"100 words and 15 lines of code a minute, 40 seconds a figure")
     assert " ".join(RULE.split()) in " ".join(reading_time.__doc__.split())
-    assert told.search((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert told.search((ROOT / "docs" / "teachers.md").read_text(encoding="utf-8"))
     assert told.search((ROOT / "notebooks" / "00_start_here.ipynb").read_text(encoding="utf-8"))

@@ -164,7 +164,7 @@ def page(link, text=None):
     intro = (Path(__file__).parents[2] / "docs" / "bugs.md").read_text(encoding="utf-8").rstrip()
     counted = (
         f"**{len(known)} threads.** The mistakes of {len(symptoms)} are known to an exercise and were tried on its "
-        f"inputs: {quiet} of them never raise an error there, and give other numbers in the right shape. The sentence "
-        " behind the bar is what `check` says to a learner who does the same."
+        f"inputs: {quiet} of them never raise an error there, and give other numbers in the right shape. The indented "
+        "sentence is what `check` says to a learner who does the same."
     )
     return "\n\n".join(filter(None, [intro, counted, *parts]))

@@ -24,6 +24,7 @@ import reading_time  # noqa: E402
 
 DOCS = COURSE / "docs"
 SIGNS = {"agrees": "✔", "in part": "◐", "differs": "✘", "not at this size": "○"}
+ORDER = ("differs", "not at this size", "in part", "agrees")
 SPREAD = re.compile(r"seeds? 0 to \d|by seed|over five trainings")
 
 
@@ -94,9 +95,10 @@ def counted(claims):
 
 
 def beside(claims):
-    """The table of what others have found."""
+    """The table of what others have found; first of all, where it is otherwise here."""
     lines = ["## Beside the literature", "", "| others found | here | | where |", "|---|---|---|---|"]
-    for claim, row in ((one, row) for one in claims for row in one.rows):
+    pairs = [(one, row) for one in claims for row in one.rows]
+    for claim, row in sorted(pairs, key=lambda pair: ORDER.index(pair[1].verdict)):
         here = said(claim.telling(row)) or code(claim.asserted[0])
         seeds = f"<br><small>seeds {claim.seeds}</small>" if claim.seeds and "<b>" in here else ""
         verdict = f"{SIGNS[row.verdict]}&nbsp;{row.verdict}"
