@@ -142,7 +142,7 @@ def test_a_widget_is_used_by_keyboard_and_heard(open_page):
     slider.focus()
     outline = slider.evaluate("one => getComputedStyle(one).outlineStyle + getComputedStyle(one).outlineWidth")
     page.keyboard.press("ArrowLeft")
-    assert slider.get_attribute("aria-valuetext") == "4" and box.locator("output").inner_text() == "4"
+    assert slider.get_attribute("aria-valuetext") == "4" and box.locator(".living-value").inner_text() == "4"
     page.wait_for_timeout(500)
     said = box.locator("svg").get_attribute("aria-label")
     assert "after step 4" in said and status.inner_text() == said == box.locator("details p").text_content()
@@ -171,7 +171,7 @@ def test_a_film_that_is_missing_leaves_the_first_picture(browser, site, tmp_path
     page = browser.new_page()
     page.goto((tmp_path / "02_projections.html").as_uri())
     page.get_by_text("could not be loaded").wait_for()
-    assert page.locator(".living svg").count() == 1 and page.locator("fieldset").is_disabled()
+    assert page.locator(".living svg").count() == 1 and page.locator("select").is_disabled()
     page.close()
 
 

@@ -195,7 +195,8 @@ def control_html(name: str, place: int, control: dict) -> str:
     if control["kind"] == "slider":
         last = len(control["texts"]) - 1
         slider = f'<input type="range" {about} min="0" max="{last}" value="{first}" aria-valuetext="{said}">'
-        return f'<span class="living-control">{label}{slider}<output for="{name}-{place}">{said}</output></span>'
+        shown = f'<span class="living-value" aria-hidden="true">{said}</span>'  # a slider says its value itself
+        return f'<span class="living-control">{label}{slider}{shown}</span>'
     options = "".join(
         f'<option value="{number}"{" selected" if number == first else ""}>{html.escape(text)}</option>'
         for number, text in control["options"]
