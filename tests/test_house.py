@@ -476,12 +476,18 @@ def published(tmp_path):
     shutil.copy(ROOT / links.SETUP_CELL, tmp_path / links.SETUP_CELL)
     address = f"https://github.com/{links.repository()}"
     (tmp_path / "README.md").write_text(f"See {address}. Or {address}/issues, not {address}-two.\n")
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs" / "places.md", tmp_path / "docs")
     return tmp_path
 
 
 def test_the_address_is_written_everywhere_once(published):
     names = {path.name for path in (published / "notebooks").glob("*.ipynb")}
-    assert set(links.update(published, "ada/attention")) == names | {"README.md", str(links.SETUP_CELL)}
+    assert set(links.update(published, "ada/attention")) == names | {
+        "README.md",
+        "places.md",
+        str(links.SETUP_CELL),
+    }
     assert links.update(published, "ada/attention") == [] == links.update(published)
     assert links.repository(published) == "ada/attention"
     readme = (published / "README.md").read_text()

@@ -16,7 +16,7 @@ import links
 import setup_environment
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PLACES = (ROOT / "docs" / "places.md").read_text(encoding="utf-8")
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 INSTRUCTIONS = [line.split(None, 1) for line in DOCKERFILE.replace("\\\n", "").splitlines() if line[:1].isupper()]
 
@@ -90,7 +90,7 @@ HUB = "https://hub.example.org"
 
 
 def test_a_hub_fetches_the_course_and_opens_the_first_notebook():
-    (link,) = re.findall(r"https://[\w.]+/hub/user-redirect/git-pull\?[^`\s)]+", README)
+    (link,) = re.findall(r"https://[\w.]+/hub/user-redirect/git-pull\?[^`\s)]+", PLACES)
     asked = parse_qs(urlsplit(link).query, strict_parsing=True)
     repo = links.repository()
     assert asked == {

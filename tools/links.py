@@ -1,11 +1,11 @@
-"""Write the course's address and version into notebooks and README (`make links REPO=owner/name`).
+"""Write the course's address and version into notebooks, README and docs/ (`make links REPO=owner/name`).
 
     python tools/links.py [OWNER/NAME]        without a name: only bring everything in line with tools/setup_cell.py
 
 The address stands in one place, the line `COURSE, VERSION = ...` of tools/setup_cell.py, which is every notebook's
 setup cell; the version stands in utils/__init__.py. A notebook that is opened alone fetches the tag of its version, so
 the tag has to be pushed when the version rises. From the address follow the launch links in each notebook's first cell,
-and every link to the course in notebooks and README.md.
+and every link to the course in notebooks, README.md and docs/.
 """
 
 import re
@@ -91,10 +91,9 @@ def update(root, new_repo=None):
     for path in sorted((root / "notebooks").glob("*.ipynb")):
         if update_notebook(path, source, old_repo, repo):
             changed.append(path.name)
-    readme = root / "README.md"
-    if readme.exists():
-        if update_text(readme, replace_address(readme.read_text(encoding="utf-8"), old_repo, repo)):
-            changed.append(readme.name)
+    for path in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
+        if path.exists() and update_text(path, replace_address(path.read_text(encoding="utf-8"), old_repo, repo)):
+            changed.append(path.name)
     if update_text(cell, source + "\n"):  # last: where anything above fails, the old address is still known
         changed.append(str(SETUP_CELL))
     return changed

@@ -147,8 +147,8 @@ def _told(bug, link):
     return f"Told in {', '.join(links)}." if links else ""
 
 
-def page(link, text=None):
-    """The Markdown of the page; `link(notebook, cell, text)` makes a link to a cell."""
+def page(intro, link, text=None):
+    """The Markdown of the page after the Markdown `intro`; `link(notebook, cell, text)` makes a link to a cell."""
     text = text or (Path(__file__).parent / "bugs.txt").read_text(encoding="utf-8")
     known, places, ordered = cited(), where_exercises_stand(), themes(text)
     listed = {thread for theme in ordered for thread in theme.threads}
@@ -161,7 +161,6 @@ def page(link, text=None):
         parts += [entry(bug, places, link) for bug in bugs]
     symptoms = [symptom(*mistakes[0]) for mistakes, _ in known.values() if mistakes]
     quiet = sum(QUIET in found and "an error" not in found for found in symptoms)
-    intro = (Path(__file__).parents[2] / "docs" / "bugs.md").read_text(encoding="utf-8").rstrip()
     counted = (
         f"**{len(known)} threads.** The mistakes of {len(symptoms)} are known to an exercise and were tried on its "
         f"inputs: {quiet} of them never raise an error there, and give other numbers in the right shape. The indented "

@@ -99,8 +99,12 @@ def readme_page(readme, repo):
     readme = re.sub(r"^# .+", "# About the course", readme)
     readme = re.sub(r"^!\[.+\n\n", "", readme, flags=re.MULTILINE)
     readme = re.sub(r"^## The notebooks\n.*?(?=^(?:To come|\*\*|## ))", "", readme, flags=re.MULTILINE | re.DOTALL)
-    readme = re.sub(r"\]\(notebooks/(\w+)\.ipynb\)", r"](\1.md)", readme)
-    return re.sub(r"\]\((?!https?:|#|\w+\.md\))([^)]+)\)", rf"](https://github.com/{repo}/blob/main/\1)", readme)
+
+    def led(found):
+        page = re.fullmatch(r"(?:notebooks|docs)/(\w+)\.(?:ipynb|md)", found[1])
+        return f"]({page[1]}.md)" if page else f"](https://github.com/{repo}/blob/main/{found[1]})"
+
+    return re.sub(r"\]\((?!https?:|#)([^)]+)\)", led, readme)
 
 
 def build(target, cache=CACHE):

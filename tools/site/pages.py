@@ -1,6 +1,6 @@
-"""The pages of the site that the notebooks do not have: what we measured, real bugs, symbols, for teachers.
+"""The pages of the site that the notebooks do not have: what we measured, real bugs, symbols, for teachers, places.
 
-    python tools/site/pages.py FOLDER        writes measured.md, bugs.md, symbols.md and teachers.md there
+    python tools/site/pages.py FOLDER        writes measured.md, bugs.md, symbols.md, teachers.md and places.md there
 
 They are made of the notebooks, of the exercises with their known mistakes, and of docs/; whatever stands in one of
 these places is taken from there. A link into a notebook leads to the page beside these, at the cell: 05_….html#cell-ID.
@@ -23,6 +23,9 @@ import execute_notebooks  # noqa: E402
 import reading_time  # noqa: E402
 
 DOCS = COURSE / "docs"
+MADE = (
+    "*What follows here is made from the notebooks: see the page on the site (`make site`).*\n"  # at the end in docs/
+)
 SIGNS = {"agrees": "✔", "in part": "◐", "differs": "✘", "not at this size": "○"}
 ORDER = ("differs", "not at this size", "in part", "agrees")
 SPREAD = re.compile(r"seeds? 0 to \d|by seed|over five trainings")
@@ -67,6 +70,11 @@ def moved(text, stem):
     return text.replace("](../README.md)", "](readme.md)")
 
 
+def written(name):
+    """What stands of a page in docs/."""
+    return moved((DOCS / f"{name}.md").read_text(encoding="utf-8").removesuffix(MADE).rstrip(), name)
+
+
 # What we measured
 
 
@@ -75,10 +83,10 @@ def measured():
     course = ledger.course()
     every = [claim for claims in course.values() for claim in claims]
     course = {path: [claim for claim in claims if claim.asserted] for path, claims in course.items()}
-    parts = [(DOCS / "measured.md").read_text(encoding="utf-8").rstrip(), counted(every), beside(every)]
+    parts = [written("measured"), counted(every), beside(every)]
     for path, claims in course.items():
         parts += notebook_claims(execute_notebooks.read(path), path.stem, claims)
-    return "\n\n".join([*parts, sources(course), (DOCS / "costs.md").read_text(encoding="utf-8")])
+    return "\n\n".join([*parts, sources(course), written("costs")])
 
 
 def counted(claims):
@@ -197,10 +205,8 @@ def first(row, texts, own):
 
 
 def teachers():
-    """docs/teachers.md, with the plan of the course from the notebooks in the place of its mark."""
-    text = (DOCS / "teachers.md").read_text(encoding="utf-8")
-    plan = "\n\n".join(lesson(path) for path in reading_time.paths())
-    return moved(text.replace("<!-- the plan -->", plan), "")
+    """docs/teachers.md, and below it the plan of the course."""
+    return "\n\n".join([written("teachers"), *map(lesson, reading_time.paths())])
 
 
 def lesson(path):
@@ -240,7 +246,8 @@ def following(notebook, cell):
 
 def write(folder):
     """Write the pages into `folder`; returns their files."""
-    made = {"measured": measured(), "bugs": bugs.page(link), "symbols": symbols(), "teachers": teachers()}
+    made = {"measured": measured(), "bugs": bugs.page(written("bugs"), link), "symbols": symbols()}
+    made |= {"teachers": teachers(), "places": written("places")}
     files = [Path(folder) / f"{name}.md" for name in made]
     for file, text in zip(files, made.values()):
         file.write_text(text.rstrip() + "\n", encoding="utf-8", newline="\n")
