@@ -1,6 +1,7 @@
 """Colours that everybody can read and tell apart: contrast, lightness in grey, three kinds of colour blindness."""
 
 import io
+import xml.etree.ElementTree
 
 import numpy as np
 import pytest
@@ -115,3 +116,23 @@ def test_a_figure_and_a_view_carry_their_text_as_an_image():
             '"', "&quot;"
         )
         assert source.startswith(("png;base64,", "svg+xml;base64,")) and bundle["text/plain"] == shown.description
+
+
+def tables_of(figure):
+    """What stands behind the fold of a figure: {title: rows of cells, the head first}."""
+    found = xml.etree.ElementTree.fromstring(figure._repr_mimebundle_()[0]["text/html"].partition(">")[2])
+    assert found.tag == "details" and found[0].tag == "summary"
+    return {
+        table[0].text: [[cell.text for cell in row] for row in table.iter("tr")] for table in found.findall("table")
+    }
+
+
+def test_a_picture_of_numbers_is_a_table_too():
+    values, words = np.array([[0.25, 0.75], [-0.001, 1.0]]), ["a & b", "<pad>"]
+    table = [[None, *words], [words[0], "0.25", "0.75"], [words[1], "0.00", "1.00"]]
+    assert tables_of(plots.heat_map(values, words, words, "Weights")) == {"Weights": table}
+    masks = tables_of(plots.mask_pictures({"one": values > 0, "two": values > 0.5}, "ab"))
+    assert masks["two"] == [[None, "a", "b"], ["a", "no", "yes"], ["b", "no", "yes"]] and len(masks) == 2
+    pictures = tables_of(plots.images({"large": np.eye(25), "small": values}))
+    assert list(pictures) == ["small"] and pictures["small"][1] == ["0", "0.25", "0.75"]
+    assert plots.images({"large": np.eye(25)}).table == ""

@@ -10,9 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
+from . import style
 from .style import BLUE, COLOURS, GREY, INK, RED, SIGNED, WAVES, WEIGHTS, YES_NO, Figure, in_style, ink_on, new_figure
 
 Named = Mapping[str, ArrayLike]  # numbers of several things, each with its name
+MOST_CELLS = 600  # of a picture without numbers that is told as a table, too
 NOISE = 1e-9  # a smaller number may be what rounding leaves, so it differs from processor to processor
 
 
@@ -40,18 +42,25 @@ def heat_map(
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
     axes.set(title=title, xlabel=axis, ylabel=side)
+    table = rounded(values, decimals)
     for (row, column), value in np.ndenumerate(values):
-        said, ink = f"{round(value, decimals) + 0.0:.{decimals}f}", ink_on(colours(image.norm(value)))
-        axes.text(column, row, said, ha="center", va="center", color=ink, size=11)
+        ink = ink_on(colours(image.norm(value)))
+        axes.text(column, row, table[row][column], ha="center", va="center", color=ink, size=11)
     for row, column in marks:
         axes.add_patch(Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, fill=False, edgecolor=RED, linewidth=2.5))
     if colour_bar:
         figure.colorbar(image, ax=axes, label=kind)
     figure.description = describe_heat_map(values, rows, columns, kind, decimals)
+    figure.table = style.folded_tables({title or kind: (rows, columns, table)})
     if marks:
         framed = ", ".join(f"{rows[row]} → {columns[column]}" for row, column in sorted(marks))
         figure.description += f" Framed: {framed}."
     return figure
+
+
+def rounded(values: np.ndarray, decimals: int) -> list[list[str]]:
+    """Numbers (r, c) as text; what rounds to 0 has no sign."""
+    return [[f"{round(value, decimals) + 0.0:.{decimals}f}" for value in row] for row in values.tolist()]
 
 
 def describe_heat_map(values: np.ndarray, rows: list[str], columns: list[str], kind: str, decimals: int) -> str:
@@ -188,6 +197,8 @@ def mask_pictures(
     figure.legend(handles=patches, loc="outside lower center", ncols=1 + beside)
     red = f", red = {leaks}" if leaks else ""
     figure.description = f"Tables of yes and no, filled = {meaning}{red}. {describe_masks(grids, bool(leaks))}."
+    said = {title: (rows, columns, np.where(grid > 0, "yes", "no")) for title, grid in grids.items()}
+    figure.table = style.folded_tables(said)
     return figure
 
 
@@ -308,6 +319,9 @@ def images(
         shown = f"{'x'.join(map(str, table.shape))}, from {table.min():.2f} to {table.max():.2f}"
         said.append(f"{title}: {shown}; largest in each row, from the top: column {peaks}")
     figure.description = f"Pictures of {kind}. {'. '.join(said)}."
+    small = {title: table for title, table in tables.items() if table.size <= MOST_CELLS}
+    named = {title: (*map(range, table.shape), rounded(table, 2)) for title, table in small.items()}
+    figure.table = style.folded_tables(named)
     return figure
 
 

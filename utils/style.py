@@ -3,6 +3,7 @@
 import base64
 import html
 import io
+from collections.abc import Mapping, Sequence
 
 import matplotlib.axes
 import matplotlib.figure
@@ -22,6 +23,7 @@ YES_NO = ListedColormap(["#FFFFFF", "#5A9FCB", RED])  # no, yes, and a yes where
 # negative … positive for pictures without numbers: dark to light, so that the sign is there in grey, too
 WAVES = LinearSegmentedColormap.from_list("waves", ["#003A66", BLUE, "#8CC0E0", "#FFF3D0"])
 INK = LinearSegmentedColormap.from_list("ink", ["#FFFFFF", "#000000"]).with_extremes(bad="#F6CF94")  # hidden: orange
+AS_TABLE = "The picture as a table"
 # The style of the course, for its own figures only: a learner's keep theirs. Used as a decorator.
 in_style = rc_context(
     {
@@ -34,14 +36,16 @@ in_style = rc_context(
 
 
 class Figure(matplotlib.figure.Figure):
-    """A matplotlib figure that says what it shows: `description` is its text and its alternative text."""
+    """A matplotlib figure that says what it shows: `description` is its text and its alternative text, `table` the
+    HTML of its numbers behind a fold, where it is a map of numbers."""
 
     description = "a figure without a description"
+    table = ""
 
     @in_style  # some texts, as those of the ticks, are made only when the figure is drawn
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
         picture = self.png()
-        shown = image_html("image/png", picture, self.description)
+        shown = image_html("image/png", picture, self.description) + self.table
         data = {"text/html": shown, "image/png": picture, "text/plain": self.description}
         return data, {"image/png": {"alt": self.description}}
 
@@ -58,6 +62,23 @@ def image_html(kind: str, data: bytes, description: str) -> str:
     """A picture of the MIME type `kind` as an image that carries its alternative text. In this form JupyterLab,
     nbconvert and MyST-NB pass the text on, and JupyterLab shows the picture in a notebook that is not trusted, too."""
     return f'<img alt="{html.escape(description)}" src="data:{kind};base64,{base64.b64encode(data).decode()}">'
+
+
+def folded_tables(tables: Mapping[str, tuple[Sequence, Sequence, Sequence[Sequence]]]) -> str:
+    """HTML in one line: tables behind a fold; `tables` maps a title to (names of rows, names of columns, entries)."""
+
+    def cells(values: Sequence, before: str = "<td>", after: str = "</td>") -> str:
+        return "".join(f"{before}{html.escape(str(value))}{after}" for value in values)
+
+    def head(names: Sequence, scope: str) -> str:
+        return cells(names, f'<th scope="{scope}">', "</th>")
+
+    made = ""
+    for title, (rows, columns, table) in tables.items():
+        body = "".join(f"<tr>{head([row], 'row')}{cells(values)}</tr>" for row, values in zip(rows, table, strict=True))
+        made += f"<table>{cells([title], '<caption>', '</caption>')}"
+        made += f"<thead><tr><td></td>{head(columns, 'col')}</tr></thead><tbody>{body}</tbody></table>"
+    return made and f'<details class="numbers"><summary>{AS_TABLE}</summary>{made}</details>'
 
 
 def luminance(colour: str | tuple) -> float:
