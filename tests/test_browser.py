@@ -19,6 +19,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from barriers import barriers
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -340,6 +341,8 @@ def test_keys_stay_in_a_widget(open_notebook, lab, complaints):
         assert cells.count() == number and control.evaluate("one => one === document.activeElement")
         shown = box.locator("svg[aria-label]").first.get_attribute("aria-label")
         assert box.get_by_role("status").inner_text() == shown
+    for ours in (".attention-course", ".jp-RenderedHTMLCommon"):
+        assert barriers(page, ours) == [], ours
     page.keyboard.press("Control+s")  # commands with Ctrl go on to JupyterLab
     page.wait_for_selector(".jp-mod-dirty", state="detached")
     assert not complaints

@@ -128,7 +128,11 @@ def build(target, cache=CACHE):
 
 
 def finished(text):
-    """A page's HTML with what Sphinx does not do: no row and no cell of a table's head is empty."""
+    """A page's HTML with what Sphinx does not do: no row and no cell of a table's head is empty, and a paragraph that
+    holds a displayed equation, which no <p> may, is a <div>."""
+    text = re.sub(
+        r"<p>((?:(?!</?p>).)*?<div class=\"math.*?)</p>", r'<div class="paragraph">\1</div>', text, flags=re.DOTALL
+    )
     text = re.sub(r"<thead>\s*<tr[^>]*>(?:\s*<th[^>]*><p></p></th>)+\s*</tr>\s*</thead>", "", text)
     return re.sub(r"<th([^>]*)><p></p></th>", r"<td\1></td>", text)
 

@@ -42,7 +42,8 @@ window.MathJax?.startup?.promise.then(() => boxes.forEach(reach)); // an equatio
 
 let opened = [];
 addEventListener("beforeprint", () => {
-  opened = [...document.querySelectorAll("main details:not([open])")].filter(one => !one.querySelector(".highlight"));
+  opened = [...document.querySelectorAll("main details:not([open], .numbers)")];
+  opened = opened.filter(one => !one.querySelector(".highlight"));
   for (const one of opened) one.open = true;
 });
 addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
