@@ -204,7 +204,9 @@ def test_every_thread_that_the_course_cites_is_on_the_page_once(made):
 def test_a_mistake_s_symptom_is_tried():
     rows = {row.name: row for row in catalogue()["attention_scores"].rows}
     unscaled = bugs.symptom(catalogue()["attention_scores"], rows["/ math.sqrt(keys.shape[-1]) ->"])
-    assert re.fullmatch(r"On our inputs: the right shape, other numbers on \d of \d, right on 1\.", unscaled), unscaled
+    assert re.fullmatch(
+        r"On our inputs: the right shape, other numbers on \d of \d, right all the same on 1\.", unscaled
+    ), unscaled
     merged = catalogue()["merge_heads"]
     view = next(row for row in merged.rows if "vllm" in row.thread)
     assert "an error, RuntimeError" in bugs.symptom(merged, view)

@@ -43,6 +43,12 @@ def launch_links(notebook, repo):
     return f"{COLAB}{repo}/blob/main/notebooks/{notebook}", f"{BINDER}{repo}/HEAD?labpath=notebooks%2F{notebook}"
 
 
+def site_address(repo):
+    """Where GitHub Pages shows the site of the course."""
+    owner, name = repo.split("/")
+    return f"https://{owner}.github.io/{name}/"
+
+
 def hub_link(repo):
     """What follows a JupyterHub's address: nbgitpuller fetches the course there and opens its first notebook."""
     folder = repo.partition("/")[2]
@@ -51,8 +57,8 @@ def hub_link(repo):
 
 
 def replace_address(text, old_repo, repo):
-    """`text` with every link to the course, to Colab, Binder and a hub leading to `repo` instead of `old_repo`."""
-    text = text.replace(hub_link(old_repo), hub_link(repo))
+    """`text` with every link to the course, its site, Colab, Binder and a hub leading to `repo`, not to `old_repo`."""
+    text = text.replace(hub_link(old_repo), hub_link(repo)).replace(site_address(old_repo), site_address(repo))
     hosts = "|".join(map(re.escape, ("https://github.com/", COLAB, BINDER)))
     return re.sub(rf"({hosts}){re.escape(old_repo)}(?![\w-])", rf"\g<1>{repo}", text)
 

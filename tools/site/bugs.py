@@ -103,7 +103,7 @@ def symptom(exercise, row):
     inputs = list(exercise.inputs())
     counted = Counter(outcome(exercise.reference(*map(copied, one.values())), row.function, one) for one in inputs)
     parts = [f"{kind} on {number} of {len(inputs)}" for kind, number in counted.most_common() if kind != "right"]
-    right = f", right on {counted['right']}" if counted["right"] else ""
+    right = f", right all the same on {counted['right']}" if counted["right"] else ""
     return f"On our inputs: {', '.join(parts)}{right}."
 
 

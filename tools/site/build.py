@@ -31,6 +31,11 @@ import links  # noqa: E402
 CACHE = COURSE / ".site-cache"
 MATHJAX = "sphinx-mathjax-offline"  # the package that carries MathJax 3.2.2
 MATHJAX_PARTS = re.compile(r"tex-chtml\.js$|output/chtml/fonts/woff-v2/.*\.woff$")
+BEGIN = (
+    "Begin with [Start here](00_start_here.md), or look first at [what we measured](measured.md) and at [real bugs]"
+    "(bugs.md). To run the notebooks and solve the exercises, see [where the course runs](places.md)."
+)
+ON_THE_MAP = "They are on [the map](index.md), with links that open each of them on Colab or Binder.\n"
 SEARCH = "searchindex.js"  # a file that every site of Sphinx has
 PICTURE = "docs/notebook.png"  # README's
 ROW = re.compile(r"^\| (\d\d) \| \[([^]]+)\]\(notebooks/(\w+)\.ipynb\) \| ([^|]+) \| (\d+) \+ (\d+) \|", re.MULTILINE)
@@ -73,7 +78,7 @@ def front_page(readme, repo, names, others):
     width_height = size((COURSE / PICTURE).read_bytes(), "image/png")
     later = re.search(r"^To come: .+", readme, re.MULTILINE)
     parts = [f"# {title}", lead, framed(f"_static/{Path(PICTURE).name}", alt, *width_height)]
-    parts += ["## The map of the course", '<div class="map">']
+    parts += [BEGIN, "## The map of the course", '<div class="map">']
     parts += [entry(found, repo) for found in ROW.finditer(readme)]
     parts += ["</div>", later[0] if later else "", toctree("Notebooks", names), toctree("About", others)]
     return "\n\n".join(parts) + "\n"
@@ -95,16 +100,15 @@ def toctree(caption, names):
 
 
 def readme_page(readme, repo):
-    """What README says besides the map: its links lead to pages of the site, or to the course's repository."""
-    readme = re.sub(r"^# .+", "# About the course", readme)
-    readme = re.sub(r"^!\[.+\n\n", "", readme, flags=re.MULTILINE)
-    readme = re.sub(r"^## The notebooks\n.*?(?=^(?:To come|\*\*|## ))", "", readme, flags=re.MULTILINE | re.DOTALL)
+    """What README says below its picture, the map aside, with links to pages of the site or to the repository."""
+    text = "# About the course\n\n" + re.search(r"^## .+", readme, re.MULTILINE | re.DOTALL)[0]
+    text = re.sub(r"(?:^\|.+\n)+", ON_THE_MAP, text, count=1, flags=re.MULTILINE)
 
     def led(found):
         page = re.fullmatch(r"(?:notebooks|docs)/(\w+)\.(?:ipynb|md)", found[1])
         return f"]({page[1]}.md)" if page else f"](https://github.com/{repo}/blob/main/{found[1]})"
 
-    return re.sub(r"\]\((?!https?:|#)([^)]+)\)", led, readme)
+    return re.sub(r"\]\((?!https?:|#|index\.md)([^)]+)\)", led, text)
 
 
 def build(target, cache=CACHE):

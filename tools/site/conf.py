@@ -26,7 +26,7 @@ mathjax_options = {"defer": "defer"}
 
 html_theme, html_theme_path = "theme", ["."]
 html_title = project
-html_baseurl = "https://{}.github.io/{}/".format(*links.repository(COURSE).split("/"))
+html_baseurl = links.site_address(links.repository(COURSE))
 html_context = {"repository": f"https://github.com/{links.repository(COURSE)}"}
 html_permalinks_icon = "#"
 html_copy_source = html_show_sourcelink = html_use_index = html_domain_indices = False

@@ -26,7 +26,8 @@ NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
 ROW = re.compile(r"^\[(\w+) (\w+) ([^:\]]+): ([^\]]+)\]\n((?:(?!\[).+\n)+)", re.MULTILINE)
 TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
 VERDICTS = ("agrees", "in part", "differs", "not at this size")
-FIGURES = ("Curves of", "Heat map", "Pictures of", "Small pictures", "Tables of")  # how descriptions of figures begin
+FIGURES = ("Curves of", "Heat map", "Pictures of", "Tables of")  # how descriptions of figures begin
+SILENT = "Small pictures"  # so begin those whose numbers tell nothing
 LINES, LONGEST = 8, 400  # lines of what a cell prints, and letters of a line; what is longer is a log
 
 
@@ -37,6 +38,7 @@ class Row(NamedTuple):
     source: str
     says: str
     lines: tuple[str, ...] = ()  # which of the printed lines tell it; without any, all do
+    unit: str = ""  # what their numbers are, where the lines do not say
 
 
 class Claim(NamedTuple):
@@ -73,8 +75,10 @@ class Claim(NamedTuple):
 
     def telling(self, row: Row) -> list[str]:
         """The lines that stand beside what somebody else found."""
-        lines = self.measured or self.printed
-        return [line for line in lines if not row.lines or any(words in line for words in row.lines)]
+        if not row.lines:
+            return self.measured or self.printed
+        ours = [line for line in self.measured if any(words in line for words in row.lines)]
+        return ours or [line for line in self.printed if any(words in line for words in row.lines)]
 
 
 def words(line):
@@ -109,7 +113,7 @@ def merged(texts):
 
 def chosen(lines):
     """Of the lines that a cell prints those worth a place: not the descriptions of figures, if there are others."""
-    lines = [line for line in lines if len(line) <= LONGEST]
+    lines = [line for line in lines if len(line) <= LONGEST and not line.startswith(SILENT)]
     return [line for line in lines if not line.startswith(FIGURES)][:LINES] or lines[:LINES]
 
 
@@ -136,8 +140,9 @@ def rows(text):
             raise ValueError(f"claims.txt: [{notebook} {cell}] says {verdict!r}; a verdict is one of {VERDICTS}")
         lines = says.splitlines()
         wanted = tuple(line[1:].strip() for line in lines if line.startswith(">"))
-        says = " ".join(line for line in lines if line[0] != ">")
-        found.setdefault((notebook, cell), []).append(Row(verdict, source, says, wanted))
+        unit = " ".join(line[1:].strip() for line in lines if line.startswith("="))
+        says = " ".join(line for line in lines if line[0] not in ">=")
+        found.setdefault((notebook, cell), []).append(Row(verdict, source, says, wanted, unit))
     return found
 
 
@@ -151,8 +156,9 @@ def sections(notebook):
 
 
 def spelled(source):
-    """The tables of a text, a line a row: what stands in the first column, then each other column's head and entry."""
-    lines = []
+    """The tables of a text, a line a row: what stands in the first column, then each other column's head and entry.
+    Of a text without a table its sentences, a line each."""
+    lines = [] if TABLE.search(source) else re.split(r"(?<=[.?!)]) (?=[A-Z(])", source)
     for table in TABLE.findall(source):
         cut = [row.strip().removeprefix("|").removesuffix("|").split("|") for row in table.splitlines()]
         head, _, *rest = ([entry.strip() for entry in row] for row in cut)

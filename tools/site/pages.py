@@ -23,9 +23,8 @@ import execute_notebooks  # noqa: E402
 import reading_time  # noqa: E402
 
 DOCS = COURSE / "docs"
-MADE = (
-    "*What follows here is made from the notebooks: see the page on the site (`make site`).*\n"  # at the end in docs/
-)
+# The last line of a page in docs/ that goes on on the site.
+MADE = "*What follows here is made from the notebooks: see the page on the site (`make site`).*\n"
 SIGNS = {"agrees": "✔", "in part": "◐", "differs": "✘", "not at this size": "○"}
 ORDER = ("differs", "not at this size", "in part", "agrees")
 SPREAD = re.compile(r"seeds? 0 to \d|by seed|over five trainings")
@@ -37,19 +36,24 @@ def title(notebook):
 
 
 def link(notebook, cell, text):
-    """A link into the page of a notebook, at a cell; for one of text, which has no address, at the code before it."""
+    """A link into the page of a notebook, at a cell; for one of text, which has no address, at code of its section."""
     return f'<a href="{notebook}.html#cell-{addresses(notebook)[cell]}">{html.escape(text)}</a>'
 
 
 @functools.cache
 def addresses(notebook):
-    """{cell: the code cell that it is, or that stands before it} of a notebook; before the first one, the first one."""
-    cells = execute_notebooks.read(execute_notebooks.NOTEBOOKS / f"{notebook}.ipynb").cells
-    found, last = {}, next(cell.id for cell in cells if cell.cell_type == "code")
-    for cell in cells:
-        last = cell.id if cell.cell_type == "code" else last
-        found[cell.id] = last
-    return found
+    """{cell: the code cell that it is, or that stands before it in its section, else after it} of a notebook."""
+    found, last, waiting = {}, None, []
+    for section, cell in ledger.sections(execute_notebooks.read(execute_notebooks.NOTEBOOKS / f"{notebook}.ipynb")):
+        if cell.cell_type == "code":
+            last = section, cell.id
+            found |= dict.fromkeys([*waiting, cell.id], cell.id)
+            waiting = []
+        elif last and last[0] == section:
+            found[cell.id] = last[1]
+        else:
+            waiting.append(cell.id)
+    return found | dict.fromkeys(waiting, last[1])
 
 
 def said(lines):
@@ -97,8 +101,8 @@ def counted(claims):
     spread = sum(len(claim.said) > 1 for claim in trained)
     return (
         f"**{len(claims)} cells** of the notebooks assert something. {len(claims) - len(trained)} of them say the same "
-        f"on every processor; {len(trained)} speak of trainings or times, {spread} of which were repeated with other "
-        f"seeds. Beside {len(rows)} stands what others have found: {verdicts}."
+        f"in every run; {len(trained)} depend on a training or a timing, and {spread} of them were repeated with "
+        f"other seeds. {len(rows)} claims are set beside a published finding: {verdicts}."
     )
 
 
@@ -107,7 +111,8 @@ def beside(claims):
     lines = ["## Beside the literature", "", "| others found | here | | where |", "|---|---|---|---|"]
     pairs = [(one, row) for one in claims for row in one.rows]
     for claim, row in sorted(pairs, key=lambda pair: ORDER.index(pair[1].verdict)):
-        here = said(claim.telling(row)) or code(claim.asserted[0])
+        unit = f"<i>{html.escape(row.unit)}</i><br>" if row.unit else ""
+        here = unit + (said(claim.telling(row)) or code(claim.asserted[0]))
         seeds = f"<br><small>seeds {claim.seeds}</small>" if claim.seeds and "<b>" in here else ""
         verdict = f"{SIGNS[row.verdict]}&nbsp;{row.verdict}"
         where = link(claim.notebook, claim.cell, f"{claim.notebook[:2]}, section {claim.section.partition(' ')[0]}")
@@ -123,15 +128,16 @@ def notebook_claims(notebook, stem, claims):
         here += [table for heading, cell in ledger.sections(notebook) if heading == section for table in tables(cell)]
         parts += [f"### {section}", *here] if here else []
     exact = [exact_claim(claim) for claim in claims if not claim.trained]
-    folded = f"<details><summary>{len(exact)} claims without luck: the same numbers in every run</summary>"
+    folded = f"<details><summary>{len(exact)} claims that say the same in every run</summary>"
     return [*parts, f"{folded}\n\n" + "\n".join(exact) + "\n\n</details>"] if exact else parts
 
 
 def trained_claim(claim):
     numbers = said(claim.measured) or said([line for line in claim.printed if re.search(r"\d", line)])
-    seeds = f"seeds {claim.seeds}, {claim.date}" if claim.seeds else "one run, seed 0"
+    held = f"holds with seeds {claim.seeds}, {claim.date}" if claim.seeds else "one run, seed 0"
     failed = ", ".join(map(str, claim.failed))
-    notes = [link(claim.notebook, claim.cell, "the cell"), seeds if claim.measured else "seed 0"]
+    notes = [link(claim.notebook, claim.cell, "the cell"), held]
+    notes += ["numbers of seed 0"] if numbers and not claim.measured else []
     notes += [f"<b>does not hold with seed {failed}</b>"] if failed else []
     asserted = "<br>".join(map(code, claim.asserted))
     numbers += "<br>\n" if numbers else ""
@@ -182,7 +188,8 @@ def symbols():
     rows = [f"{row} {first(row, texts, cell.id)} |" for row in rows]
     table = "\n".join([f"{head} first met in |", f"{line}---|", *rows])
     where = link(paths[0].stem, cell.id, "notebook 00")
-    intro = f"One letter, one meaning, in all notebooks. The tables are those of {where}."
+    intro = "One letter, one meaning in all notebooks, but for the exceptions that are named. "
+    intro += f"The tables are those of {where}."
     parts = ["# Symbols", intro, "## Axes", axes.strip(), "## Letters of the equations", table, rest.strip()]
     return "\n\n".join(parts)
 
