@@ -169,10 +169,45 @@ def test_a_folder_of_something_else_is_not_emptied(tmp_path):
     with pytest.raises(SystemExit, match="would be emptied"):
         build.build(tmp_path, tmp_path.with_name("cache"))
     assert (tmp_path / "mine.txt").exists()
+    with pytest.raises(SystemExit, match="something else than a site"):
+        build.build(tmp_path / "mine.txt", tmp_path.with_name("cache"))
+
+
+def test_a_site_takes_the_place_of_an_older_one_or_leaves_it(tmp_path, monkeypatch):
+    class Sphinx:
+        _warncount = 0
+
+        def __init__(self, source, settings, made, *_, **__):
+            self.made = made
+
+        def build(self):
+            self.made.mkdir(parents=True)
+            (self.made / "index.html").write_text("<p>new</p>")
+            (self.made / build.SEARCH).touch()
+
+    monkeypatch.setattr(build, "write_sources", lambda folder: None)
+    monkeypatch.setattr(build, "Sphinx", Sphinx)
+    real, linked = tmp_path / "real", tmp_path / "site"
+    real.mkdir()
+    linked.symlink_to(real)
+    assert build.build(linked, tmp_path / "cache") == 0
+    page = real / "index.html"
+    page.write_text("<p>old</p>")
+    monkeypatch.setattr(Sphinx, "_warncount", 3)
+    assert build.build(linked, tmp_path / "cache") == 3 and page.read_text() == "<p>old</p>"
+    monkeypatch.setattr(Sphinx, "_warncount", 0)
+    assert build.build(linked, tmp_path / "cache") == 0 and page.read_text() == "<p>new</p>"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "real", "site"] and linked.is_symlink()
+
+
+def test_a_cell_that_was_never_run_is_named(tmp_path):
+    cell = new_code_cell("print(1)", id="lonely")
+    with pytest.raises(SystemExit, match="00_tiny.ipynb, cell lonely was never run"):
+        notebook_pages.page(new_notebook(cells=[new_markdown_cell("# Tiny"), cell]), "00_tiny.ipynb", tmp_path, "a/b")
 
 
 def test_a_notebook_becomes_markdown(tmp_path):
-    code = new_code_cell('print("```")', outputs=[new_output("stream", text="a < b\n\nc\n")])
+    code = new_code_cell('print("```")', execution_count=1, outputs=[new_output("stream", text="a < b\n\nc\n")])
     text = new_markdown_cell("See [02](02_single_token_attention.ipynb) and the [README](../README.md).")
     notebook = new_notebook(cells=[new_markdown_cell("# Tiny"), text, code])
     page = notebook_pages.page(notebook, "00_tiny.ipynb", tmp_path, "ada/course")

@@ -112,23 +112,29 @@ def readme_page(readme, repo):
 
 
 def build(target, cache=CACHE):
-    """Build the site into the folder `target`, whole or not at all; `cache` is a folder to work in.
+    """Build the site into the folder `target`, in the place of an older one; `cache` is a folder to work in.
 
-    Returns the number of Sphinx's warnings."""
-    target, source, made = Path(target), cache / "source", cache / "made"
-    if target.exists() and any(target.iterdir()) and not (target / SEARCH).exists():
+    Returns the number of Sphinx's warnings; with any, what is in `target` stays as it was."""
+    target, source, made = Path(target).resolve(), cache / "source", cache / "made"
+    if target.exists() and not (target.is_dir() and (not any(target.iterdir()) or (target / SEARCH).exists())):
         raise SystemExit(f"{target} holds something else than a site, and would be emptied: give another folder")
     write_sources(source)
     shutil.rmtree(made, ignore_errors=True)
     settings = {"html_static_path": [str(source / "_static")]}
     app = Sphinx(source, HERE, made, cache / "doctrees", "html", settings, status=None, freshenv=True)
     app.build()
+    if app._warncount:
+        return app._warncount
     for path in made.glob("*.html"):
         path.write_text(finished(path.read_text(encoding="utf-8")), encoding="utf-8")
     shutil.rmtree(made / "_sources", ignore_errors=True)
-    shutil.rmtree(target, ignore_errors=True)
+    old = target.with_name(f"{target.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        target.rename(old)
     shutil.move(made, target)
-    return app._warncount
+    shutil.rmtree(old, ignore_errors=True)
+    return 0
 
 
 def finished(text):

@@ -69,7 +69,7 @@
 
   function load(box) {
     const script = document.createElement("script");
-    waiting[box.dataset.film] = (packed) => unpack(packed).then((film) => play(box, film), fail);
+    waiting[box.dataset.film] = (packed) => unpack(packed).then((film) => play(box, film)).catch(fail);
     const fail = () => { box.querySelector(".living-note").textContent = "The recorded pictures could not be loaded."; };
     script.src = box.dataset.src;
     script.onerror = fail;

@@ -48,6 +48,8 @@ def with_site_links(source):
 def code_cell(cell, name, folder, repo, widget=None):
     """A code cell and its outputs as a block of its own, with the cell's id as the address within the page."""
     tags = cell.metadata.get("tags", [])
+    if cell.execution_count is None:
+        raise SystemExit(f"{name}, cell {cell.id} was never run, so a page cannot show what it does: `make notebooks`")
     exercise = next((tag.removeprefix(EXERCISE) for tag in tags if tag.startswith(EXERCISE)), None)
     outputs = [shown(output, folder) for output in cell.outputs]
     if widget:
@@ -75,7 +77,7 @@ def folded(summary, content):
 
 def heading(exercise, outputs):
     """The line above an exercise: its name, and in the words of `check` how hard it is and how long it takes."""
-    said = "".join(output.get("text", "") for output in outputs)
+    said = "".join("".join(output.get("text", "")) for output in outputs)
     level, minutes = re.search(r"\(([●○]+), (\d+ minutes?)\)", said).groups()
     hard = f'<span role="img" aria-label="difficulty {level.count("●")} of {len(level)}">{level}</span>'
     return f'<p class="your-turn"><strong>Your turn</strong> <code>{exercise}</code> {hard} {minutes}</p>'
