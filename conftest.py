@@ -66,10 +66,10 @@ record_runs(nbval.plugin.IPyNbFile)
 
 
 # What takes long comes first, so that no worker waits for the other at the end; the trainings of two notebooks before
-# the tests that run them again.
+# the tests that run them again, and those that record the widgets' films before those that only show them.
 FIRST = ["notebooks/05_", "notebooks/07_", "notebooks/08_", "notebooks/06_", "tests/test_exercises"]
-FIRST += ["tests/test_notebooks", "tests/test_browser", "tests/test_answers", "notebooks/03_", "tests/test_setup"]
-FIRST += ["tests/test_widget_states", "tests/test_grading"]
+FIRST += ["tests/test_notebooks", "tests/test_browser.", "tests/test_living", "tests/test_answers", "notebooks/03_"]
+FIRST += ["tests/test_setup", "tests/test_site", "tests/test_widget_states", "tests/test_grading"]
 
 
 def pytest_collection_modifyitems(items):
