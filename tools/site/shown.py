@@ -27,7 +27,7 @@ PAGES = {
     "attention_shapes": Page(
         {"n_queries": (1, 2, 3, 4, 5, 6, 8, 10), "n_keys": (1, 2, 3, 4, 5, 6, 8, 10)}
         | {"d_head": (1, 4, 8, 12), "d_value": (1, 4, 8, 12)},
-        note="Here each slider has some of its values, in the notebook all from 1 to 12.",
+        note="Here each slider has some of its values, in the notebook all of them.",
     ),
     "two_arrows": Page(
         {"length_a": (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)}
