@@ -191,7 +191,7 @@ def test_a_module_imports_only_modules_above_it():
 
 
 CORE = [path for path in sorted((ROOT / "utils").rglob("*.py")) if "exercises" not in path.parts]
-LINES = {"in a module": 400, "in a function": 45, "in the core": 3750, "in the widgets": 3200}
+LINES = {"in a module": 400, "in a function": 45, "in the core": 3780, "in the widgets": 3200}
 
 
 def test_modules_and_functions_are_short():
