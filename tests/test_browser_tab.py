@@ -244,10 +244,11 @@ def test_the_stand_in_refuses_what_pytorch_refuses_and_says_what_it_lacks():
 
 
 def test_a_wrong_answer_is_wrong_and_the_course_s_goes_on(capsys):
-    want = browser.Exercise(lambda x: x, lambda _: iter([(browser.as_tensor([1.0, 2.0]),)]), iter([]))
+    want = browser.Exercise(lambda x: x * 1, lambda _: iter([(browser.as_tensor([1.0, 2.0]),)]), iter([]))
     answers = {
-        "✔ right on all": lambda x: x * 1,
+        "✔ right on all": lambda x: x + 0,
         "✘ not the right result on input 1": lambda x: x + 1,
+        "✘ not the right result": plus_one,
         "✘ ZeroDivisionError": lambda x: 1 / 0,
         "✘ not the right result on input": lambda x: None,
         "○ not tried": lambda x: ...,
