@@ -44,11 +44,8 @@ KEPT = (
 ).split()
 # Settings of pip that change nothing about what is installed, so that uv may take over.
 HARMLESS = ["PIP_CONFIG_FILE", "PIP_TIMEOUT", "PIP_DEFAULT_TIMEOUT", "PIP_RETRIES", "PIP_CACHE_DIR", "PIP_NO_CACHE_DIR"]
-UV_KEPT = [
-    "UV_CACHE_DIR",
-    "UV_OFFLINE",
-    "UV_HTTP_TIMEOUT",
-]  # and of uv; others would install elsewhere, or other things
+# What of the user's own settings of uv it gets: others would install elsewhere, or other things.
+UV_KEPT = ["UV_CACHE_DIR", "UV_OFFLINE", "UV_HTTP_TIMEOUT"]
 
 
 class Stop(Exception):
