@@ -18,5 +18,8 @@ COPY --chown=learner requirements.txt constraints.txt ./
 COPY --chown=learner tools/setup_environment.py tools/
 RUN PIP_NO_CACHE_DIR=1 python tools/setup_environment.py
 COPY --chown=learner . .
+# .git comes along, for `make update`, and a token in its settings would, too: then there is no image.
+RUN if grep -Eisq 'extraheader|https?://[^/]*@' .git/config; then \
+    echo "Stop: .git/config holds a token or a password. Build the image from a fresh clone." >&2; exit 1; fi
 EXPOSE 8888
 CMD ["make", "lab", "LAB_OPTIONS=--ip=0.0.0.0 --no-browser"]

@@ -106,6 +106,37 @@ def test_right_answers_are_right_there_too(stem):
     assert said.count("right on all inputs.") == EXERCISES[stem]
 
 
+JUDGED = """
+import utils
+from utils import browser
+from utils.exercises import n00_start_here as n00, n01_dot_product_similarity as n01
+from utils.exercises.rows import answers, mistake, read, sections
+verdicts = {"right": [], "mistakes": []}
+for module in (n00, n01):
+    texts = sections(browser.Path(module.__file__).with_suffix(".txt"))
+    for (name, kind), text in texts.items():
+        found = getattr(module, name)
+        written = answers(found.reference, text) if kind == "right" else [
+            mistake(found.reference, *row).function for row in read(text)]
+        verdicts[kind] += [(browser._verdict(found, function), name) for function in written]
+print(json.dumps(verdicts))
+"""
+
+
+def test_the_catalogue_s_answers_are_not_wrong_there_and_its_mistakes_not_right():
+    """What the small PyTorch lacks is said, and is no mistake."""
+    command = [sys.executable, "-c", HIDE + JUDGED]
+    environment = os.environ | {"HIDDEN": "torch ipywidgets", "ATTENTION_BROWSER": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    verdicts = json.loads(done.stdout)
+    right = [mark for (mark, _), _ in verdicts["right"]]
+    assert right.count("✔") > 0.8 * len(right) > 20
+    assert not [one for one in verdicts["right"] if one[0][0] == "✘"]
+    assert len(verdicts["mistakes"]) > 100 and not [one for one in verdicts["mistakes"] if one[0][0] == "✔"]
+    assert all("on Colab" in words for kind in verdicts.values() for (mark, words), _ in kind if mark == "○")
+
+
 def test_where_pytorch_is_installed_nothing_is_put_in_its_place():
     code = "import utils, torch, utils.exercises; print(torch.nn.Linear, utils.exercises.progress.__module__)"
     done = subprocess.run(
@@ -152,6 +183,30 @@ def test_the_stand_in_computes_what_pytorch_computes():
         "stack": lambda t, x: t.stack([x[0], x[1]]).double(),
         "one number": lambda t, x: t.tensor(0.5),
         "square": lambda t, x: x.square().sum().sqrt().abs(),
+        "transpose": lambda t, x: x.transpose(-2, -1),
+        "max": lambda t, x: x.max(dim=0).values,
+        "where the least stand": lambda t, x: t.min(x, dim=1)[1],
+        "std": lambda t, x: x.std(),
+        "var": lambda t, x: t.var(x, dim=1, keepdim=True),
+        "sort": lambda t, x: x.sort(dim=0, descending=True).values,
+        "quotient": lambda t, x: t.tensor([1, 2]) / 2,
+        "root": lambda t, x: t.tensor([1, 2]).sqrt(),
+        "integers and floats": lambda t, x: x * t.arange(5),
+        "both precisions": lambda t, x: x.double() * x,
+        "steps": lambda t, x: t.arange(0, 1.0, 0.25),
+        "whole steps": lambda t, x: t.arange(1, 4),
+        "einsum": lambda t, x: t.einsum("ij,kj->ik", x, x),
+        "argmax": lambda t, x: t.argmax(x, dim=1),
+        "cat": lambda t, x: t.cat([x, x], dim=1),
+        "outer": lambda t, x: t.outer(x[0], x[1]),
+        "mul": lambda t, x: t.mul(x, x).add(1),
+        "normalize": lambda t, x: t.nn.functional.normalize(x),
+        "nothing": lambda t, x: t.cosine_similarity(0 * x, x),
+        "matmul": lambda t, x: x.pow(2).matmul(x.t()),
+        "clamp": lambda t, x: x.clamp(min=0),
+        "zeros": lambda t, x: t.zeros((2, x.size(1))),
+        "loops": lambda t, x: sum(entry * entry for entry in x[0]).sqrt(),
+        "in place": lambda t, x: plus_one(x.clone()),
     }.items():
         theirs, ours = call(torch, numbers), call(stand_in, mine)
         assert isinstance(ours, browser.Tensor) and tuple(ours.shape) == tuple(theirs.shape), name
@@ -160,16 +215,57 @@ def test_the_stand_in_computes_what_pytorch_computes():
     assert f"{mine.sum():.2f}" == f"{numbers.sum():.2f}"
 
 
+def plus_one(x):
+    x += 1
+    return x
+
+
+def test_the_stand_in_refuses_what_pytorch_refuses_and_says_what_it_lacks():
+    """No method of NumPy's shows through: those that do something else, such as sort and repeat, least of all."""
+    torch = browser._torch()
+    x = torch.ones(2, 2)
+    with pytest.raises(RuntimeError):
+        torch.dot(x, x)
+    with pytest.raises(IndexError):
+        torch.cosine_similarity(x[0], x[1])
+    for lacks in (
+        lambda: x.repeat(2),
+        lambda: x.astype(torch.float64),
+        lambda: x.norm(1),
+        lambda: torch.bmm,
+        lambda: torch.nn.Linear,
+        lambda: torch.nn.functional.one_hot,
+        lambda: torch.linalg.cross,
+    ):
+        with pytest.raises(
+            browser.NotHere, match="is not in this browser's small PyTorch: open this notebook on Colab"
+        ):
+            lacks()
+
+
 def test_a_wrong_answer_is_wrong_and_the_course_s_goes_on(capsys):
-    want = browser.Exercise(lambda x: x, lambda _: iter([(browser.as_tensor([1.0, 2.0]),)]), iter([]))
+    want = browser.Exercise(lambda x: x * 1, lambda _: iter([(browser.as_tensor([1.0, 2.0]),)]), iter([]))
     answers = {
-        "✔ right on all": lambda x: x * 1,
+        "✔ right on all": lambda x: x + 0,
         "✘ not the right result on input 1": lambda x: x + 1,
+        "✘ not the right result": plus_one,
         "✘ ZeroDivisionError": lambda x: 1 / 0,
+        "✘ not the right result on input": lambda x: None,
         "○ not tried": lambda x: ...,
+        "○ Tensor.bmm is not in this browser's small PyTorch": lambda x: x.bmm(x),
+        "○ TypeError: ": lambda x: x.sum(correction=1),
     }
     for said, answer in answers.items():
         assert " ".join(browser._verdict(want, answer)).startswith(said)
+
+
+def test_a_name_that_no_exercise_has_is_one_line():
+    code = f"{HIDE}\nimport utils\nfrom utils.exercises import check, hint, solution, use\ndef mine(): pass\n"
+    code += "check(mine); hint(mine); solution(3); assert use(mine) is mine"
+    environment = os.environ | {"HIDDEN": "torch ipywidgets", "ATTENTION_BROWSER": "1"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.splitlines()[0].startswith("✘ there is no exercise named mine.") and done.stdout.count("✘") == 4
 
 
 # Pyodide

@@ -47,12 +47,21 @@ def raises(scores):
     raise RuntimeError("no")
 
 
+class Raises:
+    """Raises when it is called, and when it is asked where it comes from."""
+
+    __module__ = property(raises)
+    __call__ = raises
+
+
+RAISES = Raises()
 ANSWERS = {
     "right": (lambda: softmax, 1.0, "✔ softmax: right on all"),
     "half": (lambda: softmax_of_small_scores, 0.5, "✘ softmax: exp overflows"),
     "wrong": (lambda: raises, 0.0, "✘ softmax: RuntimeError in your line"),
     "nothing": (lambda: None, 0.0, "– softmax: its cell defines no function of this name"),
     "the course's": (lambda: catalogue()["softmax"].reference, 0.0, "✘ softmax: this is the course's own function"),
+    "an object that raises": (lambda: RAISES, 0.0, "✘ softmax: it cannot be called"),
     "an import": (lambda: mark, 0.0, "✘ softmax: this is the course's own function"),
 }
 
@@ -97,7 +106,7 @@ def test_half_the_points_take_half_of_the_inputs():
 def test_each_exercise_is_judged_right_below_its_cell(path):
     """At the end of the notebook it would be too late: the course's function stands in for a wrong answer."""
     nbgrader = carry_over.read(export_assignment.for_nbgrader(path, seed=1))["cells"]
-    otter = carry_over.read(export_assignment.for_otter(path))["cells"]
+    otter = carry_over.read(export_assignment.for_otter(path, seed=1))["cells"]
     names = exercises(nbgrader)
     assert names == exercises(otter) == exercises(carry_over.read(path.read_text(encoding="utf-8"))["cells"])
     ids = [cell["metadata"]["nbgrader"]["grade_id"] for cell in nbgrader if "nbgrader" in cell["metadata"]]
@@ -106,7 +115,7 @@ def test_each_exercise_is_judged_right_below_its_cell(path):
         assert f'mark("{name}", {catalogue()[name].level}, globals(), seed=1)' in below(nbgrader, name)["source"]
         entry = below(nbgrader, name)["metadata"]["nbgrader"]
         assert entry["grade"] and entry["locked"] and entry["points"] == catalogue()[name].level
-        assert f'grader.check("{name}")' in below(otter, name)["source"]
+        assert f'grader.check("{name}")\ngo_on("{name}", globals(), seed=1)' in below(otter, name)["source"]
     for cells in (nbgrader, otter):
         assert not any(cell.get("outputs") for cell in cells)
         assert not any(f"{name} = use({name})" in cell["source"] for cell in cells for name in exercises([cell]))
@@ -127,9 +136,36 @@ def test_the_exports_are_notebooks_and_leave_the_file_alone(tmp_path, capsys):
     assert (tmp_path / "o" / "attention-course" / "utils" / "exercises").is_dir()
     assert "nbgrader generate_assignment 00_start_here" in capsys.readouterr().out
     config = tmp_path / "n" / "nbgrader_config.py"
+    export_assignment.main(["nbgrader", str(NOTEBOOK), "--to", str(tmp_path / "n"), "--open"])
+    assert "is yours" not in capsys.readouterr().out, "it is ours"
     config.write_text("mine")
-    export_assignment.main(["nbgrader", str(NOTEBOOK), "--to", str(tmp_path / "n")])
-    assert config.read_text() == "mine"
+    export_assignment.main(["nbgrader", str(NOTEBOOK), "--to", str(tmp_path / "n"), "--open"])
+    said = capsys.readouterr().out
+    assert config.read_text() == "mine" and f"{config} is yours and stays. It needs these lines:\n\nimport os" in said
+    assert str(ROOT) in said and "c.ExecutePreprocessor.timeout = 1200" in said
+
+
+@pytest.mark.parametrize("tool, below", [("nbgrader", f"source/{NOTEBOOK.stem}"), ("otter", "."), ("otter", "tests")])
+def test_a_teacher_s_changes_are_overwritten_on_demand_alone(tmp_path, tool, below):
+    command = [tool, str(NOTEBOOK), "--to", str(tmp_path)]
+    export_assignment.main(command)
+    export_assignment.main(command)
+    file = tmp_path / below / (NOTEBOOK.name if below != "tests" else "softmax.py")
+    before = file.read_text(encoding="utf-8")
+    file.write_text("mine")
+    with pytest.raises(SystemExit, match=f"there already, and different: {file}. Move that away, or add --force"):
+        export_assignment.main(command)
+    assert file.read_text() == "mine"
+    export_assignment.main([*command, "--force"])
+    assert file.read_text(encoding="utf-8") == before
+
+
+def test_tests_of_another_notebook_are_not_handed_out(tmp_path):
+    export_assignment.main(["otter", str(NOTEBOOK), "--to", str(tmp_path)])
+    other = NOTEBOOKS[NOTEBOOKS.index(NOTEBOOK) + 1]
+    with pytest.raises(SystemExit, match="tests holds tests of another notebook: .*softmax.py"):
+        export_assignment.main(["otter", str(other), "--to", str(tmp_path)])
+    assert not (tmp_path / other.name).exists()
 
 
 def test_otter_leaves_out_what_takes_time():

@@ -83,6 +83,25 @@ def test_nothing_of_a_learner_s_or_of_the_tools_goes_into_the_image():
         ), f"{name} is left out by git and not by Docker"
 
 
+@pytest.mark.parametrize(
+    "config, fits",
+    [
+        (None, True),
+        ('[remote "origin"]\n\turl = https://github.com/ada/course\n', True),
+        ('[remote "origin"]\n\turl = git@github.com:ada/course.git\n', True),
+        ('[remote "origin"]\n\turl = https://x:s3cret@github.com/ada/course\n', False),
+        ('[http "https://github.com/"]\n\textraHeader = AUTHORIZATION: basic s3cret\n', False),
+    ],
+)
+def test_no_image_is_built_with_a_token(tmp_path, config, fits):
+    (check,) = [rest for word, rest in INSTRUCTIONS if word == "RUN" and ".git/config" in rest]
+    if config:
+        (tmp_path / ".git").mkdir()
+        (tmp_path / ".git" / "config").write_text(config)
+    done = subprocess.run(["sh", "-c", check], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode == 0) == fits and ("fresh clone" in done.stderr) != fits and "s3cret" not in done.stderr
+
+
 # Links
 
 

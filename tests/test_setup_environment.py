@@ -132,7 +132,7 @@ def uv(stage, tmp_path_factory, monkeypatch):
         (folder / "uv").chmod(0o755)
         monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
 
-    for name in [name for name in os.environ if name.startswith("PIP_")] + ["INSTALLER"]:
+    for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))] + ["INSTALLER"]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     return put
@@ -157,7 +157,29 @@ def test_pip_takes_over_where_uv_fails(stage, uv):
     assert not left.exists(), "what uv left half done is not taken for installed"
 
 
-@pytest.mark.parametrize("name, value", [("PIP_INDEX_URL", "x"), ("PIP_PROXY", "x"), ("INSTALLER", "pip")])
+def test_uv_gets_none_of_its_settings_that_say_what_is_installed_or_where(stage, uv, monkeypatch):
+    kept = {"UV_CACHE_DIR": "/c", "UV_OFFLINE": "1", "UV_HTTP_TIMEOUT": "9"}
+    for name, value in {**kept, "UV_OVERRIDE": "o.txt", "UV_TARGET": "/x", "UV_NO_DEPS": "1"}.items():
+        monkeypatch.setenv(name, value)
+    uv(f'env > "{stage.folder}/uv"; exec "{sys.executable}" -IS "{stage.folder}/pip.py" "{stage.site}" "$@"')
+    assert stage.set_up() == 0 and len(stage.installs()) == 2
+    given = dict(line.split("=", 1) for line in (stage.folder / "uv").read_text().splitlines() if line[:3] == "UV_")
+    assert given == kept
+
+
+def test_pip_mends_what_uv_says_that_it_installed(stage, uv):
+    broken = stage.site / "numpy-2.4.6.dist-info"
+    uv(f'mkdir "{broken}"; echo "numpy-2.4.6.dist-info/INSTALLER,,2" > "{broken}/RECORD"')
+    assert stage.set_up() == 0
+    _, first, second = stage.installs()
+    assert first.startswith("uv pip install") and "-m pip install" in second
+    assert (broken / "INSTALLER").read_text() == "pip"
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [("PIP_INDEX_URL", "x"), ("PIP_PROXY", "x"), ("UV_INDEX", "x"), ("UV_DEFAULT_INDEX", "x"), ("INSTALLER", "pip")],
+)
 def test_pip_s_settings_are_kept_by_leaving_it_to_pip(stage, uv, monkeypatch, name, value):
     uv("exit 0")
     monkeypatch.setenv(name, value)

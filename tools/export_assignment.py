@@ -7,7 +7,8 @@ Below each exercise stands a cell that judges it: as many points as the exercise
 at least half of the inputs come out right, and in the report the sentence that `check` says. A wrong answer is then
 replaced by the course's, so that later exercises do not suffer. `hint` and `solution` are closed, as with
 ATTENTION_MARKED=1; with --open they are not. --seed judges on other inputs than `check` does. At the end the tool says
-which commands of nbgrader or otter-grader come next.
+which commands of nbgrader or otter-grader come next. What a teacher has changed in FOLDER is overwritten with --force
+only.
 """
 
 import argparse
@@ -127,16 +128,28 @@ def for_nbgrader(path, seed=0, is_open=False):
     return carry_over.text(notebook | {"cells": with_others(cells, above, below)})
 
 
-def export_nbgrader(paths, folder, seed, is_open):
-    for path in paths:
-        text = for_nbgrader(path, seed, is_open)
-        place = folder / "source" / path.stem
-        place.mkdir(parents=True, exist_ok=True)
-        (place / path.name).write_text(text, encoding="utf-8")
-        print(f"{place / path.name}: written")
-    config = folder / "nbgrader_config.py"
-    if not config.exists():
-        config.write_text(NBGRADER_CONFIG.format(course=str(COURSE)), encoding="utf-8")
+def read(path):
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def write_all(files, force):
+    """Write {path: text}. SystemExit before the first where a file is there with another text, unless `force`."""
+    changed = [str(path) for path, text in files.items() if path.exists() and read(path) != text]
+    if changed and not force:
+        raise SystemExit(f"there already, and different: {', '.join(changed)}. Move that away, or add --force.")
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def export_nbgrader(paths, folder, seed, is_open, force):
+    files = {folder / "source" / path.stem / path.name: for_nbgrader(path, seed, is_open) for path in paths}
+    config, needed = folder / "nbgrader_config.py", NBGRADER_CONFIG.format(course=str(COURSE))
+    write_all(files if config.exists() else files | {config: needed}, force)
+    for path in files:
+        print(f"{path}: written")
+    if read(config) != needed:
+        print(f"{config} is yours and stays. It needs these lines:\n\n{needed[needed.index('import') :]}")
     names = " ".join(path.stem for path in paths)
     print(f"In {folder}: nbgrader generate_assignment {names}; later nbgrader autograde, then generate_feedback.")
 
@@ -152,7 +165,7 @@ def is_needed(cell):
     return any(isinstance(one, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)) for one in statements)
 
 
-def for_otter(path, is_open=False):
+def for_otter(path, seed=0, is_open=False):
     """The text of the notebook with otter's cells; what grading does not need has otter's tag `otter_ignore`."""
     notebook, cells = prepared(path)
 
@@ -165,7 +178,8 @@ def for_otter(path, is_open=False):
             return [new_cell("otter", source)]
         if not (name := carry_over.exercise(cell)):
             return []
-        source = f'result = grader.check("{name}")\ngo_on("{name}", globals())\nresult'
+        more = f", seed={seed}" if seed else ""
+        source = f'result = grader.check("{name}")\ngo_on("{name}", globals(){more})\nresult'
         return [new_cell(f"check-{name}"[:64], source)]
 
     for cell in cells:
@@ -174,20 +188,23 @@ def for_otter(path, is_open=False):
     return carry_over.text(notebook | {"cells": with_others(cells, above, below)})
 
 
-def export_otter(path, folder, seed, is_open):
-    text, tests = for_otter(path, is_open), folder / "tests"
-    tests.mkdir(parents=True, exist_ok=True)
-    (folder / path.name).write_text(text, encoding="utf-8")
-    for cell in carry_over.read(text)["cells"]:
-        if name := carry_over.exercise(cell):
-            points = points_of(name)
-            test = OTTER_TEST.format(name=name, points=points, half=points / 2, seed=seed)
-            (tests / f"{name}.py").write_text(test, encoding="utf-8")
+def export_otter(path, folder, seed, is_open, force):
+    tests, text = folder / "tests", for_otter(path, seed, is_open)
+    pins = re.findall(r"^\w[\w.-]*==.*$", (COURSE / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    files = {folder / path.name: text, folder / "requirements.txt": "\n".join(pins) + "\n"}
+    for name in filter(None, map(carry_over.exercise, carry_over.read(text)["cells"])):
+        points = points_of(name)
+        test = OTTER_TEST.format(name=name, points=points, half=points / 2, seed=seed)
+        files[tests / f"{name}.py"] = test
+    others = [one.name for one in sorted(tests.glob("*.py")) if one not in files]
+    if others and not force:  # otter-grader would ask for them, too
+        raise SystemExit(
+            f"{tests} holds tests of another notebook: {', '.join(others)}. Take another folder, or --force."
+        )
+    write_all(files, force)
     for part in ("utils", "data"):  # where the setup cell looks for the course
         ignored = shutil.ignore_patterns("__pycache__", ".*", "cache", "glove*")
         shutil.copytree(COURSE / part, folder / "attention-course" / part, ignore=ignored, dirs_exist_ok=True)
-    pins = re.findall(r"^\w[\w.-]*==.*$", (COURSE / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
-    (folder / "requirements.txt").write_text("\n".join(pins) + "\n", encoding="utf-8")
     print(f"{folder / path.name}: written, with a test for each exercise.")
     print(f"Learners get {path.name} and tests. In {folder}: otter generate -t tests attention-course")
 
@@ -199,12 +216,13 @@ def main(arguments=None):
     ask.add_argument("--to", type=Path, required=True, metavar="FOLDER")
     ask.add_argument("--seed", type=int, default=0)
     ask.add_argument("--open", action="store_true", help="leave hint and solution open")
+    ask.add_argument("--force", action="store_true", help="overwrite what has been changed in the folder")
     told = ask.parse_args(arguments)
     if told.tool == "nbgrader":
-        return export_nbgrader(told.notebooks, told.to, told.seed, told.open)
+        return export_nbgrader(told.notebooks, told.to, told.seed, told.open, told.force)
     if len(told.notebooks) > 1:
         ask.error("otter-grader takes one notebook in a folder")
-    return export_otter(told.notebooks[0], told.to, told.seed, told.open)
+    return export_otter(told.notebooks[0], told.to, told.seed, told.open, told.force)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,8 @@ KEPT = (
 ).split()
 # Settings of pip that change nothing about what is installed, so that uv may take over.
 HARMLESS = ["PIP_CONFIG_FILE", "PIP_TIMEOUT", "PIP_DEFAULT_TIMEOUT", "PIP_RETRIES", "PIP_CACHE_DIR", "PIP_NO_CACHE_DIR"]
+# What of the user's own settings of uv it gets: others would install elsewhere, or other things.
+UV_KEPT = ["UV_CACHE_DIR", "UV_OFFLINE", "UV_HTTP_TIMEOUT"]
 
 
 class Stop(Exception):
@@ -189,6 +191,12 @@ def is_sound(folders, version):
     return len(folders) == 1 and identity(folders[0])[1] == version and is_whole(folders[0])
 
 
+def sound(venv, pinned):
+    """The packages of `pinned`, {package: version}, that are installed in that version with all files."""
+    found = installed(venv)
+    return [package for package, version in pinned.items() if is_sound(found.get(package, []), version)]
+
+
 def forget_broken(venv, pinned):
     """Take broken packages off pip's books, so that it installs them anew over what is left of them."""
     for package, folders in installed(venv).items():
@@ -325,19 +333,24 @@ def require_pip(venv, arguments, log):
 def uv_install(venv, arguments, log):
     """Install with uv where it is on the PATH, in seconds where pip takes a minute; returns whether it did.
 
-    uv knows nothing of pip's settings: where the user has some that say where packages come from, this is left to pip.
-    INSTALLER=pip leaves it to pip always.
+    uv knows nothing of pip's settings: where the user has some that say where packages come from, this is left to pip,
+    and where uv has an index of its own, too. INSTALLER=pip leaves it to pip always.
     """
     uv, python = shutil.which("uv"), venv_python(venv)
     if not uv or os.environ.get("INSTALLER") == "pip":
         return False
-    if any(name.startswith("PIP_") and name not in HARMLESS for name in pip_environment(python)):
+    environment = pip_environment(python)
+    if any(name.startswith("PIP_") and name not in HARMLESS for name in environment):
         return False
+    if any(name.startswith("UV_") and "INDEX" in name for name in environment):
+        return False
+    for name in [name for name in environment if name.startswith("UV_") and name not in UV_KEPT]:
+        del environment[name]
     command = [uv, "pip", "install", "--python", python, "--no-config", "--no-progress", "--compile-bytecode"]
     with io.open(log, "a", encoding="utf-8", errors="backslashreplace") as output:
         output.write("\n$ " + " ".join(command + arguments) + "\n")
         output.flush()
-        return run(command + arguments, output) == 0
+        return run(command + arguments, output, environment) == 0
 
 
 def wants_graphics(report):
@@ -384,18 +397,17 @@ def install(course, venv, requirements):
         install_torch(course, venv, re.search(r"^torch==[\w.]+", read(base), re.MULTILINE).group(), log)
     print("Installing the other packages (a few minutes; details in %s)" % log, flush=True)
     everything = ["-c", constraints, "-r", base, "-r", requirements]
-    if not uv_install(venv, everything, log):
+    if not uv_install(venv, everything, log) or set(required) - set(sound(venv, pinned)):
         forget_broken(venv, pinned)  # what uv may have left
         require_pip(venv, everything, log)
-    found = installed(venv)
-    sound = [package for package, version in pinned.items() if is_sound(found.get(package, []), version)]
-    broken = sorted(set(required) - set(sound))
+    packages = sound(venv, pinned)
+    broken = sorted(set(required) - set(packages))
     if broken:
         raise Stop(
             "pip says that it is done, yet these are not as they should be: %s. Run `make clean`, which removes .venv, "
             "then the command again. All of pip's words: %s" % (", ".join(broken), log)
         )
-    return sound
+    return packages
 
 
 def stamp_of(venv, requirements):

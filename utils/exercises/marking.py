@@ -4,6 +4,7 @@ Below an exercise's cell stands one that judges what it defined and says why, as
 with the reference where the answer is not right, so that no mistake costs the points of a later exercise.
 """
 
+import contextlib
 from typing import Any
 
 from .engine import MARKS, catalogue
@@ -40,8 +41,9 @@ def _judged(name: str, space: dict[str, Any], seed: int) -> dict[str, Any]:
     known, answer = catalogue(), space.get(name)
     if name not in known:
         raise ValueError(f"there is no exercise named {name!r}: is the course another version than the notebook?")
-    if str(getattr(answer, "__module__", "")).startswith("utils."):  # the cell failed, and an import has this name
-        answer = known[name].reference  # judged as what it is: the course's own
+    with contextlib.suppress(Exception):  # an answer may be anything, one that raises when it is asked included
+        if str(getattr(answer, "__module__", "")).startswith("utils."):  # the cell failed, and an import has this name
+            answer = known[name].reference  # judged as what it is: the course's own
     verdict = judge(known[name], answer, None, seed)
     if answer is None:
         verdict["message"] = "its cell defines no function of this name: does the cell end in an error?"
