@@ -76,6 +76,11 @@ def both(one, other):
 KEYS = both(identity, content), both(identity, exercise), identity, exercise, content
 
 
+def ids(text):
+    """The ids in a notebook's file."""
+    return {identity(cell) for cell in read(text)["cells"]}
+
+
 def found_again(cells, old, keys=KEYS):
     """For each of `cells` the cell of `old` that it is a version of, or None; each one of `old` at most once."""
     free, result = list(old), [None] * len(cells)
@@ -86,13 +91,6 @@ def found_again(cells, old, keys=KEYS):
                 result[number] = next((one for one in free if key(one) == wanted), None)
                 free = [one for one in free if one is not result[number]]
     return result
-
-
-def akin(notebook, others):
-    """The name in {name: notebook} of the one that has most cells of `notebook`, at least half of them; or None."""
-    wanted = {identity(cell) for cell in notebook["cells"]}
-    shared = {name: len(wanted & {identity(cell) for cell in book["cells"]}) for name, book in others.items()}
-    return next((name for name in shared if shared[name] == max(shared.values()) >= len(wanted) / 2), None)
 
 
 def function(source, name):

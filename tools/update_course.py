@@ -26,6 +26,7 @@ from pathlib import Path
 import carry_over
 
 COURSE = Path(__file__).resolve().parent.parent
+FROM_HERE = "python tools/update_course.py OLD, where OLD is this folder"
 AS_TEXT = {"encoding": "utf-8", "errors": "surrogateescape"}
 
 
@@ -49,12 +50,12 @@ class Aside:
             shutil.copy2(COURSE / name, self.folder / name, follow_symlinks=(COURSE / name).is_file())
 
 
-def git(*arguments, given=None, index=None, binary=False):
-    """What git says, with the bytes `given` to it and the file `index` as its index; Stop with its words on failure."""
+def git(*arguments, given=(), index=None, binary=False):
+    """What git says to `given`, bytes or lines, with the file `index` as its index; Stop with its words on failure."""
     environment = os.environ | ({"GIT_INDEX_FILE": index} if index else {})
-    given = {"stdin": subprocess.DEVNULL} if given is None else {"input": given}
+    given = given if isinstance(given, bytes) else "".join(f"{line}\0" for line in given).encode(**AS_TEXT)
     try:
-        done = subprocess.run(["git", *arguments], cwd=COURSE, capture_output=True, env=environment, **given)
+        done = subprocess.run(["git", *arguments], cwd=COURSE, capture_output=True, env=environment, input=given)
     except OSError:
         raise Stop("git was not found: install it, then run the command again") from None
     if done.returncode != 0:
@@ -64,14 +65,14 @@ def git(*arguments, given=None, index=None, binary=False):
     return done.stdout if binary else done.stdout.decode(**AS_TEXT).strip("\n")
 
 
-def parts(*arguments, **options):
+def parts(*arguments):
     """What git lists with -z, as a list."""
-    return [part for part in git(*arguments, "-z", **options).split("\0") if part]
+    return [part for part in git(*arguments, "-z").split("\0") if part]
 
 
 def listed(commit):
-    """{path: "mode blob sha"} for the files of a commit."""
-    return {line.partition("\t")[2]: line.partition("\t")[0] for line in parts("ls-tree", "-r", commit)}
+    """{path: "mode blob sha path"} for the files of a commit."""
+    return {line.partition("\t")[2]: line for line in parts("ls-tree", "-r", commit)}
 
 
 def held(files, name):
@@ -82,10 +83,8 @@ def held(files, name):
 def state():
     """(commit of the new version, where the learner began, has the learner own commits); Stop where git cannot tell."""
     if not (COURSE / ".git").exists():
-        raise Stop(
-            "this folder is no clone of the course. Download the new version into a folder beside this one and run "
-            "there: python tools/update_course.py OLD, where OLD is this folder"
-        )
+        how = f"download the new version into a folder beside this one, and run there: {FROM_HERE}"
+        raise Stop(f"this folder is no clone of the course: {how}")
     if git("ls-files", "--unmerged"):
         raise Stop("a merge is half done here: `git merge --abort` ends it; then run the command again")
     source, name = [], "@{upstream}"
@@ -98,37 +97,40 @@ def state():
     try:
         base = git("merge-base", head, new)
     except Stop:
-        how = "clone it anew, and run there: make update FROM=OLD, where OLD is this folder"
-        raise Stop(f"the course's history was rewritten: {how}") from None
-    if base != head and parts("diff", "--no-renames", "--name-only", "HEAD"):
+        raise Stop(f"the course's history was rewritten: clone it anew, and run there: {FROM_HERE}") from None
+    edited = touched_since(listed(head)).intersection(parts("diff", "--no-renames", "--name-only", "HEAD"))
+    if base != head and edited:
         raise Stop("some of your changes are committed and some are not: commit them all, then run the command again")
     return new, base, base != head
 
 
-def touched_since(base):
-    """The files of `base` that differ here or are gone, also those that the index hides (skip-worktree)."""
+def with_index(lines, *arguments):
+    """What git says where its index has these lines and no other: no flag hides a file, and the learner's stays."""
     with tempfile.TemporaryDirectory() as folder:
         index = os.path.join(folder, "index")
-        git("read-tree", base, index=index)
-        return set(parts("diff", "--no-renames", "--name-only", index=index))
+        git("update-index", "-z", "--index-info", given=lines, index=index)
+        return git(*arguments, index=index)
+
+
+def touched_since(files):
+    """The names of those `files` of a commit that differ here or are gone."""
+    return files.keys() & with_index(files.values(), "diff", "--no-renames", "--name-only", "-z").split("\0")
 
 
 def tree_of(own, new, files):
     """The tree of the new version with the learner's `own` lines of the index and the contents in `files` in it."""
-    lines = [*own, *(f"{entry}\t{name}" for name, entry in new.items())]  # of two in conflict the later one stays
+    lines = [*own, *new.values()]  # of two in conflict the later one stays
     for name in files.keys() & new.keys():
         blob = git("hash-object", "-w", "--stdin", f"--path={name}", given=files[name])
         lines.append(f"{new[name].split()[0]} blob {blob}\t{name}")
-    with tempfile.TemporaryDirectory() as folder:
-        index = os.path.join(folder, "index")
-        git("update-index", "-z", "--index-info", given="\0".join([*lines, ""]).encode(**AS_TEXT), index=index)
-        return git("write-tree", index=index)
+    return with_index(lines, "write-tree")
 
 
 def commit_of(tree, *parents):
     """A commit of the learner's that merges `parents`, with a name that stands in where git knows none."""
     try:
-        who = git("var", "GIT_COMMITTER_IDENT") and []
+        git("var", "GIT_COMMITTER_IDENT")
+        who = []
     except Stop:
         who = ["-c", "user.name=learner", "-c", "user.email=learner@localhost"]
     parents = [word for parent in parents for word in ("-p", parent)]
@@ -139,10 +141,8 @@ def merged(name, mine, base, new):
     """(bytes to write, a line to print) for a file that the learner changed, given as bytes; `base`, `new` or None."""
     if new is None:
         return mine, f"{name}: no longer part of the course; yours stays" if base else ""
-    if new == base or mine == new:
-        return mine, ""
-    if mine == base:
-        return new, ""
+    if new == base or mine in (base, new):
+        return (new if mine == base else mine), ""
     if not name.endswith(".ipynb"):
         return new, f"{name}: changed by you and by the course; now it is the course's"
     try:
@@ -200,8 +200,9 @@ def update(aside):
     if new == base:
         print("This is the newest version already.")
         return
-    before, was, now, touched = git("rev-parse", "HEAD"), listed(base), listed(new), touched_since(base)
-    untouched, added = was.keys() - touched, now.keys() - was.keys()
+    before, was, now = git("rev-parse", "HEAD"), listed(base), listed(new)
+    touched, added = touched_since(was), now.keys() - was.keys()
+    untouched = was.keys() - touched
     blocking = {path for name in now for path in in_the_way(name)} - untouched
     mine = {name for name in touched | added if is_there(name)} - blocking
     for name in sorted(mine | blocking):
@@ -220,7 +221,7 @@ def update(aside):
     tree = tree_of(own, now, files if own_commits else {})
     new = commit_of(tree, before, new) if own_commits else new
     git("read-tree", tree)  # from here on, files are replaced; before, nothing was
-    for path in (COURSE / name for name in blocking | untouched - now.keys()):
+    for path in (COURSE / name for name in blocking | (untouched - now.keys())):
         path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             os.removedirs(path.parent)  # where it is empty now
@@ -228,7 +229,7 @@ def update(aside):
         if not is_there(name) or (COURSE / name).read_bytes() != content:
             write(COURSE / name, content)
     rest = [name for name in now if name not in files and (name in touched or now[name] != was.get(name))]
-    git("checkout-index", "--force", "-u", "-z", "--stdin", given="\0".join([*rest, ""]).encode(**AS_TEXT))
+    git("checkout-index", "--force", "-u", "-z", "--stdin", given=rest)
     git("update-ref", "-m", "make update", "HEAD", new, before)
     lines += [f"Your files as they were: {aside.folder.name}/" if aside.folder else "You had changed nothing."]
     print("\n".join(lines))
@@ -239,8 +240,9 @@ def renamed(name, was, now, added):
     """The one of the `added` names under which the course has the notebook `name` now, by its cells; or None."""
     if name in now or name not in was or not name.endswith(".ipynb"):
         return None
-    read = {one: carry_over.read(held(now, one)) for one in added if one.endswith(".ipynb")}
-    return carry_over.akin(carry_over.read(held(was, name)), read)
+    wanted = carry_over.ids(held(was, name))
+    shared = {one: len(wanted & carry_over.ids(held(now, one))) for one in added if one.endswith(".ipynb")}
+    return next((one for one in shared if 2 * shared[one] > len(wanted)), None)
 
 
 def take_from(paths, aside):
@@ -250,8 +252,7 @@ def take_from(paths, aside):
         raise Stop(f"there is no {', no '.join(missing)}")
     found = [path for path in paths if path.is_file()]
     for folder in (path for path in paths if path.is_dir()):
-        below = folder / "notebooks" if (folder / "notebooks").is_dir() else folder
-        found += sorted(below.glob("*.ipynb"))
+        found += sorted((folder / "notebooks").glob("*.ipynb")) or sorted(folder.glob("*.ipynb"))
     if not found:
         raise Stop(f"no notebook was found in {', '.join(map(str, paths))}")
     for old in found:
