@@ -19,7 +19,7 @@ import uuid
 
 NOTE = "*Yours, from before the update; the course has changed this cell since:*\n\n"
 GONE = "*Yours, from before the update; the course has this cell no more:*\n\n"
-OLDER = "*Yours, from another copy; this one holds a text of yours already:*\n\n"
+OLDER = "*Yours, from another copy; this notebook holds another text here:*\n\n"
 
 
 def read(text):
@@ -40,7 +40,7 @@ def read(text):
 
 
 def words(problem):
-    """What ails a notebook, behind "your file"."""
+    """What is wrong with a notebook, to stand behind its name."""
     return problem if type(problem) is ValueError else f"could not be carried over ({problem!r})"
 
 

@@ -161,7 +161,7 @@ def said(name, report):
     if report["changed"]:
         line += f"; changed since, so that yours stands below as a note: {', '.join(report['changed'])}"
     if report["older"]:
-        line += f"; yours here stays, with the other below as a note: {', '.join(report['older'])}"
+        line += f"; what stands here stays, with the other below as a note: {', '.join(report['older'])}"
     if report["differ"]:
         line += f"; cells that differ and were not carried, see your own copy: {report['differ']}"
     return line
