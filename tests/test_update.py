@@ -382,7 +382,9 @@ def test_nothing_of_any_file_is_lost(clone, capsys):
     assert (clone.here / "utils/a.py").read_text() == "a = 2\n" and (clone.here / "progress.json").read_text() == "{}"
     said = capsys.readouterr().out
     assert "notes.txt: changed by you and by the course; now it is the course's" in said and "utils/a.py" not in said
-    assert "notebooks/02.ipynb: your file is not a notebook of format 4; now it is the course's" in said
+    assert (
+        "notebooks/02.ipynb: yours was not carried over (is not a notebook of format 4); now it is the course's" in said
+    )
 
 
 def test_a_notebook_that_the_course_gave_up_stays(clone, capsys):
@@ -565,7 +567,7 @@ def test_one_odd_notebook_does_not_stop_the_rest(clone, monkeypatch, capsys):
     )
     clone.publish({"notebooks/02.ipynb": NEW, "notebooks/03.ipynb": NEW})
     assert update_course.main([]) == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
-    assert "03.ipynb: your file could not be carried over (TypeError" in capsys.readouterr().out
+    assert "03.ipynb: yours was not carried over (unhashable" in capsys.readouterr().out
     assert "exp" in kept(clone)["notebooks/03.ipynb"]
 
 
@@ -631,11 +633,11 @@ def test_older_answers_never_replace_newer_ones(clone, tmp_path, capsys):
 def test_of_two_notebooks_the_broken_one_is_named(clone, tmp_path, capsys):
     clone.write(tmp_path / "old", {"02.ipynb": "{nope"})
     assert update_course.main([str(tmp_path / "old")]) == 0
-    assert f"left out, as {tmp_path / 'old/02.ipynb'} is not a notebook" in capsys.readouterr().out
+    assert f"left out ({tmp_path / 'old/02.ipynb'} is not a notebook" in capsys.readouterr().out
     clone.write(tmp_path / "old", {"02.ipynb": MINE})
     clone.edit({"notebooks/02.ipynb": "{nope"})
     assert update_course.main([str(tmp_path / "old")]) == 0
-    assert f"left out, as {clone.here / 'notebooks/02.ipynb'} is not a notebook" in capsys.readouterr().out
+    assert f"left out ({clone.here / 'notebooks/02.ipynb'} is not a notebook" in capsys.readouterr().out
     assert (clone.here / "notebooks/02.ipynb").read_text() == "{nope"
 
 

@@ -39,11 +39,6 @@ def read(text):
     return notebook
 
 
-def words(problem):
-    """What is wrong with a notebook, to stand behind its name."""
-    return problem if type(problem) is ValueError else f"could not be carried over ({problem!r})"
-
-
 def text(notebook):
     """The notebook as Jupyter writes it."""
     notebook = copy.deepcopy(notebook)
@@ -74,11 +69,6 @@ def both(one, other):
 
 # Of two cells with one id, as copying makes them, the one that is the same in text or tag comes first.
 KEYS = both(identity, content), both(identity, exercise), identity, exercise, content
-
-
-def ids(text):
-    """The ids in a notebook's file."""
-    return {identity(cell) for cell in read(text)["cells"]}
 
 
 def found_again(cells, old, keys=KEYS):

@@ -42,8 +42,8 @@ class Aside:
     def keep(self, name):
         if self.folder is None:
             now = time.strftime("before-update-%Y-%m-%d-%H%M%S")
-            names = [now, *(f"{now}-{number}" for number in range(2, 99))]
-            self.folder = next(COURSE / name for name in names if not (COURSE / name).exists())
+            folders = (COURSE / f"{now}{-number or ''}" for number in range(99))
+            self.folder = next(folder for folder in folders if not folder.exists())
             self.folder.mkdir()
         if not os.path.lexists(self.folder / name):
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -147,17 +147,17 @@ def merged(name, mine, base, new):
         return new, f"{name}: changed by you and by the course; now it is the course's"
     try:
         notebook, report = carry_over.carry(*(content and carry_over.read(content) for content in (mine, new, base)))
-        return carry_over.text(notebook).encode(), said(name, report)
+        return carry_over.text(notebook).encode(), f"{name}: {said(report)}"
     except Exception as problem:  # one odd notebook does not keep the rest from being carried over
-        return new, f"{name}: your file {carry_over.words(problem)}; now it is the course's"
+        return new, f"{name}: yours was not carried over ({problem}); now it is the course's"
 
 
-def said(name, report):
-    """One line on what was carried over in a notebook."""
+def said(report):
+    """Words on what was carried over in a notebook."""
     kinds = [("answers", "answer", "answers"), ("edits", "edited cell", "edited cells")]
     kinds += [("cells", "cell of your own", "cells of your own")]
     kinds = [(report[key], one if report[key] == 1 else several) for key, one, several in kinds if report[key]]
-    line = f"{name}: {', '.join(f'{number} {what}' for number, what in kinds) or 'nothing'} carried over"
+    line = f"{', '.join(f'{number} {what}' for number, what in kinds) or 'nothing'} carried over"
     if report["changed"]:
         line += f"; changed since, so that yours stands below as a note: {', '.join(report['changed'])}"
     if report["older"]:
@@ -208,11 +208,14 @@ def update(aside):
     for name in sorted(mine | blocking):
         aside.keep(name)
     files, lines = {}, [f"{name}: stood in the way of the course's" for name in sorted(blocking)]
+    # R090, an old name, the new name, and so on
+    moves = parts("diff", "--find-renames", "--diff-filter=R", "--name-status", base, new)
+    renamed = {old: later for old, later in zip(moves[1::3], moves[2::3]) if later.endswith(".ipynb")}
     for name in sorted(mine):
         content = (COURSE / name).read_bytes()
         files[name], line = merged(name, content, held(was, name), held(now, name))
-        later = renamed(name, was, now, added - mine)
-        if later:
+        later = renamed.get(name)
+        if later and later not in mine:
             files[later], line = merged(later, content, held(was, name), held(now, later))
             line += f" from {name}, whose new name this is; yours stays"
         lines += [line] if line else []
@@ -236,15 +239,6 @@ def update(aside):
     print("Reload notebooks that are open in JupyterLab (File > Reload Notebook from Disk), and run `make lab`.")
 
 
-def renamed(name, was, now, added):
-    """The one of the `added` names under which the course has the notebook `name` now, by its cells; or None."""
-    if name in now or name not in was or not name.endswith(".ipynb"):
-        return None
-    wanted = carry_over.ids(held(was, name))
-    shared = {one: len(wanted & carry_over.ids(held(now, one))) for one in added if one.endswith(".ipynb")}
-    return next((one for one in shared if 2 * shared[one] > len(wanted)), None)
-
-
 def take_from(paths, aside):
     """Carry the answers in older notebooks, files or folders of the course, over into those of this folder."""
     missing = [str(path) for path in paths if not path.exists()]
@@ -256,34 +250,30 @@ def take_from(paths, aside):
     if not found:
         raise Stop(f"no notebook was found in {', '.join(map(str, paths))}")
     for old in found:
-        # Colab and browsers name their copies.
-        name = "notebooks/" + re.sub(r"^(Copy of )+|( ?\(\d+\))+$", "", old.stem) + ".ipynb"
-        if not (COURSE / name).is_file() or old.samefile(COURSE / name):
-            print(f"{old}: the course has no other notebook of this name")
-        else:
-            print(taken(old, name, aside))
+        print(f"{old}: {taken(old, aside)}")
 
 
-def taken(old, name, aside):
-    """Carry the answers in the notebook `old` over into the one `name` of the course; returns a line to print."""
+def taken(old, aside):
+    """Carry the answers in the notebook `old` over into the course's of this name; returns words to print."""
+    stem = re.sub(r"^(Copy of )+|( ?\(\d+\))+$", "", old.stem)  # what Colab and browsers put to it
+    name = f"notebooks/{stem}.ipynb"
     here, books = COURSE / name, []
-    for path in (old, here):
-        try:
-            books.append(carry_over.read(path.read_bytes()))
-        except ValueError as problem:
-            return f"{old}: left out, as {path} {problem}"
-    base, published = (version_of(book, name) for book in books)
-    known = {cell["source"].strip() for book in (base, published) if book for cell in book["cells"]}
+    if not here.is_file() or old.samefile(here):
+        return "the course has no other notebook of this name"
     try:
+        for path in (here, old):  # what fails thereafter is the fault of the latter
+            books.insert(0, carry_over.read(path.read_bytes()))
+        base, published = (version_of(book, name) for book in books)
+        known = {cell["source"].strip() for book in (base, published) if book for cell in book["cells"]}
         notebook, report = carry_over.carry(*books, base, known)
         content = carry_over.text(notebook).encode()
     except Exception as problem:
-        return f"{old}: left out, as it {carry_over.words(problem)}"
+        return f"left out ({path} {problem})"
     if notebook == books[1]:
-        return said(old, report)
+        return said(report)
     aside.keep(name)
     write(here, content)
-    return f"{said(old, report)} (as it was: {aside.folder.name}/)"
+    return f"{said(report)} (as it was: {aside.folder.name}/)"
 
 
 def version_of(notebook, name):
