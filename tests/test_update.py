@@ -534,6 +534,17 @@ def test_an_update_that_is_cut_short_loses_nothing_and_the_next_one_ends_it(
     assert clone.status() == ("" if committed else " M notebooks/02.ipynb\n?? own.txt\n")
 
 
+def test_what_is_saved_while_the_update_runs_is_not_written_over(clone, monkeypatch, capsys):
+    clone.edit({"notebooks/02.ipynb": BASE | {"metadata": {"mine": 1}}})
+    clone.publish({"notebooks/02.ipynb": NEW})
+    run = update_course.merged
+    with monkeypatch.context() as patched:  # JupyterLab saves once in two minutes
+        patched.setattr(update_course, "merged", lambda *given: clone.edit({"notebooks/02.ipynb": MINE}) or run(*given))
+        assert update_course.main([]) == 1 and "saved meanwhile" in capsys.readouterr().err
+    assert clone.notebook() == MINE
+    assert update_course.main([]) == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
+
+
 def test_own_commits_are_merged_where_git_knows_no_name(clone, monkeypatch):
     clone.edit({"notebooks/02.ipynb": MINE})
     git("commit", "--quiet", "--all", "--message", "Mine", folder=clone.here)

@@ -9,7 +9,7 @@ notebook is merged cell by cell (carry_over.py); another file that both sides ch
 all, every file that the learner changed, and whatever stands where the course has a file, is copied into a folder
 `before-update-…`, which git ignores. A learner's own commits stay in the history: the update is then a merge of both.
 
-Tree and commit are made before a file is touched, and each file of the learner's is at all times the one that it was
+Tree and commit are made before a file is touched, and a notebook of the learner's is at all times the one that it was
 or the merged one, never the bare course's: an update that is cut short is finished by the next one.
 """
 
@@ -223,6 +223,8 @@ def update(aside):
     own = [line for line in parts("ls-files", "--stage") if line.partition("\t")[2] not in now.keys() | untouched]
     tree = tree_of(own, now, files if own_commits else {})
     new = commit_of(tree, before, new) if own_commits else new
+    if any((COURSE / name).read_bytes() != (aside.folder / name).read_bytes() for name in mine):
+        raise Stop("a file was saved meanwhile: run the command again")
     git("read-tree", tree)  # from here on, files are replaced; before, nothing was
     for path in (COURSE / name for name in blocking | (untouched - now.keys())):
         path.unlink(missing_ok=True)
