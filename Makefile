@@ -39,9 +39,10 @@ help:
 lab: setup
 	@$(WRITABLE_HOME); $(BIN)/python -m jupyterlab $(AS_ROOT) $(OFFLINE_LAB) $(LAB_OPTIONS) notebooks/00_start_here.ipynb
 
-# FROM: an older copy of the course, or notebooks saved on Colab, to take the answers from.
+# FROM: an older copy of the course, or notebooks saved on Colab, to take the answers from. One path may have blanks in it.
+update: export FROM := $(FROM)
 update: python
-	@"$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))" tools/update_course.py $(FROM)
+	@if test -e "$$FROM"; then set -- "$$FROM"; else set -- $$FROM; fi; "$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))" tools/update_course.py "$$@"
 
 site: setup-site
 	@$(BIN)/python tools/site/build.py

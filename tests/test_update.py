@@ -6,7 +6,9 @@ The clones are small repositories on this machine; the notebooks of the course i
 import ast
 import copy
 import json
+import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -53,6 +55,10 @@ HEAD, SETUP = prose("head", "# 02"), code("setup", "import math", ["setup"])
 BASE = notebook(HEAD, SETUP, task("softmax"), prose("look", "**Look.**"), task("attend", "query, keys"))
 ANSWER = task("softmax", body="return scores.exp() / scores.exp().sum()")
 
+MINE = notebook(HEAD, SETUP, ANSWER, prose("x", "Mine."), *BASE["cells"][3:])
+NEW = notebook(prose("head", "# 02, better"), *BASE["cells"][1:], prose("end", "End."))
+BOTH = [prose("head", "# 02, better"), SETUP, ANSWER, prose("x", "Mine."), *BASE["cells"][3:], prose("end", "End.")]
+
 
 # One notebook
 
@@ -65,7 +71,7 @@ def test_an_answer_takes_the_place_of_the_new_stub_with_its_output():
     assert sources(out) == ["# 02, better", "import math", "More.", ANSWER["source"]]
     assert out["cells"][3]["outputs"] == ["✔"] and out["cells"][3]["id"] == "new-id"
     assert out["cells"][3]["metadata"]["tags"] == ["exercise:softmax", "hard"]
-    assert report == {"answers": 1, "edits": 0, "cells": 0, "changed": []}
+    assert report == {"answers": 1, "edits": 0, "cells": 0, "differ": 0, "changed": [], "older": []}
 
 
 def test_own_cells_stay_below_the_cell_that_they_stood_under():
@@ -156,7 +162,75 @@ def test_without_the_version_before_answers_and_own_cells_are_carried():
     new = notebook(HEAD, SETUP, task("softmax"), task("attend", "query, keys, mask"))
     out, report = carry_over.carry(mine, new)
     assert sources(out) == ["# 02", "import math", ANSWER["source"], "Mine.", new["cells"][3]["source"]]
-    assert report == {"answers": 1, "edits": 0, "cells": 1, "changed": []}
+    assert report == {"answers": 1, "edits": 0, "cells": 1, "differ": 2, "changed": [], "older": []}
+
+
+@pytest.mark.parametrize(
+    "idea",
+    [
+        STUB.format("softmax", "scores", "softmax").replace(
+            "    return", "    # subtract the largest first\n    return"
+        ),
+        "def helper(scores):\n    return scores.exp()\n\n\n" + STUB.format("softmax", "scores", "softmax"),
+        STUB.format("softmax", "scores", "softmax") + "\nsoftmax([1, 2])",
+    ],
+)
+def test_without_the_version_before_ideas_in_a_stub_stand_below_the_new_one(idea):
+    mine = notebook(HEAD, SETUP, task("softmax") | {"source": idea})
+    out, report = carry_over.carry(mine, notebook(*BASE["cells"][:3]))
+    assert sources(out)[2] == task("softmax")["source"] and idea in sources(out)[3] and report["changed"] == ["softmax"]
+
+
+def test_only_dots_make_a_stub():
+    given = {"...": True, "(..., ...)": True, "... + scores": False, "..., scores": False, "()": False, "": False}
+    for value, is_stub in given.items():
+        cell = task("softmax", body=f"return {value}".strip())
+        assert carry_over.is_stub(cell) == carry_over.is_bare(cell) == is_stub, value
+    stubs = [
+        cell for path in (ROOT / "notebooks").glob("*.ipynb") for cell in carry_over.read(path.read_bytes())["cells"]
+    ]
+    stubs = [cell for cell in stubs if "return ..." in cell["source"] and carry_over.exercise(cell)]
+    assert len(stubs) > 50 and all(map(carry_over.is_bare, stubs)), "so that an untouched exercise is known as one"
+
+
+def test_an_answer_that_stands_in_the_notebook_stays_and_the_other_one_is_a_note():
+    mine, here = notebook(*BASE["cells"][:2], ANSWER), task("softmax", body="return mine")
+    for base, known in ((BASE, set(sources(BASE))), (None, set())):
+        out, report = carry_over.carry(mine, notebook(*BASE["cells"][:2], here), base, known)
+        assert sources(out)[2] == here["source"] and sources(out)[3].startswith(carry_over.OLDER)
+        assert report["older"] == ["softmax"] and report["answers"] == 0
+        again = carry_over.carry(mine, out, base, known)[0]
+        assert again == out, "a second time, nothing more comes"
+
+
+def test_what_is_there_already_is_not_doubled():
+    """An update that was cut short left the merged notebook, and the next one begins with it."""
+    own = code("own", "x = 1")
+    new = notebook(*NEW["cells"], prose("look2", "Look again."))
+    merged = carry_over.carry(notebook(*BASE["cells"], own), new, BASE)[0]
+    assert sources(carry_over.carry(merged, new, BASE)[0]) == sources(merged)
+
+
+def test_of_two_cells_with_one_id_the_course_s_is_the_one_with_its_text():
+    mine = notebook(HEAD, prose("look", "Mine."), *BASE["cells"][1:])
+    out, report = carry_over.carry(mine, NEW, BASE)
+    assert sources(out) == ["# 02, better", "Mine.", *sources(NEW)[1:]] and report["changed"] == []
+    assert [cell["id"] for cell in out["cells"] if cell["source"] != "Mine."] == [cell["id"] for cell in NEW["cells"]]
+
+
+@pytest.mark.parametrize(
+    "cell", [{"tags": None}, {"tags": [3, "exercise:softmax"]}, {"tags": "exercise:softmax"}, None]
+)
+def test_odd_metadata_costs_no_answer(cell):
+    mine = json.dumps(notebook(HEAD, SETUP, ANSWER | {"metadata": cell}))
+    out, report = carry_over.carry(carry_over.read(mine.encode()), NEW, BASE)
+    assert sources(out)[2] == ANSWER["source"] and report["answers"] == 1
+
+
+def test_an_expression_that_is_too_deep_for_python_is_carried():
+    deep = task("softmax", body="return " + "-" * 20000 + "1")
+    for base in (BASE, None):
+        assert deep["source"] in sources(carry_over.carry(notebook(HEAD, SETUP, deep), NEW, base)[0])
 
 
 def test_every_answer_of_the_course_comes_through(tmp_path):
@@ -239,11 +313,6 @@ def clone(tmp_path, monkeypatch):
     return Clone(tmp_path)
 
 
-MINE = notebook(HEAD, SETUP, ANSWER, prose("x", "Mine."), *BASE["cells"][3:])
-NEW = notebook(prose("head", "# 02, better"), *BASE["cells"][1:], prose("end", "End."))
-BOTH = [prose("head", "# 02, better"), SETUP, ANSWER, prose("x", "Mine."), *BASE["cells"][3:], prose("end", "End.")]
-
-
 def test_an_edited_notebook_and_the_new_version_come_together(clone, capsys):
     clone.edit({"notebooks/02.ipynb": MINE})
     clone.publish({"notebooks/02.ipynb": NEW, "notebooks/03.ipynb": BASE, "notes.txt": "two\n"}, gone=["utils/a.py"])
@@ -313,7 +382,9 @@ def test_nothing_of_any_file_is_lost(clone, capsys):
     assert (clone.here / "utils/a.py").read_text() == "a = 2\n" and (clone.here / "progress.json").read_text() == "{}"
     said = capsys.readouterr().out
     assert "notes.txt: changed by you and by the course; now it is the course's" in said and "utils/a.py" not in said
-    assert "notebooks/02.ipynb: your file is not a notebook of format 4; now it is the course's" in said
+    assert (
+        "notebooks/02.ipynb: yours was not carried over (is not a notebook of format 4); now it is the course's" in said
+    )
 
 
 def test_a_notebook_that_the_course_gave_up_stays(clone, capsys):
@@ -328,13 +399,200 @@ def test_a_failure_leaves_the_files_as_they_were(clone, monkeypatch, capsys):
     clone.publish({"notebooks/02.ipynb": NEW})
     before = clone.head()
     with monkeypatch.context() as patched:
-        patched.setattr(
-            update_course, "copy_aside", lambda _: (_ for _ in ()).throw(OSError("No space left on device"))
-        )
+        full = OSError("No space left on device")
+        patched.setattr(update_course.shutil, "copy2", lambda *_, **__: (_ for _ in ()).throw(full))
         assert update_course.main([]) == 1 and "No space left" in capsys.readouterr().err
+    (clone.here / ".git/index.lock").touch()
+    assert update_course.main([]) == 1
+    said = capsys.readouterr().err
+    assert "index.lock': File exists" in said and "as they were: before-update-" in said, "the words of git that help"
+    (clone.here / ".git/index.lock").unlink()
     shutil.move(clone.there, clone.there.with_name("moved"))
-    assert update_course.main([]) == 1 and "`git fetch --quiet` failed" in capsys.readouterr().err
+    assert update_course.main([]) == 1 and "`git fetch --quiet` failed (fatal: " in capsys.readouterr().err
     assert clone.head() == before and clone.notebook() == MINE
+
+
+def test_history_that_was_rewritten_is_told_what_to_do(clone, capsys):
+    git("checkout", "--quiet", "--orphan", "other", folder=clone.there)
+    clone.publish({"notes.txt": "anew\n"})
+    git("branch", "--quiet", "--force", "main", folder=clone.there)
+    assert update_course.main([]) == 1 and "history was rewritten: clone it anew" in capsys.readouterr().err
+
+
+# What stands in the way
+
+
+def kept(clone):
+    """{name: text} of all files that were copied aside."""
+    files = (path for folder in clone.aside() for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(clone.here).as_posix().partition("/")[2]: path.read_text() for path in files}
+
+
+def test_a_file_that_has_the_new_name_of_one_of_the_course_is_kept(clone):
+    clone.edit({"c.py": "mine\n"})
+    clone.publish({"utils/a.py": "a = 1\n", "c.py": "a = 1\n"}, gone=["utils/a.py"])
+    assert update_course.main([]) == 0
+    assert kept(clone) == {"c.py": "mine\n"} and (clone.here / "c.py").read_text() == "a = 1\n"
+
+
+def test_files_and_folders_in_the_way_are_kept(clone, capsys):
+    clone.edit({"extra": "mine\n", "more/mine.txt": "mine, too\n", "staged/mine.txt": "staged\n"})
+    git("add", "staged", folder=clone.here)
+    (clone.here / "notes.txt").unlink()
+    clone.edit({"notes.txt/mine.txt": "in the place of a file\n"})
+    clone.publish({"extra/a.py": "a\n", "more": "m\n", "staged": "s\n", "notes.txt": "two\n"})
+    assert update_course.main([]) == 0
+    assert kept(clone) == {
+        "extra": "mine\n",
+        "more/mine.txt": "mine, too\n",
+        "staged/mine.txt": "staged\n",
+        "notes.txt/mine.txt": "in the place of a file\n",
+    }
+    new = [(clone.here / name).read_text() for name in ("extra/a.py", "more", "staged", "notes.txt")]
+    assert new == ["a\n", "m\n", "s\n", "two\n"] and clone.status() == ""
+    assert "extra: stood in the way" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a right on Windows")
+def test_links_of_the_learner_s_stay_and_what_they_lead_to(clone, tmp_path):
+    clone.write(tmp_path / "far", {"a.py": "far\n"})
+    (clone.here / "mine").symlink_to(tmp_path / "far")
+    git("add", "mine", folder=clone.here)
+    shutil.rmtree(clone.here / "utils")
+    (clone.here / "utils").symlink_to(tmp_path / "far")
+    clone.publish({"utils/a.py": "a = 2\n", "notes.txt": "two\n"})
+    assert update_course.main([]) == 0 and (clone.aside()[0] / "utils").is_symlink()
+    assert (clone.here / "mine").is_symlink() and (tmp_path / "far/a.py").read_text() == "far\n"
+    assert not (clone.here / "utils").is_symlink() and (clone.here / "utils/a.py").read_text() == "a = 2\n"
+    assert clone.status() == "A  mine\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes and links as POSIX has them")
+def test_own_commits_keep_modes_links_and_what_git_ignores(clone):
+    clone.edit({"own.sh": "mine\n", "before.txt": "ignored\n"})  # .gitignore here names all that begins with b
+    (clone.here / "own.sh").chmod(0o755)
+    (clone.here / "link").symlink_to("own.sh")
+    git("add", "--force", "--all", folder=clone.here)
+    git("commit", "--quiet", "--message", "Mine", folder=clone.here)
+    clone.publish({"notes.txt": "two\n"}, gone=["utils/a.py"])
+    assert update_course.main([]) == 0 and clone.status() == ""
+    files = "before.txt link own.sh".split()
+    listed = git("ls-tree", "HEAD", *files, folder=clone.here).splitlines()
+    assert [line.split()[0] for line in listed] == ["100644", "120000", "100755"]
+    assert not (clone.here / "utils").exists(), "the course's folder that is empty now"
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_a_file_that_git_was_told_to_overlook_is_merged(clone, flag):
+    git("update-index", flag, "notebooks/02.ipynb", folder=clone.here)
+    clone.edit({"notebooks/02.ipynb": MINE})
+    clone.publish({"notebooks/02.ipynb": NEW})
+    assert update_course.main([]) == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
+    assert clone.status() == " M notebooks/02.ipynb\n" and len(kept(clone)) == 1
+
+
+# An update that does not come to its end
+
+
+@pytest.mark.parametrize("last", ["read-tree", "write", "checkout-index"])
+@pytest.mark.parametrize("committed", [True, False])
+def test_an_update_that_is_cut_short_loses_nothing_and_the_next_one_ends_it(
+    clone, monkeypatch, capsys, last, committed
+):
+    clone.edit({"notebooks/02.ipynb": MINE, "own.txt": "mine\n"})
+    if committed:
+        git("add", "--all", folder=clone.here)
+        git("commit", "--quiet", "--message", "Mine", folder=clone.here)
+    clone.publish({"notebooks/02.ipynb": NEW, "notes.txt": "two\n", "new.txt": "new\n"}, gone=["utils/a.py"])
+    run, replace = update_course.git, update_course.os.replace
+
+    def git_until(*arguments, **options):
+        said = run(*arguments, **options)
+        if arguments[0] == last and "index" not in options:
+            raise KeyboardInterrupt
+        return said
+
+    def replace_and_stop(*paths):
+        replace(*paths)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(update_course, "git", git_until)
+        if last == "write":
+            patched.setattr(update_course.os, "replace", replace_and_stop)
+        assert update_course.main([]) == 1
+        said = capsys.readouterr().err
+        assert "stopped" in said and clone.aside()[0].name in said
+        assert ANSWER["source"] in sources(clone.notebook()) and (clone.here / "own.txt").is_file()
+    if update_course.main([]) == 1:
+        assert committed and "commit them all" in capsys.readouterr().err
+        git("commit", "--quiet", "--all", "--message", "As it said", folder=clone.here)
+        assert update_course.main([]) == 0
+    assert sources(clone.notebook()) == [cell["source"] for cell in BOTH]
+    assert (clone.here / "notes.txt").read_text() == "two\n" and (clone.here / "new.txt").is_file()
+    assert not (clone.here / "utils/a.py").exists() and (clone.here / "own.txt").read_text() == "mine\n"
+    assert clone.status() == ("" if committed else " M notebooks/02.ipynb\n?? own.txt\n")
+
+
+def test_what_is_saved_while_the_update_runs_is_not_written_over(clone, monkeypatch, capsys):
+    clone.edit({"notebooks/02.ipynb": BASE | {"metadata": {"mine": 1}}})
+    clone.publish({"notebooks/02.ipynb": NEW})
+    run = update_course.merged
+    with monkeypatch.context() as patched:  # JupyterLab saves once in two minutes
+        patched.setattr(update_course, "merged", lambda *given: clone.edit({"notebooks/02.ipynb": MINE}) or run(*given))
+        assert update_course.main([]) == 1 and "saved meanwhile" in capsys.readouterr().err
+    assert clone.notebook() == MINE
+    assert update_course.main([]) == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
+
+
+def test_own_commits_are_merged_where_git_knows_no_name(clone, monkeypatch):
+    clone.edit({"notebooks/02.ipynb": MINE})
+    git("commit", "--quiet", "--all", "--message", "Mine", folder=clone.here)
+    for key in ("user.name", "user.email"):
+        git("config", "--unset", key, folder=clone.here)
+    git("config", "user.useConfigOnly", "true", folder=clone.here)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    clone.publish({"notebooks/02.ipynb": NEW})
+    assert update_course.main([]) == 0 and clone.status() == ""
+    assert git("log", "-1", "--format=%an", folder=clone.here) == "learner\n"
+
+
+def test_a_clone_of_a_tag_is_updated_from_the_main_branch(clone, tmp_path, monkeypatch):
+    """So the notebooks fetch the course where they are opened alone."""
+    git("tag", "v0.1.0", folder=clone.there)
+    alone = ["--quiet", "--depth", "1", "--branch", "v0.1.0", "--config", "advice.detachedHead=false"]
+    git("clone", *alone, clone.there.as_uri(), str(tmp_path / "alone"), folder=tmp_path)
+    clone.here = tmp_path / "alone"
+    monkeypatch.setattr(update_course, "COURSE", clone.here)
+    clone.edit({"notebooks/02.ipynb": MINE})
+    clone.publish({"notebooks/02.ipynb": NEW})
+    assert update_course.main([]) == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
+    assert clone.head() == clone.head(clone.there)
+
+
+def test_one_odd_notebook_does_not_stop_the_rest(clone, monkeypatch, capsys):
+    clone.publish({"notebooks/03.ipynb": BASE})
+    git("pull", "--quiet", folder=clone.here)
+    clone.edit(
+        {"notebooks/02.ipynb": MINE, "notebooks/03.ipynb": notebook(HEAD, SETUP, ANSWER, prose(["odd"], "Mine."))}
+    )
+    clone.publish({"notebooks/02.ipynb": NEW, "notebooks/03.ipynb": NEW})
+    assert update_course.main([]) == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
+    assert "03.ipynb: yours was not carried over (unhashable" in capsys.readouterr().out
+    assert "exp" in kept(clone)["notebooks/03.ipynb"]
+
+
+def test_a_notebook_with_a_new_name_gets_the_answers(clone, capsys):
+    clone.edit({"notebooks/02.ipynb": MINE})
+    other = notebook(prose("x1", "Other."), task("softmax"))
+    clone.publish({"notebooks/03_scores.ipynb": NEW, "notebooks/01.ipynb": other}, gone=["notebooks/02.ipynb"])
+    assert update_course.main([]) == 0
+    assert sources(clone.notebook("notebooks/03_scores.ipynb")) == [cell["source"] for cell in BOTH]
+    assert clone.notebook() == MINE and sources(clone.notebook("notebooks/01.ipynb")) == sources(other)
+    assert "03_scores.ipynb: 1 answer, 1 cell of your own carried over from notebooks/02" in capsys.readouterr().out
+
+
+# Another copy
 
 
 def test_a_folder_that_is_no_clone_is_told_what_to_do(tmp_path, monkeypatch, capsys):
@@ -357,10 +615,58 @@ def test_answers_come_from_a_file_that_was_saved_elsewhere(clone, tmp_path, caps
     assert update_course.main([str(old), str(old / "other.ipynb")]) == 0
     assert sources(clone.notebook()) == sources(notebook(NEW["cells"][0], SETUP, ANSWER, *NEW["cells"][3:]))
     said = capsys.readouterr().out
-    assert "02.ipynb: 1 answer carried over (as it was: before-update-" in said and "no other notebook" in said
+    assert "02.ipynb: 1 answer carried over" in said and "no other notebook" in said and "(as it was: before-" in said
     (aside,) = clone.aside()
     assert carry_over.read((aside / "notebooks/02.ipynb").read_text()) == NEW
-    assert update_course.main([str(tmp_path / "missing")]) == 1 and "no notebook was found" in capsys.readouterr().err
+    assert ("not carried" in said) != has_tag
+    assert update_course.main([str(old), str(tmp_path / "missing")]) == 1
+    assert f"there is no {tmp_path / 'missing'}" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert update_course.main([str(tmp_path / "empty")]) == 1 and "no notebook was found" in capsys.readouterr().err
+
+
+def test_older_answers_never_replace_newer_ones(clone, tmp_path, capsys):
+    """Two copies with other answers, one after the other in one second; then here the answer is bettered."""
+    answers = [task("softmax", body=f"return scores * {number}") for number in range(3)]
+    for name, answer in zip("ab", answers):
+        clone.write(tmp_path / name, {"Copy of 02 (1).ipynb": notebook(HEAD, SETUP, answer)})
+    assert update_course.main([str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    out = sources(clone.notebook())
+    assert out[2] == answers[0]["source"] and out[3].startswith(carry_over.OLDER) and answers[1]["source"] in out[3]
+    assert json.loads(kept(clone)["notebooks/02.ipynb"]) == json.loads(carry_over.text(BASE))
+    clone.edit({"notebooks/02.ipynb": notebook(HEAD, SETUP, answers[2], *BASE["cells"][3:])})
+    assert update_course.main([str(tmp_path / "a")]) == 0 and len(clone.aside()) == 2
+    assert sources(clone.notebook())[2] == answers[2]["source"]
+    capsys.readouterr()
+    assert update_course.main([str(tmp_path / "a")]) == 0 and len(clone.aside()) == 2, "nothing new, nothing written"
+
+
+def test_of_two_notebooks_the_broken_one_is_named(clone, tmp_path, capsys):
+    clone.write(tmp_path / "old", {"02.ipynb": "{nope"})
+    assert update_course.main([str(tmp_path / "old")]) == 0
+    assert f"left out ({tmp_path / 'old/02.ipynb'} is not a notebook" in capsys.readouterr().out
+    clone.write(tmp_path / "old", {"02.ipynb": MINE})
+    clone.edit({"notebooks/02.ipynb": "{nope"})
+    assert update_course.main([str(tmp_path / "old")]) == 0
+    assert f"left out ({clone.here / 'notebooks/02.ipynb'} is not a notebook" in capsys.readouterr().out
+    assert (clone.here / "notebooks/02.ipynb").read_text() == "{nope"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs make")
+def test_make_update_takes_a_folder_with_blanks_in_its_name(clone, tmp_path):
+    clone.edit(
+        {name: (ROOT / name).read_text() for name in ("Makefile", "tools/update_course.py", "tools/carry_over.py")}
+    )
+    clone.edit({"tests/syllabus.txt": ""})
+    clone.write(tmp_path, {"old two/02.ipynb": MINE, "three/02.ipynb": MINE})
+    for given in (tmp_path / "old two", f"{tmp_path / 'three'} {tmp_path / 'three'}"):
+        clone.edit({"notebooks/02.ipynb": BASE})
+        make = ["make", "update", f"PYTHON={sys.executable}", f"FROM={given}"]
+        done = subprocess.run(make, cwd=clone.here, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert ANSWER["source"] in sources(clone.notebook()) and ("three" in str(given)) + 1 == done.stdout.count(
+            "02.ipynb: "
+        )
 
 
 def test_the_tools_need_nothing_that_is_installed(tmp_path):

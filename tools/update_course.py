@@ -6,21 +6,27 @@
 
 `git pull` stops where a notebook was edited, and merging notebooks as text leaves files that no longer open. Here each
 notebook is merged cell by cell (carry_over.py); another file that both sides changed becomes the course's. First of
-all, every file that the learner changed is copied into a folder `before-update-…`, which git ignores. A learner's own
-commits stay in the history: the update is then a merge of both. Whatever fails before the last step leaves the files
-as they were.
+all, every file that the learner changed, and whatever stands where the course has a file, is copied into a folder
+`before-update-…`, which git ignores. A learner's own commits stay in the history: the update is then a merge of both.
+
+Tree and commit are made before a file is touched, and a notebook of the learner's is at all times the one that it was
+or the merged one, never the bare course's: an update that is cut short is finished by the next one.
 """
 
+import contextlib
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import carry_over
 
 COURSE = Path(__file__).resolve().parent.parent
+FROM_HERE = "python tools/update_course.py OLD, where OLD is this folder"
 AS_TEXT = {"encoding": "utf-8", "errors": "surrogateescape"}
 
 
@@ -28,167 +34,272 @@ class Stop(Exception):
     """The update cannot go on; the message says what to do."""
 
 
-def git(*arguments, binary=False):
-    """What git says; raises Stop with its last words where it fails."""
+class Aside:
+    """The folder of this run for the learner's files as they were, made for the first; none is written over."""
+
+    folder = None
+
+    def keep(self, name):
+        if self.folder is None:
+            now = time.strftime("before-update-%Y-%m-%d-%H%M%S")
+            folders = (COURSE / f"{now}{-number or ''}" for number in range(99))
+            self.folder = next(folder for folder in folders if not folder.exists())
+            self.folder.mkdir()
+        if not os.path.lexists(self.folder / name):
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(COURSE / name, self.folder / name, follow_symlinks=(COURSE / name).is_file())
+
+
+def git(*arguments, given=(), index=None, binary=False):
+    """What git says to `given`, bytes or lines, with the file `index` as its index; Stop with its words on failure."""
+    environment = os.environ | ({"GIT_INDEX_FILE": index} if index else {})
+    given = given if isinstance(given, bytes) else "".join(f"{line}\0" for line in given).encode(**AS_TEXT)
     try:
-        done = subprocess.run(["git", *arguments], cwd=COURSE, capture_output=True, stdin=subprocess.DEVNULL)
+        done = subprocess.run(["git", *arguments], cwd=COURSE, capture_output=True, env=environment, input=given)
     except OSError:
         raise Stop("git was not found: install it, then run the command again") from None
     if done.returncode != 0:
         words = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-        raise Stop(f"`git {' '.join(arguments[:2])}` failed ({words[-1]})")
+        why = next((line for line in words if line.startswith(("fatal:", "error:"))), words[-1])
+        raise Stop(f"`git {' '.join(arguments[:2])}` failed ({why})")
     return done.stdout if binary else done.stdout.decode(**AS_TEXT).strip("\n")
 
 
-def names(*arguments):
-    """The paths that git lists, an empty set if none."""
-    return {name for name in git(*arguments, "-z").split("\0") if name}
+def parts(*arguments):
+    """What git lists with -z, as a list."""
+    return [part for part in git(*arguments, "-z").split("\0") if part]
 
 
-def held(commit, name):
-    """A file's bytes in a commit; None where it has no such file."""
+def listed(commit):
+    """{path: "mode blob sha path"} for the files of a commit."""
+    return {line.partition("\t")[2]: line for line in parts("ls-tree", "-r", commit)}
+
+
+def held(files, name):
+    """The bytes of a file that `listed` has; None where it has no such file."""
+    return git("cat-file", "blob", files[name].split()[2], binary=True) if name in files else None
+
+
+def state():
+    """(commit of the new version, where the learner began, has the learner own commits); Stop where git cannot tell."""
+    if not (COURSE / ".git").exists():
+        how = f"download the new version into a folder beside this one, and run there: {FROM_HERE}"
+        raise Stop(f"this folder is no clone of the course: {how}")
+    if git("ls-files", "--unmerged"):
+        raise Stop("a merge is half done here: `git merge --abort` ends it; then run the command again")
+    source, name = [], "@{upstream}"
     try:
-        return git("show", f"{commit}:{name}", binary=True)
+        git("rev-parse", name)
+    except Stop:  # no branch, as in a clone of a tag, or one of the learner's that follows none
+        source, name = ["origin", "main"], "FETCH_HEAD"
+    git("fetch", "--quiet", *source)
+    new, head = git("rev-parse", name), git("rev-parse", "HEAD")
+    try:
+        base = git("merge-base", head, new)
     except Stop:
-        return None
+        raise Stop(f"the course's history was rewritten: clone it anew, and run there: {FROM_HERE}") from None
+    edited = touched_since(listed(head)).intersection(parts("diff", "--no-renames", "--name-only", "HEAD"))
+    if base != head and edited:
+        raise Stop("some of your changes are committed and some are not: commit them all, then run the command again")
+    return new, base, base != head
 
 
-def read_notebook(content):
-    return carry_over.read(content.decode("utf-8-sig"))
+def with_index(lines, *arguments):
+    """What git says where its index has these lines and no other: no flag hides a file, and the learner's stays."""
+    with tempfile.TemporaryDirectory() as folder:
+        index = os.path.join(folder, "index")
+        git("update-index", "-z", "--index-info", given=lines, index=index)
+        return git(*arguments, index=index)
+
+
+def touched_since(files):
+    """The names of those `files` of a commit that differ here or are gone."""
+    return files.keys() & with_index(files.values(), "diff", "--no-renames", "--name-only", "-z").split("\0")
+
+
+def tree_of(own, new, files):
+    """The tree of the new version with the learner's `own` lines of the index and the contents in `files` in it."""
+    lines = [*own, *new.values()]  # of two in conflict the later one stays
+    for name in files.keys() & new.keys():
+        blob = git("hash-object", "-w", "--stdin", f"--path={name}", given=files[name])
+        lines.append(f"{new[name].split()[0]} blob {blob}\t{name}")
+    return with_index(lines, "write-tree")
+
+
+def commit_of(tree, *parents):
+    """A commit of the learner's that merges `parents`, with a name that stands in where git knows none."""
+    try:
+        git("var", "GIT_COMMITTER_IDENT")
+        who = []
+    except Stop:
+        who = ["-c", "user.name=learner", "-c", "user.email=learner@localhost"]
+    parents = [word for parent in parents for word in ("-p", parent)]
+    return git(*who, "commit-tree", tree, *parents, "-m", "The course's new version, with my work in it")
 
 
 def merged(name, mine, base, new):
     """(bytes to write, a line to print) for a file that the learner changed, given as bytes; `base`, `new` or None."""
     if new is None:
         return mine, f"{name}: no longer part of the course; yours stays" if base else ""
-    if new == base or mine == new:
-        return mine, ""
+    if new == base or mine in (base, new):
+        return (new if mine == base else mine), ""
     if not name.endswith(".ipynb"):
         return new, f"{name}: changed by you and by the course; now it is the course's"
     try:
-        notebook, report = carry_over.carry(read_notebook(mine), read_notebook(new), base and read_notebook(base))
-    except ValueError as problem:
-        return new, f"{name}: your file {problem}; now it is the course's"
-    return carry_over.text(notebook).encode(), said(name, report)
+        notebook, report = carry_over.carry(*(content and carry_over.read(content) for content in (mine, new, base)))
+        return carry_over.text(notebook).encode(), f"{name}: {said(report)}"
+    except Exception as problem:  # one odd notebook does not keep the rest from being carried over
+        return new, f"{name}: yours was not carried over ({problem}); now it is the course's"
 
 
-def said(name, report):
-    """One line on what was carried over in a notebook."""
+def said(report):
+    """Words on what was carried over in a notebook."""
     kinds = [("answers", "answer", "answers"), ("edits", "edited cell", "edited cells")]
     kinds += [("cells", "cell of your own", "cells of your own")]
     kinds = [(report[key], one if report[key] == 1 else several) for key, one, several in kinds if report[key]]
-    words = [f"{number} {what}" for number, what in kinds]
-    line = f"{name}: {', '.join(words) or 'nothing'} carried over"
+    line = f"{', '.join(f'{number} {what}' for number, what in kinds) or 'nothing'} carried over"
     if report["changed"]:
         line += f"; changed since, so that yours stands below as a note: {', '.join(report['changed'])}"
+    if report["older"]:
+        line += f"; what stands here stays, with the other below as a note: {', '.join(report['older'])}"
+    if report["differ"]:
+        line += f"; cells that differ and were not carried, see your own copy: {report['differ']}"
     return line
 
 
-def copy_aside(changed):
-    """Copy files into a new folder; returns its path."""
-    aside = COURSE / time.strftime("before-update-%Y-%m-%d-%H%M%S")
-    for name, content in changed.items():
-        (aside / name).parent.mkdir(parents=True, exist_ok=True)
-        (aside / name).write_bytes(content)
-    return aside
+def is_there(name):
+    """Is there a file of this name, in folders that are no links?"""
+    return (COURSE / name).is_file() and not any((COURSE / above).is_symlink() for above in Path(name).parents[:-1])
 
 
-def state():
-    """(commit of the new version, where the learner began, has the learner own commits); Stop where git cannot tell."""
-    if not (COURSE / ".git").exists():
-        raise Stop(
-            "this folder is no clone of the course. Download the new version into a folder beside this one and run "
-            "there: python tools/update_course.py OLD, where OLD is this folder"
-        )
-    if git("ls-files", "--unmerged"):
-        raise Stop("a merge is half done here: `git merge --abort` ends it; then run the command again")
-    try:
-        remote = git("rev-parse", "--abbrev-ref", "@{upstream}").partition("/")[0]
-    except Stop:
-        raise Stop(
-            "git knows no branch to update from: `git branch --set-upstream-to=origin/main`, then again"
-        ) from None
-    git("fetch", "--quiet", remote)
-    new, head = git("rev-parse", "@{upstream}"), git("rev-parse", "HEAD")
-    base = git("merge-base", head, new)
-    return new, base, base != head
+def in_the_way(name):
+    """What stands where the course has `name`: a file or link in a folder's place, or all that a folder holds."""
+    for above in reversed(Path(name).parents[:-1]):
+        if (COURSE / above).is_symlink() or (COURSE / above).is_file():
+            return [above.as_posix()]
+    here = COURSE / name
+    if here.is_symlink() and not here.is_file():
+        return [name]
+    found = here.rglob("*") if here.is_dir() else []
+    return [path.relative_to(COURSE).as_posix() for path in found if path.is_symlink() or not path.is_dir()]
 
 
-def update():
+def write(path, content):
+    """Give a file its new content in one step, with the mode that it has."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_bytes(content)
+    if path.exists():
+        shutil.copymode(path, part)
+    os.replace(part, path)
+
+
+def update(aside):
     """Do what the head of this file says, and print a line for each file of the learner's that needs one."""
     new, base, own_commits = state()
     if new == base:
         print("This is the newest version already.")
         return
-    edited = names("diff", "--name-only", "HEAD")
-    if own_commits and edited:
-        raise Stop("some of your changes are committed and some are not: commit them all, then run the command again")
-    added = {name for name in names("diff", "--name-only", "--diff-filter=A", base, new) if (COURSE / name).is_file()}
-    touched = names("diff", "--name-only", base) | added
-    changed = {name: (COURSE / name).read_bytes() for name in sorted(touched) if (COURSE / name).is_file()}
-    written, lines = {}, []
-    for name, mine in changed.items():
-        written[name], line = merged(name, mine, held(base, name), held(new, name))
+    before, was, now = git("rev-parse", "HEAD"), listed(base), listed(new)
+    touched, added = touched_since(was), now.keys() - was.keys()
+    untouched = was.keys() - touched
+    blocking = {path for name in now for path in in_the_way(name)} - untouched
+    mine = {name for name in touched | added if is_there(name)} - blocking
+    for name in sorted(mine | blocking):
+        aside.keep(name)
+    files, lines = {}, [f"{name}: stood in the way of the course's" for name in sorted(blocking)]
+    # R090, an old name, the new name, and so on
+    moves = parts("diff", "--find-renames", "--diff-filter=R", "--name-status", base, new)
+    renamed = {old: later for old, later in zip(moves[1::3], moves[2::3]) if later.endswith(".ipynb")}
+    for name in sorted(mine):
+        content = (COURSE / name).read_bytes()
+        files[name], line = merged(name, content, held(was, name), held(now, name))
+        later = renamed.get(name)
+        if later and later not in mine:
+            files[later], line = merged(later, content, held(was, name), held(now, later))
+            line += f" from {name}, whose new name this is; yours stays"
         lines += [line] if line else []
-    aside = copy_aside(changed) if changed else None
-    before = git("rev-parse", "HEAD")
-    git("read-tree", "--reset", "-u", new)
-    for name, content in written.items():
-        (COURSE / name).parent.mkdir(parents=True, exist_ok=True)
-        (COURSE / name).write_bytes(content)
-    if own_commits:
-        if written:
-            git("add", "--all", "--", *written)
-        tree = git("write-tree")
-        new = git("commit-tree", tree, "-p", before, "-p", new, "-m", "The course's new version, with my work in it")
+    # What no version of the course has, or the learner changed and the course gave up, stays in the index.
+    own = [line for line in parts("ls-files", "--stage") if line.partition("\t")[2] not in now.keys() | untouched]
+    tree = tree_of(own, now, files if own_commits else {})
+    new = commit_of(tree, before, new) if own_commits else new
+    if any((COURSE / name).read_bytes() != (aside.folder / name).read_bytes() for name in mine):
+        raise Stop("a file was saved meanwhile: run the command again")
+    git("read-tree", tree)  # from here on, files are replaced; before, nothing was
+    for path in (COURSE / name for name in blocking | (untouched - now.keys())):
+        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            os.removedirs(path.parent)  # where it is empty now
+    for name, content in files.items():
+        if not is_there(name) or (COURSE / name).read_bytes() != content:
+            write(COURSE / name, content)
+    rest = [name for name in now if name not in files and (name in touched or now[name] != was.get(name))]
+    git("checkout-index", "--force", "-u", "-z", "--stdin", given=rest)
     git("update-ref", "-m", "make update", "HEAD", new, before)
-    print("\n".join([*lines, f"Your files as they were: {aside.name}/"] if aside else ["You had changed nothing."]))
+    lines += [f"Your files as they were: {aside.folder.name}/" if aside.folder else "You had changed nothing."]
+    print("\n".join(lines))
     print("Reload notebooks that are open in JupyterLab (File > Reload Notebook from Disk), and run `make lab`.")
 
 
-def take_from(paths):
+def take_from(paths, aside):
     """Carry the answers in older notebooks, files or folders of the course, over into those of this folder."""
+    missing = [str(path) for path in paths if not path.exists()]
+    if missing:
+        raise Stop(f"there is no {', no '.join(missing)}")
     found = [path for path in paths if path.is_file()]
     for folder in (path for path in paths if path.is_dir()):
-        below = folder / "notebooks" if (folder / "notebooks").is_dir() else folder
-        found += sorted(below.glob("*.ipynb"))
+        found += sorted((folder / "notebooks").glob("*.ipynb")) or sorted(folder.glob("*.ipynb"))
     if not found:
         raise Stop(f"no notebook was found in {', '.join(map(str, paths))}")
     for old in found:
-        here = COURSE / "notebooks" / old.name
-        if not here.is_file() or old.samefile(here):
-            print(f"{old}: the course has no other notebook of this name")
-            continue
-        new, mine = here.read_bytes(), old.read_bytes()
-        content, line = merged(old.name, mine, version_of(mine, old.name), new)
-        if content not in (mine, new):
-            aside = copy_aside({f"notebooks/{old.name}": new})
-            line += f" (as it was: {aside.name}/)"
-        here.write_bytes(content)
-        print(line or f"{old.name}: the same")
+        print(f"{old}: {taken(old, aside)}")
 
 
-def version_of(mine, name):
-    """The notebook as the course published it in the version that `mine` names, where git has it; or None."""
+def taken(old, aside):
+    """Carry the answers in the notebook `old` over into the course's of this name; returns words to print."""
+    stem = re.sub(r"^(Copy of )+|( ?\(\d+\))+$", "", old.stem)  # what Colab and browsers put to it
+    name = f"notebooks/{stem}.ipynb"
+    here, books = COURSE / name, []
+    if not here.is_file() or old.samefile(here):
+        return "the course has no other notebook of this name"
     try:
-        code = next(cell["source"] for cell in read_notebook(mine)["cells"] if cell["cell_type"] == "code")
+        for path in (here, old):  # what fails thereafter is the fault of the latter
+            books.insert(0, carry_over.read(path.read_bytes()))
+        base, published = (version_of(book, name) for book in books)
+        known = {cell["source"].strip() for book in (base, published) if book for cell in book["cells"]}
+        notebook, report = carry_over.carry(*books, base, known)
+        content = carry_over.text(notebook).encode()
+    except Exception as problem:
+        return f"left out ({path} {problem})"
+    if notebook == books[1]:
+        return said(report)
+    aside.keep(name)
+    write(here, content)
+    return f"{said(report)} (as it was: {aside.folder.name}/)"
+
+
+def version_of(notebook, name):
+    """The notebook as the course published it in the version that `notebook` names, where git has it; or None."""
+    try:
+        code = next(cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code")
         version = re.search(r'^COURSE, VERSION = .*"([\w.]+)"$', code, re.MULTILINE)
-        return version and held(f"v{version[1]}", f"notebooks/{name}")
-    except (ValueError, StopIteration):
+        return version and carry_over.read(git("cat-file", "blob", f"v{version[1]}:{name}", binary=True))
+    except (Stop, ValueError, StopIteration):
         return None
 
 
 def main(arguments):
     os.environ["GIT_TERMINAL_PROMPT"] = "0"
+    aside = Aside()
     try:
-        take_from([Path(argument) for argument in arguments]) if arguments else update()
-    except Stop as problem:
-        print(f"update: {problem}.", file=sys.stderr)
-        return 1
-    except OSError as problem:
-        print(f"update: {problem}. Your files are as they were, or in a folder before-update-…", file=sys.stderr)
-        return 1
-    return 0
+        take_from([Path(path).expanduser() for path in arguments], aside) if arguments else update(aside)
+        return 0
+    except (Stop, OSError) as problem:
+        why = f"{problem}."
+    except KeyboardInterrupt:
+        why = "stopped; the same command goes on with it."
+    print(f"update: {why}", f"Your files as they were: {aside.folder.name}/" if aside.folder else "", file=sys.stderr)
+    return 1
 
 
 if __name__ == "__main__":
