@@ -111,7 +111,7 @@ def record(paths: Sequence[Path], at_once: int = 2) -> None:
             print(done.stdout, end="")
 
         with ThreadPoolExecutor(at_once) as pool:
-            list(pool.map(start, waiting))
+            list(pool.map(start, reversed(waiting)))  # the last notebooks take longest
 
 
 def record_here(path: Path) -> None:
