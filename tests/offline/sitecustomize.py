@@ -44,7 +44,10 @@ def guard_lookup():
 guard("connect")
 guard("connect_ex")
 guard_lookup()
-if os.environ.get("COURSE_TRAININGS") and "ipykernel_launcher" in sys.orig_argv:
+# Kernels, and the processes that record the widgets of a notebook for the site.
+if os.environ.get("COURSE_TRAININGS") and any(
+    one.endswith(("ipykernel_launcher", "record.py")) for one in sys.orig_argv
+):
     import shared_trainings
 
     shared_trainings.share(os.environ["COURSE_TRAININGS"])
