@@ -102,6 +102,18 @@ def pytest_testnodedown(node):
     browser_lines.extend(getattr(node, "workeroutput", {}).get("browser_lines", []))
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, one for each file of tests, which skips them where it is missing."""
+    from chromium import CHROMIUM, LAUNCH
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=LAUNCH)
+        yield running
+        running.close()
+
+
 @pytest.fixture(scope="session")
 def browser_report():
     """A list; its lines are printed after the tests."""

@@ -19,14 +19,10 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from barriers import barriers
+from chromium import CHROMIUM, MISSING, barriers
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
-LAUNCH = ["--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-LAUNCH += ["--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
-LAUNCH += ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []  # Chromium's sandbox refuses root
 SETTINGS = {"notebook-extension/tracker": {"windowingMode": "none"}}  # every cell is in the page, in sight or not
 SECONDS = 3000  # for a notebook, as for its cells under nbval: a guard against one that hangs
 
@@ -36,7 +32,7 @@ OPTIONS = [option.replace("$(CURDIR)", str(ROOT)) for option in shlex.split(OPTI
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian, Ubuntu: apt-get install chromium)"),
+    pytest.mark.skipif(CHROMIUM is None, reason=MISSING),
 ]
 
 # Notes when the last key, click or menu choice came, and when after it the view of its widget was drawn anew.
@@ -94,16 +90,6 @@ def lab(course):
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait(30)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=LAUNCH)
-        yield running
-        running.close()
 
 
 @pytest.fixture

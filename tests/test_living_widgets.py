@@ -15,8 +15,8 @@ from pathlib import Path
 import ipywidgets
 import nbformat
 import pytest
+from chromium import CHROMIUM, MISSING
 from course_widgets import COURSE
-from test_browser import CHROMIUM, LAUNCH
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools" / "site"))
@@ -47,7 +47,7 @@ TAKE = """(box, steps) => steps.map(([place, value]) => {
   return [words === svg.getAttribute("aria-label") ? words : "two descriptions", texts, performance.now() - began];
 })"""
 
-in_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+in_chromium = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
 
 
 @pytest.fixture(scope="module")
@@ -61,16 +61,6 @@ def site(tmp_path_factory):
         assert "\n\n" not in block, "Markdown would end the block of HTML"
         (folder / f"{name}.html").write_text(PAGE.format(head, block), encoding="utf-8")
     return folder
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=LAUNCH)
-        yield running
-        running.close()
 
 
 @pytest.fixture

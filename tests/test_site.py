@@ -18,8 +18,7 @@ pytest.importorskip("sphinx", reason="the packages of requirements-site.txt are 
 
 import build
 import notebook_pages
-from barriers import barriers
-from test_browser import CHROMIUM, LAUNCH
+from chromium import CHROMIUM, MISSING, barriers
 
 import links
 from utils.style import image_html, luminance
@@ -28,7 +27,7 @@ ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 STATIC = ROOT / "tools" / "site" / "theme" / "static"
 FIRST_PAINT = 300_000  # bytes that a page takes before it shows, packed as servers send them
-NO_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (apt-get install chromium)")
+NO_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
 
 
 @pytest.fixture(scope="module")
@@ -255,16 +254,6 @@ def address(site):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=LAUNCH)
-        yield running
-        running.close()
 
 
 @pytest.fixture

@@ -77,14 +77,13 @@ def key(name: str, sources: Sequence[str]) -> str:
     return digest.hexdigest()[:16]
 
 
-def kept(name: str, path: Path) -> Path:
-    """The file of a film in the cache, whether it is there or not."""
-    return CACHE / f"{name}.{key(name, slices.sources(path)[name])}.json"
+def kept(path: Path) -> dict[str, Path]:
+    """{widget of a notebook: the file of its film in the cache, whether it is there or not}."""
+    return {name: CACHE / f"{name}.{key(name, cells)}.json" for name, cells in slices.sources(path).items()}
 
 
-def missing(path: Path) -> list[str]:
-    found = slices.sources(path)
-    return [name for name in found if not (CACHE / f"{name}.{key(name, found[name])}.json").exists()]
+def missing(path: Path) -> dict[str, Path]:
+    return {name: file for name, file in kept(path).items() if not file.exists()}
 
 
 @contextlib.contextmanager
@@ -117,7 +116,7 @@ def record(paths: Sequence[Path], at_once: int = 2) -> None:
 def record_here(path: Path) -> None:
     """Record the missing films of a notebook in this process."""
     path = path.resolve()
-    files = {name: kept(name, path) for name in missing(path)}  # before anything can change while it is recorded
+    files = missing(path)  # before anything can change while it is recorded
     for name, explorer in slices.explorers(path, set(files)):
         filmed = films.recorded(explorer, page_of(name))
         for old in CACHE.glob(f"{name}.*.json"):
@@ -133,7 +132,7 @@ def record_here(path: Path) -> None:
 
 def load(name: str, path: Path) -> dict:
     """What the cache holds of a widget; it is recorded where it is missing."""
-    file = kept(name, Path(path).resolve())
+    file = kept(Path(path).resolve())[name]
     if not file.exists():
         record([Path(path)])
     return json.loads(file.read_text(encoding="utf-8"))

@@ -1,8 +1,16 @@
-"""What axe-core finds in a page in Chromium: barriers for people who see, hear or move otherwise (WCAG 2.2 AA)."""
+"""Chromium in the tests: where it is, how it is started, and what axe-core finds in a page (WCAG 2.2 AA)."""
 
+import os
+import shutil
 from pathlib import Path
 
 from axe_playwright_python import base
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+LAUNCH = ["--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+LAUNCH += ["--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+LAUNCH += ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []  # Chromium's sandbox refuses root
+MISSING = "Chromium is not installed (Debian, Ubuntu: apt-get install chromium)"
 
 SCRIPT = (Path(base.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
