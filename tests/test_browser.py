@@ -18,6 +18,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+import notebook_pages
 import pytest
 from chromium import CHROMIUM, MISSING, barriers
 
@@ -72,7 +73,7 @@ def lab(course):
     folders |= {"JUPYTERLAB_SETTINGS_DIR": "settings", "JUPYTERLAB_WORKSPACES_DIR": "workspaces"}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"]
     command += OPTIONS
-    command += [f"--IdentityProvider.token={token}"]
+    command += [f"--IdentityProvider.token={token}", "notebooks/00_start_here.ipynb"]
     environment = os.environ | {name: str(scratch / folder) for name, folder in folders.items()}
     with open(scratch / "lab.log", "w") as log:
         server = subprocess.Popen(command, cwd=course, env=environment, stdout=log, stderr=log)
@@ -114,7 +115,7 @@ def open_notebook(browser, lab, complaints):
             complaints.append(f"the kernel sent an exception: {message[-500:]}")
 
     def open_notebook(name):
-        page.goto(f"{address}/doc/tree/notebooks/{name}?token={token}&reset")
+        page.goto(f"{address}/doc/tree/{name}?token={token}&reset")
         page.wait_for_selector(".jp-Notebook .jp-Cell")
         page.wait_for_selector(".jp-Toolbar-kernelName >> text=/Python/")
         page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]")
@@ -305,6 +306,16 @@ def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_repor
     # On a machine with ten times the work it can do, JupyterLab may read no states when a page opens: then once more.
     assert any(widgets_are_shown(open_notebook(name)) for _ in range(3))
     assert page.locator(".jp-Notebook .jp-OutputArea-output:has(.widget-html-content)").count() == len(widgets)
+
+
+def test_the_site_s_link_opens_the_notebook(browser, lab):
+    """JupyterLab is started on a notebook, as `make lab` does, which says where its folder begins."""
+    address, token, _ = lab
+    page = browser.new_page()
+    link = re.search(r'href="(http://localhost[^"]+)"', notebook_pages.places("04_masking.ipynb", "ada/course"))[1]
+    page.goto(link.replace("http://localhost:8888", address) + f"?token={token}")
+    page.locator(".jp-Notebook h1", has_text="04 · Masking").wait_for(timeout=60_000)
+    page.close()
 
 
 def test_keys_stay_in_a_widget(open_notebook, lab, complaints):

@@ -20,7 +20,7 @@ FIGURES = "_static/figures"  # where pictures lie, seen from a page
 ENDINGS = {"image/svg+xml": "svg", "image/png": "png"}
 IMAGE = re.compile(r'<img alt="([^"]*)" src="data:([\w/+]+);base64,([^"]+)">')
 EXERCISE = "exercise:"  # begins the tag of an exercise cell
-LAB = "http://localhost:8888/lab/tree/notebooks/"  # JupyterLab as `make lab` starts it
+LAB = "http://localhost:8888/lab/tree/"  # as `make lab` starts it: on a notebook, whose folder it shows
 SMALLEST = 0.8, 760  # a picture gets no narrower than this part of its width, or this; it scrolls: letters stay large
 
 
@@ -59,7 +59,7 @@ def code_cell(cell, name, folder, repo, widget=None):
     if "setup" in tags:
         code = folded("The setup cell, the same in every notebook", code)
     if exercise:
-        code = f"{heading(exercise, cell.outputs)}\n\n{code}\n\n{places(name, cell.id, repo)}"
+        code = f"{heading(exercise, cell.outputs)}\n\n{code}\n\n{places(name, repo)}"
         outputs = folded("What <code>check</code> answers before anybody tried", outputs)
     kind = "cell exercise" if exercise else "cell station" if "station" in tags else "cell"
     return f'<div class="{kind}" id="cell-{cell.id}">\n\n{code}\n\n{outputs}\n\n</div>'
@@ -83,11 +83,10 @@ def heading(exercise, outputs):
     return f'<p class="your-turn"><strong>Your turn</strong> <code>{exercise}</code> {hard} {minutes}</p>'
 
 
-def places(name, cell, repo):
-    """Where an exercise can be solved: links that open the notebook, JupyterLab's at the cell."""
+def places(name, repo):
+    """Where an exercise can be solved: links that open the notebook (none of the three goes to a cell of it)."""
     colab, binder = links.launch_links(name, repo)
-    lab = f"{LAB}{quote(name)}#cell-id={cell}"
-    named = [("Colab", colab), ("Binder", binder), ("JupyterLab on this computer", lab)]
+    named = [("Colab", colab), ("Binder", binder), ("JupyterLab on this computer", LAB + quote(name))]
     listed = " · ".join(f'<a href="{html.escape(address)}">{place}</a>' for place, address in named)
     return f'<p class="places">Solve it, and have your answer checked: {listed}</p>'
 
