@@ -1,4 +1,5 @@
-"""utils/probes.py: the causality probe on right and broken modules, and heads that are silenced."""
+"""utils/probes.py: the causality probe on right and broken modules, heads that are silenced, what is kept, what takes
+how long."""
 
 import copy
 
@@ -10,7 +11,7 @@ from torch import nn
 
 from utils.attention import MultiHeadAttention
 from utils.masks import causal_mask
-from utils.probes import ablate, causality_probe, kept, leaks, two_changes
+from utils.probes import ablate, causality_probe, kept, leaks, milliseconds, two_changes
 from utils.transformer import Encoder
 
 
@@ -175,6 +176,20 @@ def test_what_is_kept_for_the_backward_pass_is_counted_once():
     assert kept(lambda x: x * y, x) == 2
     assert kept(lambda x: x * x.view(-1).view(256, 1024), x) == 1
     assert kept(lambda x: x + y, x) == 0
+
+
+def test_a_disturbance_does_not_change_how_times_compare(monkeypatch):
+    """For its first five calls the computer is ten times slower: as many as one of the two is called in all."""
+    clock = [0.0, 0]  # seconds, and calls so far
+    monkeypatch.setattr("utils.probes.time.process_time", lambda: clock[0])
+
+    def takes(seconds):
+        clock[:] = clock[0] + seconds * (10 if clock[1] < 5 else 1), clock[1] + 1
+
+    took = milliseconds({"fast": lambda: takes(1), "slow": lambda: takes(10)})
+    assert took == pytest.approx({"fast": 1000, "slow": 10_000})
+    with pytest.raises(ValueError, match="rounds 0 must be at least 1"):
+        milliseconds({}, rounds=0)
 
 
 # Refusals

@@ -1,13 +1,16 @@
-"""Measuring devices for models: what depends on what, what a single head contributes, what a training keeps."""
+"""Measuring devices for models: what depends on what, what a single head contributes, what a training keeps, what takes
+how long."""
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from itertools import product
+from timeit import timeit
 
 import torch
 from torch import Tensor, nn
 
-from .checks import require_tensors
+from .checks import require_tensors, require_whole
 from .transformer import Encoder
 
 
@@ -104,3 +107,13 @@ def kept(run: Callable[[Tensor], object], x: Tensor) -> float:
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         run(x)
     return sum(storages.values()) / 2**20
+
+
+def milliseconds(ways: dict[Hashable, Callable[[], object]], rounds: int = 5) -> dict[Hashable, float]:
+    """Processor time that each of the `ways` takes, in milliseconds: its best of several rounds.
+
+    In a round each has its turn. So what disturbs the computer for a moment disturbs one round of all of them, and not
+    all rounds of one, and how they compare can be relied on. ValueError: less than one round."""
+    require_whole(rounds=rounds)
+    took = [{name: timeit(way, timer=time.process_time, number=1) for name, way in ways.items()} for _ in range(rounds)]
+    return {name: 1000 * min(one[name] for one in took) for name in ways}
