@@ -101,7 +101,7 @@ def complaints():
 
 @pytest.fixture
 def open_notebook(browser, lab, complaints):
-    """open_notebook(file name) → the page, once its kernel is ready."""
+    """open_notebook(file name) → the page, once its kernel is ready. Page and kernel end with the test."""
     address, token, _ = lab
     page = browser.new_page(viewport={"width": 1200, "height": 1600})
     page.set_default_timeout(60_000)
@@ -114,8 +114,8 @@ def open_notebook(browser, lab, complaints):
         if re.search(rb'"msg_type":\s*"error"', message):
             complaints.append(f"the kernel sent an exception: {message[-500:]}")
 
-    def open_notebook(name):
-        page.goto(f"{address}/doc/tree/{name}?token={token}&reset")
+    def open_notebook(name, folder="doc/tree/"):
+        page.goto(f"{address}/{folder}{name}?token={token}&reset")
         page.wait_for_selector(".jp-Notebook .jp-Cell")
         page.wait_for_selector(".jp-Toolbar-kernelName >> text=/Python/")
         page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]")
@@ -308,14 +308,11 @@ def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_repor
     assert page.locator(".jp-Notebook .jp-OutputArea-output:has(.widget-html-content)").count() == len(widgets)
 
 
-def test_the_site_s_link_opens_the_notebook(browser, lab):
+def test_the_site_s_link_opens_the_notebook(open_notebook):
     """JupyterLab is started on a notebook, as `make lab` does, which says where its folder begins."""
-    address, token, _ = lab
-    page = browser.new_page()
-    link = re.search(r'href="(http://localhost[^"]+)"', notebook_pages.places("04_masking.ipynb", "ada/course"))[1]
-    page.goto(link.replace("http://localhost:8888", address) + f"?token={token}")
-    page.locator(".jp-Notebook h1", has_text="04 · Masking").wait_for(timeout=60_000)
-    page.close()
+    links = notebook_pages.places("04_masking.ipynb", "ada/course")
+    link = re.search(r'href="http://localhost:8888/([^"]+)"', links)[1]
+    assert open_notebook(link, folder="").locator(".jp-Notebook h1", has_text="04 · Masking").is_visible()
 
 
 def test_keys_stay_in_a_widget(open_notebook, lab, complaints):
