@@ -109,7 +109,7 @@ def test_right_answers_are_right_there_too(stem):
 JUDGED = """
 import utils
 from utils import browser
-from utils.exercises import n00_start_here as n00, n01_dot_product_similarity as n01
+from utils.exercises.tasks import start_here as n00, dot_product_similarity as n01
 from utils.exercises.rows import answers, mistake, read, sections
 verdicts = {"right": [], "mistakes": []}
 for module in (n00, n01):

@@ -1160,7 +1160,7 @@ def test_a_name_is_an_exercise_of_one_module_only():
         return x
 
     before = catalogue()
-    with pytest.raises(ValueError, match="weighted_sum exists already in utils.exercises.n00_start_here"):
+    with pytest.raises(ValueError, match="weighted_sum exists already in utils.exercises.tasks.start_here"):
         exercise(draws=lambda generator: [], hints=[])(weighted_sum)
     assert catalogue() == before
 

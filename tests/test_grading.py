@@ -67,7 +67,7 @@ def test_every_exercise_of_a_notebook_gets_a_line(tmp_path, capsys):
         (f"%time\n{answer('magnitude', 'return a @ a')}\nplot(magnitude)", "exercise:magnitude"),
         (answer("cosine_similarity", "return ..."), "exercise:cosine_similarity"),
         (answer("nearest", "return (matrix @@ query"), "exercise:nearest"),
-        ("from utils.exercises.n01_dot_product_similarity import variance_kept", "exercise:variance_kept"),
+        ("from utils.exercises.tasks.dot_product_similarity import variance_kept", "exercise:variance_kept"),
     )
     said = told(capsys, "grade", path.name, "--json", "all.json", "--csv", "all.csv")
     assert said[0] == "maria.ipynb (01_dot_product_similarity): 1 of 6 right"

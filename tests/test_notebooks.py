@@ -25,8 +25,9 @@ import pytest
 from tools.notebooks import execute as execute_notebooks
 from tools.notebooks import fill as fill_notebooks
 from tools.notebooks import links, reading_time
-from utils.exercises import catalogue
+from utils.exercises import catalogue, tasks
 from utils.exercises.engine import source as reference_source
+from utils.exercises.tasks import FURTHER, TOPICS
 from utils.plots import NOISE
 from utils.vectors import WordVectors
 
@@ -377,6 +378,13 @@ def test_strays_are_found():
     assert strays(["class A(B):\n    pass", "class B:\n    pass"]) == ["B"]
     assert strays(["def f():\n    return nowhere"]) == ["nowhere"]
     assert strays(["from math import pi", "def pi():\n    return 3"]) == ["pi"] == strays(["import pi", "pi = 3"])
+
+
+def test_topics_and_notebooks_are_in_one_order():
+    """The package works without the notebooks, so the order stands there, too."""
+    assert [f"{number:02}_{topic}" for number, topic in enumerate(TOPICS)] == list(NOTEBOOKS)
+    files = {path.stem for path in Path(tasks.__file__).parent.glob("*.py")} - {"__init__"}
+    assert files == {*TOPICS, *FURTHER.values()}
 
 
 def test_every_exercise_is_in_one_notebook():

@@ -98,7 +98,7 @@ def test_its_small_parts_are_those_of_utils(poster):
 
 
 def test_the_translator_of_notebook_07_fits(poster):
-    weights = read(FOLDER / "07_translator.pt")
+    weights = read(FOLDER / "translator_rotary.pt")
     words = [weights[f"{part}.embedding.vectors.weight"].shape[0] for part in ("encoder", "language_model")]
     sizes = {"d_model": 64, "num_heads": 4, "d_ff": 128}
     parts = poster.TokenEncoder(words[0], **sizes, num_layers=1), poster.LanguageModel(words[1], **sizes, num_layers=2)

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-EXERCISES = ("n00_start_here", "n01_dot_product_similarity")
+EXERCISES = ("start_here", "dot_product_similarity")
 ELSEWHERE = "open this notebook on Colab, on Binder or in JupyterLab"
 float32, float64, int64, bool_ = map(np.dtype, ("float32", "float64", "int64", "bool"))
 
@@ -335,7 +335,7 @@ class Exercise:
 
 def _exercises() -> ModuleType:
     """`utils.exercises` with the references of two notebooks, and verbs that know right and wrong."""
-    package, engine = ModuleType("utils.exercises"), ModuleType("utils.exercises.engine")
+    package, engine, tasks = (ModuleType(f"utils.exercises{end}") for end in ("", ".engine", ".tasks"))
     package.__path__, package.engine = [str(Path(__file__).parent / "exercises")], engine
     catalogue = {}
 
@@ -346,10 +346,10 @@ def _exercises() -> ModuleType:
 
         return add
 
-    engine.exercise = exercise
-    sys.modules |= {package.__name__: package, engine.__name__: engine}
+    engine.exercise, tasks.__path__ = exercise, [f"{package.__path__[0]}/tasks"]
+    sys.modules |= {one.__name__: one for one in (package, engine, tasks)}
     for name in EXERCISES:
-        importlib.import_module(f"utils.exercises.{name}")
+        importlib.import_module(f"utils.exercises.tasks.{name}")
 
     def found(function: Any) -> Exercise | None:
         name = str(getattr(function, "__name__", function))

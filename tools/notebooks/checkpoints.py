@@ -3,10 +3,10 @@
     python -m tools.notebooks.checkpoints [NOTEBOOK ...]        without names: every notebook of the course
     python -m tools.notebooks.checkpoints --list                write SHA256SUMS and the rows of data/README.md, no more
 
-A cell tagged `station` says `attentive = load_checkpoint("05_attentive", …)` for what the cells above it trained. Each
-notebook with such cells is run as far as its last one, trainings and all, and what `attentive` is right after the
-station goes to data/checkpoints/05_attentive.pt as float32. Where the weights are those that the file holds already,
-the file stays as it is: a second run leaves no diff. What no such cell loads any more is removed.
+A cell tagged `station` says `attentive = load_checkpoint("translator_attentive", …)` for what the cells above it
+trained. Each notebook with such cells is run as far as its last one, trainings and all, and what `attentive` is right
+after the station goes to data/checkpoints/translator_attentive.pt as float32. Where the weights are those that the file
+holds already, the file stays as it is: a second run leaves no diff. What no such cell loads any more is removed.
 
 A cell tagged `twin` loads what the notebook does not train itself, to save its readers the time. Here it is trained, by
 the function `trained` that the notebook defines above for a model like it.

@@ -27,6 +27,7 @@ from tools.site import films, slices
 from tools.site.shown import PAGES, Page
 from tools.site.slices import names  # noqa: F401
 from utils import widgets
+from utils.exercises.tasks import TOPICS
 
 HERE = Path(__file__).resolve().parent
 COURSE = HERE.parent.parent
@@ -59,9 +60,11 @@ def page_of(name: str) -> Page:
 def code_of(name: str) -> list[Path]:
     """The files on which a film depends besides its notebook; of widgets and exercises those of this one alone."""
     module = Path(sys.modules[getattr(widgets, kind(name)).__module__].__file__)
-    shared = [path for path in (COURSE / "utils").rglob("*.py") if path.parent.name not in ("widgets", "exercises")]
+    shared = [
+        path for path in (COURSE / "utils").rglob("*.py") if path.parent.name not in ("widgets", "exercises", "tasks")
+    ]
     shared += [module.with_name(f"{part}.py") for part in ("canvas", "controls")]
-    shared += (COURSE / "utils" / "exercises").glob(f"n{name[:2]}_*.py")
+    shared += (COURSE / "utils" / "exercises").glob(f"tasks/{TOPICS[int(name[:2])]}*.py")
     data = [COURSE / "data" / "course_vectors.npz", COURSE / "data" / "checkpoints" / "SHA256SUMS"]
     return sorted([*shared, module, *data, HERE / "films.py"])
 

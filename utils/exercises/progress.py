@@ -1,16 +1,14 @@
 """`progress()`: every exercise of the course and how far the learner is."""
 
-from pathlib import Path
-
 from .engine import MARKS, Exercise, catalogue
 from .records import FILE, entries
+from .tasks import TOPIC_OF, TOPICS
 
 
 def notebook_of(found: Exercise) -> str:
-    """The notebook of an exercise, "04_masking": its module has that name, or one that begins with it."""
-    own = found.reference.__module__.rpartition(".")[2]
-    stems = sorted(path.stem for path in Path(__file__).parent.glob("n[0-9][0-9]_*.py"))
-    return next((stem for stem in stems if own.startswith(stem)), own).removeprefix("n")
+    """The notebook of an exercise, "04_masking": the topic of its module, and its place in the course."""
+    own = found.reference.__module__
+    return f"{TOPICS.index(TOPIC_OF[own]):02}_{TOPIC_OF[own]}" if own in TOPIC_OF else own
 
 
 def progress() -> None:

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from .engine import exercise
+from ..engine import exercise
 
 # ---- patchify
 

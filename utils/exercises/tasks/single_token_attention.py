@@ -6,7 +6,7 @@ import math
 import torch
 from torch import nn
 
-from .engine import exercise
+from ..engine import exercise
 
 
 def draw_token_ids(generator):

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from .engine import exercise
+from ..engine import exercise
 
 
 def draw_inputs_and_head_matrices(generator):

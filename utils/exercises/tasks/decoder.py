@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from ..vocabulary import END_ID, PAD_ID, START_ID
-from .engine import exercise
+from ...vocabulary import END_ID, PAD_ID, START_ID
+from ..engine import exercise
 
 # ---- cross_attention
 

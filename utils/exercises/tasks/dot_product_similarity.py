@@ -2,7 +2,7 @@
 
 import torch
 
-from .engine import exercise
+from ..engine import exercise
 
 
 def draw_vectors(generator, count):

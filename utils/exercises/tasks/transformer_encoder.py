@@ -3,8 +3,8 @@
 import torch
 import torch.nn.functional as F
 
-from ..attention import scaled_dot_product_attention
-from .engine import exercise
+from ...attention import scaled_dot_product_attention
+from ..engine import exercise
 
 # ---- sinusoidal_positions
 

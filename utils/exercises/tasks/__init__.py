@@ -1,0 +1,28 @@
+"""The exercises themselves: of each notebook a module, named by its topic, and the rows of its known mistakes.
+
+Importing this package adds them all to the catalogue, in the order of the course."""
+
+from importlib import import_module
+
+# The topics in the order of the course. A notebook's file has its number before it: notebooks/04_masking.ipynb.
+TOPICS = (
+    "start_here",
+    "dot_product_similarity",
+    "single_token_attention",
+    "multi_head_attention",
+    "masking",
+    "rnn_with_attention",
+    "transformer_encoder",
+    "decoder",
+    "beyond_text",
+)
+FURTHER = {  # a second module of a topic
+    "rnn_with_attention": "rnn_with_attention_scores",
+    "decoder": "decoder_writing",
+    "beyond_text": "beyond_text_sequences",
+}
+
+TOPIC_OF = {}  # {name of a module: its topic}
+for topic in TOPICS:
+    for module in filter(None, (topic, FURTHER.get(topic))):
+        TOPIC_OF[import_module(f".{module}", __name__).__name__] = topic
