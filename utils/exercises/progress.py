@@ -1,8 +1,9 @@
 """`progress()`: every exercise of the course and how far the learner is."""
 
-from .engine import MARKS, Exercise, catalogue
+from .engine import Exercise, catalogue
 from .records import FILE, entries
 from .tasks import TOPIC_OF, TOPICS
+from .verdict import MARKS
 
 
 def notebook_of(found: Exercise) -> str:
