@@ -16,7 +16,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools.notebooks import execute as execute_notebooks
-from tools.notebooks import links
+from tools.notebooks import files, links
 from tools.notebooks import seeds as repeat_with_seeds
 
 ROOT = Path(__file__).parent.parent
@@ -62,7 +62,7 @@ def test_torch_s_version_is_spelled_where_it_is_pinned_and_nowhere_else():
     sources = [path for path in course_files() if path.suffix not in BINARY | {".ipynb"}]
     assert {path.name for path in sources if version in path.read_text(encoding="utf-8")} == places
     for path in (ROOT / "notebooks").glob("*.ipynb"):  # outputs say with what they were measured
-        assert not any(version in cell.source for cell in execute_notebooks.read(path).cells), path.name
+        assert not any(version in cell.source for cell in files.read(path).cells), path.name
 
 
 def test_conda_takes_everything_from_one_channel_and_binder_reads_that_file():
@@ -136,7 +136,7 @@ def test_whatever_is_imported_is_required():
         glove = set(pins("tools/requirements-glove.txt")) if path.name == "vector_files.py" else set()
         require(imports(path.read_text(encoding="utf-8")), learner | glove, path)
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        for cell in execute_notebooks.read(path).cells:
+        for cell in files.read(path).cells:
             if cell.cell_type == "code":
                 require(imports(cell.source), learner, path)
     for path in sorted((ROOT / "tests").rglob("*.py")):
@@ -396,7 +396,7 @@ def test_a_second_execution_leaves_no_diff(notebook):
 def test_kept_output_is_made_anew_when_a_cell_before_it_changes(notebook):
     path = notebook("import math", "x = 1", CLOCK)
     assert execute_notebooks.main([str(path)]) == 0
-    before = execute_notebooks.read(path)
+    before = files.read(path)
     before.cells[2].source = "x = 2"
     assert execute_notebooks.stored_and_valid(before) == []
     before.cells[2].source = "x = 1"
@@ -440,7 +440,7 @@ def test_writing_is_all_or_nothing(notebook, monkeypatch):
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space"):
-        execute_notebooks.write(tiny("2"), path)
+        files.write(tiny("2"), path)
     assert path.read_bytes() == before and len(list(path.parent.iterdir())) == 1
 
 
@@ -512,7 +512,7 @@ def test_the_address_is_written_everywhere_once(published):
         text = path.read_text(encoding="utf-8")
         assert links.repository() not in text
         assert all(link in text for link in links.launch_links(path.name, "ada/attention"))
-        cells = [cell for cell in execute_notebooks.read(path).cells if cell.cell_type == "code"]
+        cells = [cell for cell in files.read(path).cells if cell.cell_type == "code"]
         assert cells[0].source == links.setup_cell(published)
 
 

@@ -15,15 +15,14 @@ import sys
 from importlib.metadata import distribution
 from pathlib import Path
 
-import nbformat
 from sphinx.application import Sphinx
 
 from tools.notebooks import links
+from tools.notebooks.files import COURSE, paths, read
 from tools.site import pages, record
 from tools.site.notebook_pages import framed, page, size
 
 HERE = Path(__file__).resolve().parent
-COURSE = HERE.parent.parent
 
 CACHE = COURSE / ".site-cache"
 MATHJAX = "sphinx-mathjax-offline"  # the package that carries MathJax 3.2.2
@@ -46,13 +45,12 @@ def write_sources(folder):
     static.mkdir(parents=True)
     copy_mathjax(static / "mathjax")
     shutil.copy(COURSE / PICTURE, static)
-    paths = sorted((COURSE / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-    names = [path.stem for path in paths]
-    record.write(static / "widgets", paths)
+    names = [path.stem for path in paths()]
+    record.write(static / "widgets", paths())
     others = [path.stem for path in pages.write(folder)]
-    for path in paths:
+    for path in paths():
         living = {cell: functools.partial(record.widget_html, name, path) for cell, name in record.names(path).items()}
-        notebook = nbformat.read(path, as_version=4)
+        notebook = read(path)
         (folder / f"{path.stem}.md").write_text(page(notebook, path.name, folder, repo, living), encoding="utf-8")
     (folder / "readme.md").write_text(readme_page(readme, repo), encoding="utf-8")
     (folder / "index.md").write_text(front_page(readme, repo, names, [*others, "readme"]), encoding="utf-8")
