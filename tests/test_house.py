@@ -116,7 +116,7 @@ COMES_WITH = {
     "requests": "remotezip",
     "urllib3": "remotezip",
 }
-OURS = {"utils", "tools", "experiments"} | {
+OURS = {"utils", "tools", "experiments", "transformer"} | {
     path.stem for folder in ("tools", "tests") for path in (ROOT / folder).rglob("*.py")
 }
 
