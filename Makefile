@@ -45,7 +45,7 @@ update: python
 	@if test -e "$$FROM"; then set -- "$$FROM"; else set -- $$FROM; fi; "$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))" tools/update_course.py "$$@"
 
 site: setup-site
-	@$(BIN)/python tools/site/build.py
+	@$(BIN)/python -m tools.site.build
 
 site-serve: site
 	@echo "The site is at http://127.0.0.1:8000 until Ctrl + C"
@@ -71,10 +71,10 @@ test-classroom: setup-test
 	@$(COMPARABLE) $(BIN)/python -m pytest $(PYTEST) tests/test_export.py
 
 notebooks: setup-test
-	@$(COMPARABLE) $(BIN)/python tools/execute_notebooks.py
+	@$(COMPARABLE) $(BIN)/python -m tools.notebooks.execute
 
 checkpoints: setup-test
-	@$(COMPARABLE) $(BIN)/python tools/make_checkpoints.py
+	@$(COMPARABLE) $(BIN)/python -m tools.notebooks.checkpoints
 
 glove: python
 	@$(SET_UP) tools/requirements-glove.txt
@@ -88,11 +88,11 @@ pins: setup-test
 	@$(BIN)/python tools/raise_pins.py $(PINS)
 
 links: setup-test
-	@$(BIN)/python tools/links.py $(REPO)
+	@$(BIN)/python -m tools.notebooks.links $(REPO)
 
 clean:
 	@rm -rf .venv site .site-cache .pytest_cache .ruff_cache .hypothesis
-	@find utils tests tools notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find utils tests tools experiments notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 setup: python
 	@$(SET_UP)

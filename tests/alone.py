@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import links
+from tools.notebooks import links
 from utils import VERSION
 
 ROOT = Path(__file__).parent.parent

@@ -18,9 +18,10 @@ import time
 import urllib.request
 from pathlib import Path
 
-import notebook_pages
 import pytest
 from chromium import CHROMIUM, MISSING, barriers
+
+from tools.site import notebook_pages
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))

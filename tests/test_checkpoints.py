@@ -10,8 +10,8 @@ import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from torch import nn
 
-import execute_notebooks
-import make_checkpoints
+from tools.notebooks import checkpoints as make_checkpoints
+from tools.notebooks import execute as execute_notebooks
 from utils.checkpoints import FOLDER, SUMS, checksums, load_checkpoint
 
 ROOT = Path(__file__).parent.parent
@@ -157,7 +157,9 @@ def test_the_stored_weights_are_small_and_listed():
     sizes = [path.stat().st_size for path in FOLDER.glob("*.pt")]
     assert sum(sizes) < 5_000_000
     listed = (ROOT / "data" / "README.md").read_text(encoding="utf-8")
-    assert all(row in listed for row in make_checkpoints.rows(NOTEBOOKS)), "run tools/make_checkpoints.py --list"
+    assert all(row in listed for row in make_checkpoints.rows(NOTEBOOKS)), (
+        "python -m tools.notebooks.checkpoints --list"
+    )
 
 
 def test_stored_weights_hold_floats_of_single_precision():

@@ -5,8 +5,7 @@ from functools import partial
 import pytest
 import torch
 
-import cache_bugs
-import compare_decoders
+from experiments import cache_bugs, compare_decoders
 from utils import corpus
 
 QUICK = ["--seeds", "3", "--steps", "1", "--train", "200", "--sentences", "2"]

@@ -1,4 +1,4 @@
-"""tools/export_assignment.py: notebooks for nbgrader and otter-grader, whose own commands grade them where they are
+"""tools/notebooks/export.py: notebooks for nbgrader and otter-grader, whose own commands grade them where they are
 installed (`make test-classroom`)."""
 
 import csv
@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import carry_over
-import export_assignment
+from tools.notebooks import export as export_assignment
 from utils.exercises import catalogue
 from utils.exercises.marking import go_on, mark, require
 

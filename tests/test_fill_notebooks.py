@@ -1,10 +1,10 @@
-"""tools/fill_notebooks.py: the code of utils/ that notebooks show, taken from there."""
+"""tools/notebooks/fill.py: the code of utils/ that notebooks show, taken from there."""
 
 import ast
 
 import pytest
 
-import fill_notebooks
+from tools.notebooks import fill as fill_notebooks
 
 HELD = '''class Layer(Base):
     """What a module says.

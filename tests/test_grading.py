@@ -10,7 +10,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from test_exercises import written
 
-import execute_notebooks
+from tools.notebooks import execute as execute_notebooks
 from utils.exercises import catalogue
 from utils.exercises.__main__ import main
 from utils.exercises.engine import source

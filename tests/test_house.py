@@ -15,9 +15,9 @@ import nbval.plugin
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-import execute_notebooks
-import links
-import repeat_with_seeds
+from tools.notebooks import execute as execute_notebooks
+from tools.notebooks import links
+from tools.notebooks import seeds as repeat_with_seeds
 
 ROOT = Path(__file__).parent.parent
 POSIX = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
@@ -116,7 +116,9 @@ COMES_WITH = {
     "requests": "remotezip",
     "urllib3": "remotezip",
 }
-OURS = {"utils"} | {path.stem for folder in ("tools", "tests") for path in (ROOT / folder).rglob("*.py")}
+OURS = {"utils", "tools", "experiments"} | {
+    path.stem for folder in ("tools", "tests") for path in (ROOT / folder).rglob("*.py")
+}
 
 
 def imports(source):
@@ -294,13 +296,13 @@ def test_make_alone_lists_the_targets():
 def test_cleaning_leaves_a_learners_files(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path / "Makefile")
     kept = ["notebooks/mine.ipynb", "notebooks/.ipynb_checkpoints/mine.ipynb", "data/cache/glove.npz", "utils/mine.py"]
-    gone = [".venv/bin/python", "utils/__pycache__/mine.pyc", ".pytest_cache/x", "tests/x", "tools/x"]
+    gone = [".venv/bin/python", "utils/__pycache__/mine.pyc", ".pytest_cache/x", "tests/x", "tools/x", "experiments/x"]
     for name in kept + gone:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     subprocess.run(["make", "-s", "clean"], cwd=tmp_path, check=True)
     left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    assert left == {"Makefile", "tests/x", "tools/x", *kept}
+    assert left == {"Makefile", "tests/x", "tools/x", "experiments/x", *kept}
 
 
 @POSIX
@@ -485,7 +487,7 @@ def test_only_attributes_with_numbers_and_folded_tables_are_left_out_of_the_comp
 def published(tmp_path):
     """A copy of what holds the course's address."""
     shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))
-    (tmp_path / "tools").mkdir()
+    (tmp_path / links.SETUP_CELL).parent.mkdir(parents=True)
     shutil.copy(ROOT / links.SETUP_CELL, tmp_path / links.SETUP_CELL)
     address = f"https://github.com/{links.repository()}"
     (tmp_path / "README.md").write_text(f"See {address}. Or {address}/issues, not {address}-two.\n")

@@ -9,7 +9,6 @@ import gzip
 import html
 import json
 import re
-import sys
 from pathlib import Path
 
 import ipywidgets
@@ -18,16 +17,12 @@ import pytest
 from chromium import CHROMIUM, MISSING
 from course_widgets import COURSE
 
+from tools.site import films, record, slices
+from tools.site.record_widgets import values
+from tools.site.shown import PAGES, Page
+from utils import widgets
+
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tools" / "site"))
-
-import films  # noqa: E402
-import record  # noqa: E402
-import slices  # noqa: E402
-from shown import PAGES, Page  # noqa: E402
-
-from record_widgets import values  # noqa: E402
-from utils import widgets  # noqa: E402
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 WIDGETS = {name: path for path in NOTEBOOKS for name in record.names(path).values()}

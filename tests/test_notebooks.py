@@ -22,10 +22,9 @@ import nbformat
 import numpy as np
 import pytest
 
-import execute_notebooks
-import fill_notebooks
-import links
-import reading_time
+from tools.notebooks import execute as execute_notebooks
+from tools.notebooks import fill as fill_notebooks
+from tools.notebooks import links, reading_time
 from utils.exercises import catalogue, tasks
 from utils.exercises.engine import source as reference_source
 from utils.exercises.tasks import FURTHER, TOPICS
@@ -148,7 +147,7 @@ def test_cells_hold_one_idea_and_prose_stands_between_them(name):
 @every_notebook
 def test_the_minutes_in_the_title_are_counted(name):
     assert reading_time.told(NOTEBOOKS[name]) == reading_time.count(NOTEBOOKS[name]).minutes, (
-        "run tools/reading_time.py --write"
+        "run python -m tools.notebooks.reading_time --write"
     )
 
 

@@ -1,7 +1,6 @@
 """The pages that are made of the notebooks: what they say stands in the notebooks, and nothing of it is forgotten."""
 
 import re
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -9,17 +8,12 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-import execute_notebooks
-import repeat_with_seeds
+from tools.notebooks import execute as execute_notebooks
+from tools.notebooks import seeds as repeat_with_seeds
+from tools.site import bugs, ledger, pages
+from utils.exercises import catalogue
 
 ROOT = Path(__file__).parent.parent
-sys.path.append(str(ROOT / "tools" / "site"))
-
-import bugs  # noqa: E402  (the folder above has to be on the path first)
-import ledger  # noqa: E402
-import pages  # noqa: E402
-
-from utils.exercises import catalogue  # noqa: E402
 
 NOTEBOOKS = {path.stem: execute_notebooks.read(path) for path in sorted(execute_notebooks.NOTEBOOKS.glob("*.ipynb"))}
 
@@ -135,7 +129,7 @@ def test_every_claim_is_on_the_page_once_at_least_and_many_have_a_spread(made):
         and re.search(r"^\s*(?:assert |torch\.testing\.assert_close)", cell.source, re.MULTILINE)
     ]
     assert sorted(asserting) == sorted(claim.cell for claim in claims)
-    assert sum(len(claim.said) > 1 for claim in claims) >= 20, "tools/repeat_with_seeds.py NOTEBOOK --store"
+    assert sum(len(claim.said) > 1 for claim in claims) >= 20, "python -m tools.notebooks.seeds NOTEBOOK --store"
 
 
 def test_links_lead_somewhere(made):

@@ -12,8 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-import links
 import setup_environment
+from tools.notebooks import links
 
 ROOT = Path(__file__).parent.parent
 PLACES = (ROOT / "docs" / "places.md").read_text(encoding="utf-8")

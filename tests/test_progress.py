@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from test_exercises import said, written
 
-import execute_notebooks
+from tools.notebooks import execute as execute_notebooks
 from utils.exercises import catalogue, hint, progress, records, solution, use
 from utils.exercises.engine import Exercise
 from utils.exercises.verdict import Verdict

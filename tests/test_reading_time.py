@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-import execute_notebooks
-import reading_time
+from tools.notebooks import execute as execute_notebooks
+from tools.notebooks import reading_time
 
 ROOT = Path(__file__).parent.parent
 

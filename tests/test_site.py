@@ -16,11 +16,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 pytest.importorskip("sphinx", reason="the packages of requirements-site.txt are not installed (make setup-site)")
 
-import build
-import notebook_pages
 from chromium import CHROMIUM, MISSING, barriers
 
-import links
+from tools.notebooks import links
+from tools.site import build, notebook_pages
 from utils.style import image_html, luminance
 
 ROOT = Path(__file__).parent.parent

@@ -9,7 +9,7 @@ import pytest
 import torch
 from course_widgets import COURSE
 
-from record_widgets import record, values
+from tools.site.record_widgets import record, values
 from utils import widgets
 from utils.style import luminance
 from utils.widgets import encoder

@@ -1,6 +1,6 @@
 """Weights of models that notebooks train: a station in the middle of a notebook goes on with them.
 
-`tools/make_checkpoints.py` writes them (`make checkpoints`); beside them SHA256SUMS holds their checksums."""
+`tools/notebooks/checkpoints.py` writes them (`make checkpoints`); beside them SHA256SUMS holds their checksums."""
 
 import hashlib
 import pickle

@@ -11,9 +11,8 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-import ledger
-
-import execute_notebooks
+from tools.notebooks import execute
+from tools.site import ledger
 from utils.exercises import catalogue
 from utils.exercises.running import copied, same
 from utils.exercises.wording import describe_kind
@@ -69,8 +68,8 @@ def cited():
         for row in exercise.rows:
             if row.thread:
                 found.setdefault(row.thread, ([], []))[0].append((exercise, row))
-    for path in sorted(execute_notebooks.NOTEBOOKS.glob("*.ipynb")):
-        for section, cell in ledger.sections(execute_notebooks.read(path)):
+    for path in sorted(execute.NOTEBOOKS.glob("*.ipynb")):
+        for section, cell in ledger.sections(execute.read(path)):
             for link in THREAD.finditer(cell.source) if cell.cell_type == "markdown" else ():
                 found.setdefault(link[0], ([], []))[1].append((path.stem, section, cell))
     return found
@@ -80,8 +79,8 @@ def where_exercises_stand():
     """{exercise: (notebook, section, cell)}"""
     return {
         tag.partition(":")[2]: (path.stem, section, cell)
-        for path in sorted(execute_notebooks.NOTEBOOKS.glob("*.ipynb"))
-        for section, cell in ledger.sections(execute_notebooks.read(path))
+        for path in sorted(execute.NOTEBOOKS.glob("*.ipynb"))
+        for section, cell in ledger.sections(execute.read(path))
         for tag in cell.metadata.get("tags", [])
         if tag.startswith("exercise:")
     }

@@ -1,6 +1,6 @@
 """Build the site of the course from the notebooks as they are stored (`make site`).
 
-    python tools/site/build.py [FOLDER]         default: site/
+    python -m tools.site.build [FOLDER]         default: site/
 
 The pages are written as Markdown into .site-cache/source: one a notebook, with its widgets' films (record.py), what the
 notebooks together tell (pages.py), the front page and what README says. Sphinx makes HTML of them with the theme beside
@@ -18,15 +18,12 @@ from pathlib import Path
 import nbformat
 from sphinx.application import Sphinx
 
+from tools.notebooks import links
+from tools.site import pages, record
+from tools.site.notebook_pages import framed, page, size
+
 HERE = Path(__file__).resolve().parent
 COURSE = HERE.parent.parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-
-import pages  # noqa: E402  (the folders above have to be on the path first)
-import record  # noqa: E402
-from notebook_pages import framed, page, size  # noqa: E402
-
-import links  # noqa: E402
 
 CACHE = COURSE / ".site-cache"
 MATHJAX = "sphinx-mathjax-offline"  # the package that carries MathJax 3.2.2

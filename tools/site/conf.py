@@ -1,12 +1,10 @@
 """How Sphinx makes the site: Markdown with mathematics, our own small theme, and nothing from another server."""
 
-import sys
 from pathlib import Path
 
-COURSE = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(COURSE), str(COURSE / "tools")]
+from tools.notebooks import links
 
-import links  # noqa: E402  (the folders above have to be on the path first)
+COURSE = Path(__file__).resolve().parent.parent.parent
 
 project = "Attention, understood"
 language = "en"

@@ -16,9 +16,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import ipywidgets
-from shown import Page
 
-from record_widgets import values
+from tools.site.record_widgets import values
+from tools.site.shown import Page
 from utils.widgets.canvas import View
 from utils.widgets.controls import Explorer
 

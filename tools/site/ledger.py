@@ -1,7 +1,7 @@
 """The ledger of claims: what the notebooks assert, with the numbers they print and their spread over seeds.
 
 Nothing here is written by hand twice. A *claim* is a cell with an assertion; its number is what the cell prints, in the
-stored notebook (seed 0) and with other seeds, as `python tools/repeat_with_seeds.py NOTEBOOK --store` has kept it in
+stored notebook (seed 0) and with other seeds, as `python -m tools.notebooks.seeds NOTEBOOK --store` has kept it in
 measured.json. A number that differs from seed to seed becomes a range. What somebody else has found about the same
 thing, and whether it is so here, stands in claims.txt by the id of the cell, which a cell keeps for life:
 
@@ -18,8 +18,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-import execute_notebooks
-import repeat_with_seeds
+from tools.notebooks import execute, seeds
 
 HERE = Path(__file__).parent
 NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -172,8 +171,8 @@ def claims(path, kept, known):
 
     `kept` is measured.json, `known` the rows of claims.txt.
     """
-    notebook, measured = execute_notebooks.read(path), kept.get(path.stem, {})
-    fingerprints = execute_notebooks.fingerprints(notebook)
+    notebook, measured = execute.read(path), kept.get(path.stem, {})
+    fingerprints = execute.fingerprints(notebook)
     for section, cell in sections(notebook):
         others = known.get((path.stem, cell.id), [])
         if cell.cell_type == "markdown" and others:
@@ -183,7 +182,7 @@ def claims(path, kept, known):
         other = measured.get(cell.id, {})
         if other.get("source") != fingerprints.get(cell.id):
             other = {}  # this cell, or one before it, has been changed since
-        said = {0: repeat_with_seeds.said(cell)} | {int(seed): text for seed, text in other.get("said", {}).items()}
+        said = {0: seeds.said(cell)} | {int(seed): text for seed, text in other.get("said", {}).items()}
         yield Claim(
             path.stem,
             section,
@@ -192,7 +191,7 @@ def claims(path, kept, known):
             said,
             other.get("failed", []),
             other.get("date", ""),
-            execute_notebooks.is_volatile(cell),
+            execute.is_volatile(cell),
             others,
         )
 
@@ -200,7 +199,7 @@ def claims(path, kept, known):
 @functools.cache
 def course():
     """Every claim of the course, by notebook: {path: [Claim]}."""
-    file, text = repeat_with_seeds.MEASURED, (HERE / "claims.txt").read_text(encoding="utf-8")
+    file, text = seeds.MEASURED, (HERE / "claims.txt").read_text(encoding="utf-8")
     kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    paths = sorted(execute_notebooks.NOTEBOOKS.glob("*.ipynb"))
+    paths = sorted(execute.NOTEBOOKS.glob("*.ipynb"))
     return {path: list(claims(path, kept, rows(text))) for path in paths}

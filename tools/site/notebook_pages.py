@@ -14,7 +14,7 @@ import struct
 from pathlib import Path
 from urllib.parse import quote
 
-import links
+from tools.notebooks import links
 
 FIGURES = "_static/figures"  # where pictures lie, seen from a page
 ENDINGS = {"image/svg+xml": "svg", "image/png": "png"}

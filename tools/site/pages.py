@@ -1,6 +1,6 @@
 """The pages of the site that the notebooks do not have: what we measured, real bugs, symbols, for teachers, places.
 
-    python tools/site/pages.py FOLDER        writes measured.md, bugs.md, symbols.md, teachers.md and places.md there
+    python -m tools.site.pages FOLDER        writes measured.md, bugs.md, symbols.md, teachers.md and places.md there
 
 They are made of the notebooks, of the exercises with their known mistakes, and of docs/; whatever stands in one of
 these places is taken from there. A link into a notebook leads to the page beside these, at the cell: 05_….html#cell-ID.
@@ -12,15 +12,11 @@ import re
 import sys
 from pathlib import Path
 
+from tools.notebooks import execute, reading_time
+from tools.site import bugs, ledger
+
 HERE = Path(__file__).resolve().parent
 COURSE = HERE.parent.parent
-sys.path[:0] = [str(COURSE), str(HERE.parent), str(HERE)]
-
-import bugs  # noqa: E402  (the folders above have to be on the path first)
-import ledger  # noqa: E402
-
-import execute_notebooks  # noqa: E402
-import reading_time  # noqa: E402
 
 DOCS = COURSE / "docs"
 # The last line of a page in docs/ that goes on on the site.
@@ -44,7 +40,7 @@ def link(notebook, cell, text):
 def addresses(notebook):
     """{cell: the code cell that it is, or that stands before it in its section, else after it} of a notebook."""
     found, last, waiting = {}, None, []
-    for section, cell in ledger.sections(execute_notebooks.read(execute_notebooks.NOTEBOOKS / f"{notebook}.ipynb")):
+    for section, cell in ledger.sections(execute.read(execute.NOTEBOOKS / f"{notebook}.ipynb")):
         if cell.cell_type == "code":
             last = section, cell.id
             found |= dict.fromkeys([*waiting, cell.id], cell.id)
@@ -89,7 +85,7 @@ def measured():
     course = {path: [claim for claim in claims if claim.asserted] for path, claims in course.items()}
     parts = [written("measured"), counted(every), beside(every)]
     for path, claims in course.items():
-        parts += notebook_claims(execute_notebooks.read(path), path.stem, claims)
+        parts += notebook_claims(execute.read(path), path.stem, claims)
     return "\n\n".join([*parts, sources(course), written("costs")])
 
 
@@ -164,7 +160,7 @@ def sources(course):
     """The tables "Where the sources disagree" of all notebooks."""
     parts = ["## Where our sources disagree", "The five texts that the course grows out of, and others."]
     for path in course:
-        notebook = execute_notebooks.read(path)
+        notebook = execute.read(path)
         for cell in notebook.cells:
             if cell.cell_type == "markdown" and cell.source.startswith("## Where the sources disagree"):
                 body = "\n".join(ledger.TABLE.findall(cell.source)) or cell.source.partition("\n\n")[2]
@@ -178,13 +174,13 @@ def sources(course):
 def symbols():
     """The tables of axes and of letters from notebook 00, unfolded, with the place where each letter is first used."""
     paths = reading_time.paths()
-    notebook = execute_notebooks.read(paths[0])
+    notebook = execute.read(paths[0])
     cell = next(cell for cell in notebook.cells if cell.source.startswith("## ") and "| axis |" in cell.source)
     text = re.sub(r"</?details>|<summary>.*?</summary>", "", cell.source.partition("| axis |")[2])
     axes, letters = ("| axis |" + text).split("| symbol |")
     table, rest = re.match(r"((?:[^\n]+\n)+)(.*)", "| symbol |" + letters, re.DOTALL).groups()
     head, line, *rows = table.splitlines()
-    texts = [(path.stem, place) for path in paths for place in ledger.sections(execute_notebooks.read(path))]
+    texts = [(path.stem, place) for path in paths for place in ledger.sections(execute.read(path))]
     rows = [f"{row} {first(row, texts, cell.id)} |" for row in rows]
     table = "\n".join([f"{head} first met in |", f"{line}---|", *rows])
     where = link(paths[0].stem, cell.id, "notebook 00")
@@ -218,7 +214,7 @@ def teachers():
 
 def lesson(path):
     """One notebook for a teacher: minutes, places for a break, what can wait, exercises."""
-    notebook, catalogue = execute_notebooks.read(path), reading_time.catalogue()
+    notebook, catalogue = execute.read(path), reading_time.catalogue()
     read, solve = reading_time.told(notebook)
     headings = list(dict.fromkeys(heading for heading, _ in ledger.sections(notebook) if heading[:1].isdigit()))
     before = {cell.id: heading for heading, cell in ledger.sections(notebook)}

@@ -1,6 +1,6 @@
 """Record the films of the notebooks' widgets, for the site: each state once, drawn by the notebook's own code.
 
-    python tools/site/record.py [--out FOLDER] [NOTEBOOK ...]      without names: every notebook of the course
+    python -m tools.site.record [--out FOLDER] [NOTEBOOK ...]      without names: every notebook of the course
 
 Films are kept in .site-cache/ and made anew where the cells that a widget needs, or the code behind it, have changed.
 For the generator of pages: `names(path)` says which cells show a widget, `widget_html(name, path)` is what stands in a
@@ -22,18 +22,15 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tools.notebooks import execute
+from tools.site import films, slices
+from tools.site.shown import PAGES, Page
+from tools.site.slices import names  # noqa: F401
+from utils import widgets
+from utils.exercises.tasks import TOPICS
+
 HERE = Path(__file__).resolve().parent
 COURSE = HERE.parent.parent
-sys.path[:0] = [str(HERE), str(COURSE), str(COURSE / "tools")]
-
-import films  # noqa: E402
-import slices  # noqa: E402
-from shown import PAGES, Page  # noqa: E402
-from slices import names  # noqa: E402, F401
-
-import execute_notebooks  # noqa: E402  (the folders above have to be on the path first)
-from utils import widgets  # noqa: E402
-from utils.exercises.tasks import TOPICS  # noqa: E402
 
 try:
     import fcntl
@@ -103,11 +100,11 @@ def record(paths: Sequence[Path], at_once: int = 2) -> None:
     """Record what is missing in the cache, each notebook in a process of its own."""
     with alone():
         waiting = [path.resolve() for path in paths if missing(path.resolve())]
-        environment = execute_notebooks.kernel_environment()
+        environment = execute.kernel_environment()
 
         def start(path: Path) -> None:
-            command = [sys.executable, str(HERE / "record.py"), "--here", str(path)]
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            command = [sys.executable, "-m", "tools.site.record", "--here", str(path)]
+            done = subprocess.run(command, cwd=COURSE, env=environment, capture_output=True, text=True)
             if done.returncode:
                 raise RuntimeError(f"{path.name}: its widgets could not be recorded.\n{done.stderr[-3000:]}")
             print(done.stdout, end="")

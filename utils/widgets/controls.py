@@ -1,6 +1,6 @@
 """A widget is a function that draws, and controls around it, each with a finite list of values.
 
-So every state can be reached and recorded, without a kernel and without a browser: see `tools/record_widgets.py`."""
+So every state can be reached and recorded, without a kernel and without a browser (`tools/site/record_widgets.py`)."""
 
 from collections.abc import Callable, Sequence
 from html import escape

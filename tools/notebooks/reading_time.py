@@ -1,7 +1,7 @@
 """How long a notebook takes to read and run, and to solve; and how dense it is. One rule for all of them.
 
-    python tools/reading_time.py            a table of every notebook
-    python tools/reading_time.py --write    and the minutes into titles, README and the map in notebook 00
+    python -m tools.notebooks.reading_time            a table of every notebook
+    python -m tools.notebooks.reading_time --write    and the minutes into titles, README and the map in notebook 00
 
 The rule: 100 words a minute, 10 seconds a displayed formula and 2 one in a line, 15 lines of code a minute, 40 seconds
 a figure or widget, and the seconds of a training whose cell is tagged `seconds:N`; to this comes the time that the
@@ -14,14 +14,12 @@ import argparse
 import json
 import re
 import statistics
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
-COURSE = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(COURSE))
+from utils.exercises import catalogue
 
-from utils.exercises import catalogue  # noqa: E402  (the folder above has to be on the path first)
+COURSE = Path(__file__).resolve().parent.parent.parent
 
 WORDS_A_MINUTE, LINES_A_MINUTE = 100, 15
 SECONDS = {"displayed": 10, "inline": 2, "pictures": 40}
@@ -158,9 +156,9 @@ def main(arguments=None):
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--write", action="store_true", help="write the minutes where they are read")
     if ask.parse_args(arguments).write:
-        import execute_notebooks
+        from tools.notebooks import execute
 
-        execute_notebooks.write_minutes()
+        execute.write_minutes()
     print_table()
 
 

@@ -9,15 +9,13 @@ of the table in README.md.
 
 import ast
 import re
-import sys
 import textwrap
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from utils.exercises import catalogue
+from utils.exercises.engine import source as reference_source
 
-from utils.exercises import catalogue  # noqa: E402  (the folder above has to be on the path first)
-from utils.exercises.engine import source as reference_source  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def definitions(source):

@@ -2,15 +2,11 @@
 
 import math
 import random
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import ipywidgets
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from utils.widgets.controls import Explorer  # noqa: E402  (the folder above has to be on the path first)
+from utils.widgets.controls import Explorer
 
 
 def values(control: ipywidgets.Widget) -> list:

@@ -1,11 +1,11 @@
 """Write the course's address and version into notebooks, README and docs/ (`make links REPO=owner/name`).
 
-    python tools/links.py [OWNER/NAME]        without a name: only bring everything in line with tools/setup_cell.py
+    python -m tools.notebooks.links [OWNER/NAME]        without a name: only bring everything in line with setup_cell.py
 
-The address stands in one place, the line `COURSE, VERSION = ...` of tools/setup_cell.py, which is every notebook's
-setup cell; the version stands in utils/__init__.py. A notebook that is opened alone fetches the tag of its version, so
-the tag has to be pushed when the version rises. From the address follow the launch links in each notebook's first cell,
-and every link to the course in notebooks, README.md and docs/.
+The address stands in one place, the line `COURSE, VERSION = ...` of setup_cell.py beside this file, which is every
+notebook's setup cell; the version stands in utils/__init__.py. A notebook that is opened alone fetches the tag of its
+version, so the tag has to be pushed when the version rises. From the address follow the launch links in each notebook's
+first cell, and every link to the course in notebooks, README.md and docs/.
 """
 
 import re
@@ -15,12 +15,11 @@ from urllib.parse import urlencode
 
 import nbformat
 
-COURSE = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(COURSE))
+from utils import VERSION
 
-from utils import VERSION  # noqa: E402  (the folder above has to be on the path first)
+COURSE = Path(__file__).resolve().parent.parent.parent
 
-SETUP_CELL = Path("tools/setup_cell.py")
+SETUP_CELL = Path("tools/notebooks/setup_cell.py")
 ADDRESS = re.compile(r'^COURSE, VERSION = "https://github\.com/([^"]+)", "([^"]+)"$', re.MULTILINE)
 PLACEHOLDER = "THE_OWNER/attention-course"  # no account may have an underscore, so nobody can take this name
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")

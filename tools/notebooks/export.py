@@ -1,7 +1,7 @@
 """A notebook of the course as an assignment for nbgrader or for otter-grader, with this course's verdicts in it.
 
-    python tools/export_assignment.py nbgrader NOTEBOOK ... --to COURSE_FOLDER
-    python tools/export_assignment.py otter NOTEBOOK --to FOLDER
+    python -m tools.notebooks.export nbgrader NOTEBOOK ... --to COURSE_FOLDER
+    python -m tools.notebooks.export otter NOTEBOOK --to FOLDER
 
 Below each exercise stands a cell that judges it: as many points as the exercise has dots (●●○ is 2), half of them where
 at least half of the inputs come out right, and in the report the sentence that `check` says. A wrong answer is then
@@ -15,18 +15,15 @@ import argparse
 import ast
 import re
 import shutil
-import sys
 from pathlib import Path
 
-import carry_over
+from tools import carry_over
+from utils.exercises import catalogue
 
-COURSE = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(COURSE))
-
-from utils.exercises import catalogue  # noqa: E402  (the folder above has to be on the path first)
+COURSE = Path(__file__).resolve().parent.parent.parent
 
 MARKED = 'import os\nos.environ["ATTENTION_MARKED"] = "1"  # this is marked work: hint and solution are closed'
-NBGRADER_CONFIG = '''"""Written by tools/export_assignment.py: where the course is, and time for its trainings."""
+NBGRADER_CONFIG = '''"""Written by tools/notebooks/export.py: where the course is, and time for its trainings."""
 
 import os
 

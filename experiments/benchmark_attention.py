@@ -1,6 +1,6 @@
 """What `MultiHeadAttention` costs beside PyTorch's: CPU time, forward and backward, on one thread.
 
-    python tools/benchmark_attention.py
+    python -m experiments.benchmark_attention
 
 The two take turns, so that a busy machine slows both; a ratio is that of the medians.
 """

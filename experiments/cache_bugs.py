@@ -1,15 +1,9 @@
 """Five published bugs of a key-value cache, for a trained translator without them; `compare_decoders.py` tries each."""
 
-import sys
-from pathlib import Path
-
 import torch
 
-COURSE = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(COURSE))
-
-from utils.decoder import BlockState  # noqa: E402
-from utils.decoding import write  # noqa: E402
+from utils.decoder import BlockState
+from utils.decoding import write
 
 LIMIT = 40  # words that a translation has at most
 

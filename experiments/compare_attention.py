@@ -1,6 +1,6 @@
 """Train the small translators of notebook 05 with several seeds, for the tables of its section 6.
 
-    python tools/compare_attention.py [--seeds 0 1 2 3 4]        some ten minutes
+    python -m experiments.compare_attention [--seeds 0 1 2 3 4]        some ten minutes
 
 Two tables: which state asks, and where its context goes, each changed alone (dot product); and the three scores. For
 each translator its sentences right to the last word, its alignment error rate by the sure links and by the possible
@@ -8,17 +8,12 @@ ones, and its weight on gold links: the mean over the seeds, and from the smalle
 """
 
 import argparse
-import sys
-from pathlib import Path
 from statistics import fmean
 
 import torch
 
-COURSE = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(COURSE))
-
-from utils import corpus, rnn, training  # noqa: E402
-from utils.translating import (  # noqa: E402
+from utils import corpus, rnn, training
+from utils.translating import (
     translate_all,
     translation_batches,
     translation_loss,

@@ -1,6 +1,6 @@
 """Fill notebooks with the code of utils/ that they show, and execute them in place (`make notebooks`).
 
-    python tools/execute_notebooks.py [--fresh] [NOTEBOOK ...]        without names: every notebook of the course
+    python -m tools.notebooks.execute [--fresh] [NOTEBOOK ...]        without names: every notebook of the course
 
 A second run leaves no diff: what is stored holds nothing that changes from run to run, no timings, one kernelspec, of a
 widget its picture alone (a stored widget would need the kernel that made it). A cell keeps its id for life. A cell
@@ -23,10 +23,9 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-import fill_notebooks
-import reading_time
+from tools.notebooks import fill, reading_time
 
-COURSE = Path(__file__).resolve().parent.parent
+COURSE = Path(__file__).resolve().parent.parent.parent
 NOTEBOOKS = COURSE / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 VOLATILE = "nbval-ignore-output"  # the tag
@@ -157,7 +156,7 @@ def write_minutes(course=COURSE):
         notebook = read(path)
         for cell in notebook.cells:
             if "map" in cell.metadata.get("tags", []):
-                cell.source = fill_notebooks.with_map(cell.source, course)
+                cell.source = fill.with_map(cell.source, course)
         write(notebook, path)
 
 
@@ -170,7 +169,7 @@ def main(arguments=None):
     for path in options.notebooks or sorted(NOTEBOOKS.glob("*.ipynb")):
         began = time.perf_counter()
         try:
-            executed = execute(fill_notebooks.fill(read(path)), path.resolve().parent, options.fresh)
+            executed = execute(fill.fill(read(path)), path.resolve().parent, options.fresh)
             changed = write(reading_time.with_minutes(executed), path)
         except CellFailed as problem:
             failures += 1

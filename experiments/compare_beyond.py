@@ -1,6 +1,6 @@
 """Train the small models of notebook 08 with several seeds, for its tables.
 
-    python tools/compare_beyond.py [digits rivals map fits motifs distance] [--seeds 0 1 2 3 4]     fifteen minutes
+    python -m experiments.compare_beyond [digits rivals map fits motifs distance] [--seeds 0 1 2 3 4]    fifteen minutes
 
 digits: what positions and shuffling do to a Transformer of patches; rivals: the same for a convolutional network and
 logistic regression; map: where a hidden patch looks, and the map rebuilt from that; fits: the same without a model;
@@ -10,9 +10,7 @@ Each figure is the mean over the seeds, and from the smallest to the largest.
 
 import argparse
 import itertools
-import sys
 import time
-from pathlib import Path
 from statistics import fmean
 
 import torch
@@ -21,10 +19,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 
-COURSE = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(COURSE))
-
-from utils import beyond, training  # noqa: E402
+from utils import beyond, training
 
 F = nn.functional
 GRID = torch.cartesian_prod(torch.arange(4.0), torch.arange(4.0))  # (n, 2), row and column of a patch

@@ -1,7 +1,7 @@
 """Store the weights that a notebook's stations load, to go on from there without training (`make checkpoints`).
 
-    python tools/make_checkpoints.py [NOTEBOOK ...]        without names: every notebook of the course
-    python tools/make_checkpoints.py --list                write SHA256SUMS and the rows of data/README.md anew, no more
+    python -m tools.notebooks.checkpoints [NOTEBOOK ...]        without names: every notebook of the course
+    python -m tools.notebooks.checkpoints --list                write SHA256SUMS and the rows of data/README.md, no more
 
 A cell tagged `station` says `attentive = load_checkpoint("translator_attentive", …)` for what the cells above it
 trained. Each notebook with such cells is run as far as its last one, trainings and all, and what `attentive` is right
@@ -25,12 +25,10 @@ from pathlib import Path
 import torch
 from nbformat.v4 import new_code_cell
 
-import execute_notebooks
+from tools.notebooks import execute
+from utils.checkpoints import FOLDER, SUMS
 
-COURSE = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(COURSE))
-
-from utils.checkpoints import FOLDER, SUMS  # noqa: E402  (the folder above has to be on the path first)
+COURSE = Path(__file__).resolve().parent.parent.parent
 
 TOLD = "weights of `{target}` after its training in notebook {notebook} | MIT, as the code"
 ROW = f"| `checkpoints/{{file}}` | {TOLD} | {{size:,}} | `{{sha}}` |"
@@ -110,13 +108,13 @@ def same(weights, path):
 
 def make(path, folder=FOLDER):
     """Run one notebook and write the weights of its stations; returns the names of the files that changed."""
-    notebook, changed = execute_notebooks.read(path), []
+    notebook, changed = execute.read(path), []
     if not stations(notebook):
         return changed
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as part:
         shortened = as_far_as_stations(notebook, part)
-        execute_notebooks.execute(shortened, Path(path).resolve().parent, fresh=True)
+        execute.execute(shortened, Path(path).resolve().parent, fresh=True)
         for name in stations(notebook):
             weights = torch.load(Path(part) / f"{name}.pt", weights_only=True)
             if not same(weights, folder / f"{name}.pt"):
@@ -129,7 +127,7 @@ def rows(notebooks, folder=FOLDER):
     """The rows of data/README.md, one a checkpoint, in the order of the course."""
     found = []
     for path in notebooks:
-        for name, target in stations(execute_notebooks.read(path)).items():
+        for name, target in stations(execute.read(path)).items():
             file = folder / f"{name}.pt"
             if file.is_file():
                 told = {"file": file.name, "target": target, "notebook": path.stem[:2], "size": file.stat().st_size}
@@ -140,7 +138,7 @@ def rows(notebooks, folder=FOLDER):
 def list_all(course=COURSE):
     """Write SHA256SUMS and the rows of data/README.md, and remove what no station loads."""
     notebooks, folder = sorted((course / "notebooks").glob("*.ipynb")), course / "data" / "checkpoints"
-    wanted = {f"{name}.pt" for path in notebooks for name in stations(execute_notebooks.read(path))}
+    wanted = {f"{name}.pt" for path in notebooks for name in stations(execute.read(path))}
     for file in folder.glob("*.pt"):
         if file.name not in wanted:
             file.unlink()
@@ -166,7 +164,7 @@ def main(arguments=None):
     for path in every:
         try:
             changed = make(path)
-        except (execute_notebooks.CellFailed, ValueError) as problem:
+        except (execute.CellFailed, ValueError) as problem:
             failures += 1
             print(f"{path.name}: {problem}", file=sys.stderr)
         else:

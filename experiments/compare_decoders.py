@@ -1,6 +1,6 @@
 """Train the translators of notebook 07 with several seeds, for its tables.
 
-    python tools/compare_decoders.py [TABLE ...] [--seeds 0 1 2 3 4] [--weights FOLDER]        all tables: an hour
+    python -m experiments.compare_decoders [TABLE ...] [--seeds 0 1 2 3 4] [--weights FOLDER]        all tables: an hour
 
 right      sentences right to the last word, and processor seconds of the training: positions, tied weights, key heads
 lengths    the same by the number of words of the source: training ends at 16, "longer" at 24
@@ -12,23 +12,18 @@ A number is the mean over the seeds, with the smallest and the largest. --weight
 """
 
 import argparse
-import sys
 import time
 from pathlib import Path
 from statistics import fmean
 
 import torch
 
-import cache_bugs
-
-COURSE = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(COURSE))
-
-from utils import corpus, rnn, training  # noqa: E402
-from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator  # noqa: E402
-from utils.decoding import beam_search  # noqa: E402
-from utils.masks import padding_mask  # noqa: E402
-from utils.translating import translate_all, translation_batches, translation_loss, vocabularies  # noqa: E402
+from experiments import cache_bugs
+from utils import corpus, rnn, training
+from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
+from utils.decoding import beam_search
+from utils.masks import padding_mask
+from utils.translating import translate_all, translation_batches, translation_loss, vocabularies
 
 SIZES = {"d_model": 64, "num_heads": 4, "d_ff": 128, "positions": "rotary", "scaled": True}
 RECIPE = {"steps": 1350, "learning_rate": 6e-3, "warm_up": 60}

@@ -1,6 +1,6 @@
 """Run a notebook that trains with other seeds, to see by how much its figures move and whether its claims still hold.
 
-    python tools/repeat_with_seeds.py notebooks/05_rnn_with_attention.ipynb [--seeds 0 1 2 3 4] [--store]
+    python -m tools.notebooks.seeds notebooks/05_rnn_with_attention.ipynb [--seeds 0 1 2 3 4] [--store]
 
 Each run is a copy of the notebook with another number in its line `SEED = 0`; the file stays as it is. What the cells
 tagged `nbval-ignore-output` say is printed; a cell whose assertion fails ends that run, and the tool with 1. (Notebooks
@@ -25,9 +25,9 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-import execute_notebooks
+from tools.notebooks import execute
 
-MEASURED = execute_notebooks.COURSE / "tools" / "site" / "measured.json"
+MEASURED = execute.COURSE / "tools" / "site" / "measured.json"
 ORDERS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 RECORDER = """
 import json as _json
@@ -77,7 +77,7 @@ class Instrument(ast.NodeTransformer):
 
 def with_margins(notebook, file):
     """The notebook, changed in place, with assertions that write the margins of their comparisons to `file`."""
-    cells = list(execute_notebooks.code_cells(notebook))
+    cells = list(execute.code_cells(notebook))
     for number, cell in cells:
         if "assert" in cell.source:
             cell.source = ast.unparse(Instrument(number).visit(ast.parse(cell.source)))
@@ -87,11 +87,11 @@ def with_margins(notebook, file):
 
 def with_seed(notebook, number):
     """The notebook, changed in place, with `SEED = number`. ValueError where it has not exactly one line `SEED = 0`."""
-    cells = [cell for _, cell in execute_notebooks.code_cells(notebook) if cell.source.startswith("SEED = 0")]
+    cells = [cell for _, cell in execute.code_cells(notebook) if cell.source.startswith("SEED = 0")]
     if len(cells) != 1:
         raise ValueError(f"{len(cells)} cells begin with SEED = 0; there must be one")
     cells[0].source = cells[0].source.replace("SEED = 0", f"SEED = {number}", 1)
-    for _, cell in execute_notebooks.code_cells(notebook):
+    for _, cell in execute.code_cells(notebook):
         cell.outputs = []  # where a run ends early, what is stored is not what the rest would have said
     return notebook
 
@@ -117,7 +117,7 @@ def holds(cell):
 
 def claiming(notebook):
     """The cells that assert something of numbers that trainings decide."""
-    cells = [cell for _, cell in execute_notebooks.code_cells(notebook) if execute_notebooks.is_volatile(cell)]
+    cells = [cell for _, cell in execute.code_cells(notebook) if execute.is_volatile(cell)]
     return [cell for cell in cells if "assert" in cell.source]
 
 
@@ -126,7 +126,7 @@ def store(path, number, notebook):
 
     With the fingerprint of the cell as it stands in the file: of its source and of that of the cells before it.
     """
-    file, fingerprints = MEASURED, execute_notebooks.fingerprints(execute_notebooks.read(path))
+    file, fingerprints = MEASURED, execute.fingerprints(execute.read(path))
     kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     cells, today = kept.setdefault(path.stem, {}), datetime.date.today().isoformat()
     for cell in claiming(notebook):
@@ -158,19 +158,19 @@ def main(arguments=None):
     options = ask.parse_args(arguments)
     failures, margins = 0, defaultdict(list)
     for number in options.seeds:
-        notebook, began = with_seed(execute_notebooks.read(options.notebook), number), time.perf_counter()
+        notebook, began = with_seed(execute.read(options.notebook), number), time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "margins"
             try:
-                execute_notebooks.execute(with_margins(notebook, file), options.notebook.resolve().parent, fresh=True)
-            except execute_notebooks.CellFailed as problem:
+                execute.execute(with_margins(notebook, file), options.notebook.resolve().parent, fresh=True)
+            except execute.CellFailed as problem:
                 failures += 1
                 print(f"seed {number}: {problem}", file=sys.stderr)
             for claim, margin in smallest(file).items():
                 margins[claim].append(margin)
         print(f"== seed {number}, {time.perf_counter() - began:.0f} s", flush=True)
-        for _, cell in execute_notebooks.code_cells(notebook):
-            for output in cell.get("outputs", []) if execute_notebooks.is_volatile(cell) else []:
+        for _, cell in execute.code_cells(notebook):
+            for output in cell.get("outputs", []) if execute.is_volatile(cell) else []:
                 print((output.get("text") or output.get("data", {}).get("text/plain", "")).rstrip(), flush=True)
         if options.store:
             store(options.notebook, number, notebook)

@@ -1,0 +1,1 @@
+"""What writes the notebooks and reads them: for maintainers who change one, and teachers who hand one out."""
