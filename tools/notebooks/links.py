@@ -8,8 +8,8 @@ version, so the tag has to be pushed when the version rises. From the address fo
 first cell, and every link to the course in notebooks, README.md and docs/.
 """
 
+import argparse
 import re
-import sys
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -95,11 +95,13 @@ def update(root, new_repo=None):
     return changed
 
 
-def main(arguments):
-    changed = update(COURSE, arguments[0] if arguments else None)
+def main(arguments=None):
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("repo", nargs="?", metavar="OWNER/NAME")
+    changed = update(COURSE, ask.parse_args(arguments).repo)
     print(f"The course is at https://github.com/{repository()}. Changed: {', '.join(changed) or 'nothing'}")
     print(f"Notebooks opened alone fetch the tag v{VERSION}: git tag v{VERSION}, then git push --tags")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -8,6 +8,7 @@ this file. Nothing is executed but what a film needs that is not in the cache. N
 MathJax comes from a package. The folder can be opened as files, too, without a server; only the search needs one.
 """
 
+import argparse
 import functools
 import re
 import shutil
@@ -142,8 +143,10 @@ def finished(text):
     return re.sub(r"<th([^>]*)><p></p></th>", r"<td\1></td>", text)
 
 
-def main(arguments):
-    target = Path(arguments[0] if arguments else COURSE / "site")
+def main(arguments=None):
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("folder", nargs="?", type=Path, default=COURSE / "site")
+    target = ask.parse_args(arguments).folder
     if warnings := build(target):
         return f"Sphinx has {warnings} warnings, see above"
     pages = list(target.glob("*.html"))
@@ -151,4 +154,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

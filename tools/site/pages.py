@@ -6,10 +6,10 @@ They are made of the notebooks, of the exercises with their known mistakes, and 
 these places is taken from there. A link into a notebook leads to the page beside these, at the cell: 05_….html#cell-ID.
 """
 
+import argparse
 import functools
 import html
 import re
-import sys
 from pathlib import Path
 
 from tools.notebooks import reading_time
@@ -259,7 +259,11 @@ def write(folder):
     return files
 
 
+def main(arguments=None):
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("folder", type=Path)
+    print(*write(ask.parse_args(arguments).folder), sep="\n")
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    print(*write(sys.argv[1]), sep="\n")
+    main()
