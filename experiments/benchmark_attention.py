@@ -5,6 +5,7 @@
 The two take turns, so that a busy machine slows both; a ratio is that of the medians.
 """
 
+import argparse
 import statistics
 import time
 
@@ -55,7 +56,9 @@ def ratio(*size, masked: bool = False) -> float:
     return statistics.median(taken[0]) / statistics.median(taken[1])
 
 
-def main():
+def main(arguments=None):
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.parse_args(arguments)
     torch.set_num_threads(1)
     torch.manual_seed(0)
     for size in SIZES:

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import nbformat
 import pytest
 
+from utils import cells
 from utils.exercises import catalogue, use
 
 HERE = Path(__file__).parent
@@ -39,9 +40,8 @@ def test_every_right_answer_carries_its_notebook_on(path, monkeypatch):
     for number, cell in enumerate(nbformat.read(path, 4).cells):
         if cell.cell_type != "code":
             continue
-        own = [tag.removeprefix("exercise:") for tag in cell.metadata.get("tags", []) if tag.startswith("exercise:")]
-        if own:
-            space |= {name: EXERCISES[name].reference for name in own}
+        if own := cells.exercise(cell):
+            space[own] = EXERCISES[own].reference
             continue
         asked = {name for name in EXERCISES.keys() & space.keys() if space[name] is EXERCISES[name].reference}
         for name in sorted(names(cell.source) & asked):  # some cells define it anew, and go on with theirs

@@ -11,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from torch import nn
 
 from tools.notebooks import checkpoints as make_checkpoints
-from tools.notebooks import execute as execute_notebooks
+from tools.notebooks import files
 from utils.checkpoints import FOLDER, SUMS, checksums, load_checkpoint
 
 ROOT = Path(__file__).parent.parent
@@ -146,7 +146,7 @@ def test_a_notebook_is_trained_as_far_as_its_last_station_and_a_second_run_leave
 
 
 def test_what_is_stored_is_what_stations_load():
-    wanted = {name for path in NOTEBOOKS for name in make_checkpoints.stations(execute_notebooks.read(path))}
+    wanted = {name for path in NOTEBOOKS for name in make_checkpoints.stations(files.read(path))}
     files = {path.name: path for path in FOLDER.glob("*")} if FOLDER.exists() else {}
     assert set(files) - {SUMS} == {f"{name}.pt" for name in wanted} == set(checksums()), "run `make checkpoints`"
     for name, digest in checksums().items():

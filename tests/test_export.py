@@ -12,8 +12,9 @@ import nbformat
 import pytest
 import torch
 
-import carry_over
 from tools.notebooks import export as export_assignment
+from tools.notebooks import files
+from utils.cells import exercise, has
 from utils.exercises import catalogue
 from utils.exercises.marking import go_on, mark, require
 
@@ -24,12 +25,12 @@ TOOLS = ROOT / ".venv" / "classroom" / "bin"
 
 
 def exercises(cells):
-    return [name for name in map(carry_over.exercise, cells) if name]
+    return [name for name in map(exercise, cells) if name]
 
 
 def below(cells, name):
     """The cell below an exercise."""
-    return cells[1 + next(n for n, cell in enumerate(cells) if carry_over.exercise(cell) == name)]
+    return cells[1 + next(n for n, cell in enumerate(cells) if exercise(cell) == name)]
 
 
 # What the exported cells call
@@ -105,10 +106,10 @@ def test_half_the_points_take_half_of_the_inputs():
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_each_exercise_is_judged_right_below_its_cell(path):
     """At the end of the notebook it would be too late: the course's function stands in for a wrong answer."""
-    nbgrader = carry_over.read(export_assignment.for_nbgrader(path, seed=1))["cells"]
-    otter = carry_over.read(export_assignment.for_otter(path, seed=1))["cells"]
+    nbgrader = nbformat.reads(export_assignment.for_nbgrader(path, seed=1), as_version=4)["cells"]
+    otter = nbformat.reads(export_assignment.for_otter(path, seed=1), as_version=4)["cells"]
     names = exercises(nbgrader)
-    assert names == exercises(otter) == exercises(carry_over.read(path.read_text(encoding="utf-8"))["cells"])
+    assert names == exercises(otter) == exercises(files.read(path)["cells"])
     ids = [cell["metadata"]["nbgrader"]["grade_id"] for cell in nbgrader if "nbgrader" in cell["metadata"]]
     assert len(ids) == len(set(ids)) == len(names) + 1
     for name in names:
@@ -169,8 +170,9 @@ def test_tests_of_another_notebook_are_not_handed_out(tmp_path):
 
 
 def test_otter_leaves_out_what_takes_time():
-    cells = carry_over.read(export_assignment.for_otter(next(p for p in NOTEBOOKS if p.name.startswith("05"))))["cells"]
-    left_out = [cell["source"] for cell in cells if "otter_ignore" in cell["metadata"].get("tags", [])]
+    path = next(path for path in NOTEBOOKS if path.name.startswith("05"))
+    cells = nbformat.reads(export_assignment.for_otter(path), as_version=4)["cells"]
+    left_out = [cell["source"] for cell in cells if has(cell, "otter_ignore")]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     assert sum("training.fit(" in source for source in left_out) > 1 and len(left_out) > len(code) / 3
 
@@ -199,12 +201,12 @@ POINTS = {"one_hot": 1.0, "softmax": 1.0}  # of 1 and 2; all others 0
 
 def hand_in(source, target):
     """Write a learner's notebook: one exercise right, one half, one wrong, one that Python cannot read."""
-    notebook = carry_over.read(source.read_text(encoding="utf-8"))
+    notebook = files.read(source)
     for cell in notebook["cells"]:
-        if carry_over.exercise(cell) in GIVEN:
-            cell["source"] = cell["source"].replace("return ...", GIVEN[carry_over.exercise(cell)])
+        if exercise(cell) in GIVEN:
+            cell["source"] = cell["source"].replace("return ...", GIVEN[exercise(cell)])
     target.parent.mkdir(parents=True)
-    target.write_text(carry_over.text(notebook), encoding="utf-8")
+    target.write_text(files.text(notebook), encoding="utf-8")
 
 
 @pytest.fixture
@@ -233,10 +235,10 @@ def test_nbgrader_gives_these_points_and_says_why(tmp_path, run):
     run("nbgrader export")
     with (tmp_path / "grades.csv").open(newline="") as file:
         (row,) = csv.DictReader(file)
-    names = exercises(carry_over.read(NOTEBOOK.read_text(encoding="utf-8"))["cells"])
+    names = exercises(files.read(NOTEBOOK)["cells"])
     assert float(row["max_score"]) == sum(catalogue()[name].level for name in names)
     assert float(row["score"]) == sum(POINTS.values())
-    cells = carry_over.read((tmp_path / "autograded" / "anna" / place).read_text(encoding="utf-8"))["cells"]
+    cells = files.read(tmp_path / "autograded" / "anna" / place)["cells"]
     said = {name: json.dumps(below(cells, name)["outputs"], ensure_ascii=False) for name in names}
     assert "✔ one_hot: right on all" in said["one_hot"] and "exp overflows" in said["softmax"]
     assert "not divided by √e" in said["attention_scores"] and "its cell defines no function" in said["attend"]
@@ -256,7 +258,7 @@ def test_otter_gives_these_points_and_says_why(tmp_path, run):
     run(f"otter run --no-logo -a autograder.zip -o anna anna/{NOTEBOOK.name}")
     tests = json.loads((tmp_path / "anna" / "results.json").read_text(encoding="utf-8"))["tests"]
     points = {test["name"]: test["score"] for test in tests if "score" in test}
-    names = exercises(carry_over.read(NOTEBOOK.read_text(encoding="utf-8"))["cells"])
+    names = exercises(files.read(NOTEBOOK)["cells"])
     assert points == {name: POINTS.get(name, 0.0) for name in names}
     said = json.dumps(tests, ensure_ascii=False)
     assert "AssertionError: exp overflows" in said and "its cell defines no function" in said

@@ -10,7 +10,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from test_exercises import written
 
-from tools.notebooks import execute as execute_notebooks
+from tools.notebooks import files
+from utils import cells
 from utils.exercises import catalogue
 from utils.exercises.__main__ import main
 from utils.exercises.engine import source
@@ -93,14 +94,15 @@ def test_every_exercise_of_a_notebook_gets_a_line(tmp_path, capsys):
 @pytest.mark.parametrize("name", ["03_multi_head_attention", "06_transformer_encoder"])
 def test_a_solved_notebook_is_all_right_with_and_without_tags(name, tmp_path):
     """Without tags, too, where the notebook defines a function again later, as the course's own."""
-    notebook = execute_notebooks.read(ROOT / "notebooks" / f"{name}.ipynb")
+    notebook = files.read(ROOT / "notebooks" / f"{name}.ipynb")
     wrong = None
     for cell in notebook.cells:
-        for tag in cell.metadata.pop("tags", []):
-            if tag.startswith("exercise:") and tag.partition(":")[2] in ("split_heads", "layer_norm"):
-                wrong = tag.partition(":")[2]
-            elif tag.startswith("exercise:"):
-                cell.source = answer(tag.partition(":")[2])
+        exercise = cells.exercise(cell)
+        if exercise in ("split_heads", "layer_norm"):
+            wrong = exercise
+        elif exercise:
+            cell.source = answer(exercise)
+        cell.metadata.pop("tags", None)
     nbformat.write(notebook, tmp_path / "untagged.ipynb")
     verdicts = statuses(grade(tmp_path / "untagged.ipynb"))
     assert verdicts.pop(wrong) == "todo"

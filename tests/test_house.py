@@ -16,7 +16,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools.notebooks import execute as execute_notebooks
-from tools.notebooks import links
+from tools.notebooks import files, links
 from tools.notebooks import seeds as repeat_with_seeds
 
 ROOT = Path(__file__).parent.parent
@@ -62,7 +62,7 @@ def test_torch_s_version_is_spelled_where_it_is_pinned_and_nowhere_else():
     sources = [path for path in course_files() if path.suffix not in BINARY | {".ipynb"}]
     assert {path.name for path in sources if version in path.read_text(encoding="utf-8")} == places
     for path in (ROOT / "notebooks").glob("*.ipynb"):  # outputs say with what they were measured
-        assert not any(version in cell.source for cell in execute_notebooks.read(path).cells), path.name
+        assert not any(version in cell.source for cell in files.read(path).cells), path.name
 
 
 def test_conda_takes_everything_from_one_channel_and_binder_reads_that_file():
@@ -108,6 +108,7 @@ def test_what_is_installed_is_what_is_pinned():
 CALLED = {"sklearn": "scikit-learn"}  # import name → package
 COMES_WITH = {
     "IPython": "ipykernel",
+    "filelock": "torch",
     "jupyter_client": "ipykernel",
     "nbclient": "jupyterlab",
     "nbformat": "jupyterlab",
@@ -116,7 +117,7 @@ COMES_WITH = {
     "requests": "remotezip",
     "urllib3": "remotezip",
 }
-OURS = {"utils", "tools", "experiments"} | {
+OURS = {"utils", "tools", "experiments", "transformer"} | {
     path.stem for folder in ("tools", "tests") for path in (ROOT / folder).rglob("*.py")
 }
 
@@ -136,11 +137,14 @@ def test_whatever_is_imported_is_required():
         glove = set(pins("tools/requirements-glove.txt")) if path.name == "vector_files.py" else set()
         require(imports(path.read_text(encoding="utf-8")), learner | glove, path)
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        for cell in execute_notebooks.read(path).cells:
+        for cell in files.read(path).cells:
             if cell.cell_type == "code":
                 require(imports(cell.source), learner, path)
     for path in sorted((ROOT / "tests").rglob("*.py")):
         require(imports(path.read_text(encoding="utf-8")), learner | tester, path)
+    for room in ("tools/notebooks", "experiments"):
+        for path in sorted((ROOT / room).glob("*.py")):
+            require(imports(path.read_text(encoding="utf-8")), learner, path)
     for path in sorted((ROOT / "tools" / "site").glob("*.py")):
         require(imports(path.read_text(encoding="utf-8")), learner | set(pins("requirements-site.txt")), path)
 
@@ -163,55 +167,41 @@ def test_ruff_has_nothing_to_say():
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 ROOMS = re.findall(r"^\| (`[^|]+) \|", CONTRIBUTING.partition("| room | holds |")[2].partition("\n\n")[0], re.MULTILINE)
 ORDER = [name for row in ROOMS for name in re.findall(r"`(\w+)(?:\.py|/)`", row)]  # in which they are read
+CONTRACTS = """
+[importlinter]
+root_packages =
+    utils
+    tools
+    experiments
+
+[importlinter:contract:utils]
+name = A module of utils/ imports only those above it in the table of CONTRIBUTING.md
+type = layers
+containers = utils
+exhaustive = true
+layers = {utils}
+
+[importlinter:contract:house]
+name = What makes the course knows utils/, which knows nothing of it
+type = layers
+layers =
+    experiments
+    tools.site
+    tools.notebooks
+    utils
+"""
 
 
-def utils_imports(path):
-    """The modules of utils/ that a file of utils/ imports."""
-    package = path.relative_to(ROOT).parent.parts
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            full = [alias.name.split(".") for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = [*package[: len(package) - node.level + 1]] if node.level else []
-            base += (node.module or "").split(".") if node.module else []
-            full = [base if len(base) > 1 else [*base, alias.name] for alias in node.names]
-        else:
-            continue
-        yield from (parts[1] for parts in full if parts[0] == "utils" and len(parts) > 1)
-
-
-def test_a_module_imports_only_modules_above_it():
-    modules = [path for path in sorted((ROOT / "utils").rglob("*.py")) if path != ROOT / "utils" / "__init__.py"]
-    assert {path.relative_to(ROOT / "utils").parts[0].removesuffix(".py") for path in modules} == set(ORDER)
-    assert len(ORDER) == len(set(ORDER))
-    for path in modules:
-        own = path.relative_to(ROOT / "utils").parts[0].removesuffix(".py")
-        for other in utils_imports(path):
-            assert own == other in ("corpus", "exercises", "widgets") or ORDER.index(other) < ORDER.index(own), (
-                f"{path.name} imports {other}"
-            )
+def test_imports_only_run_downwards(tmp_path):
+    """As import-linter finds, which also says where a chain of imports begins and ends."""
+    config = tmp_path / "importlinter.ini"
+    config.write_text(CONTRACTS.format(utils="".join(f"\n    {name}" for name in reversed(ORDER))))
+    command = [Path(sys.executable).with_name("lint-imports"), "--config", config, "--no-cache"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 CORE = [path for path in sorted((ROOT / "utils").rglob("*.py")) if "exercises" not in path.parts]
-LINES = {"in a module": 400, "in a function": 45, "in the core": 3780, "in the widgets": 3200}
-
-
-def test_modules_and_functions_are_short():
-    for path in CORE:
-        source = path.read_text(encoding="utf-8")
-        assert source.count("\n") <= LINES["in a module"], path.name
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.FunctionDef):
-                assert node.end_lineno - node.lineno < LINES["in a function"], f"{path.name}: {node.name}"
-
-
-def test_the_house_is_small():
-    """Every line counts, blank ones too. Three catalogues stand beside the core: the widgets, which have a bound of
-    their own, the exercises and the corpus, data for the most part, which have none."""
-    lines = {path: path.read_text(encoding="utf-8").count("\n") for path in CORE if "corpus" not in path.parts}
-    widgets = sum(number for path, number in lines.items() if "widgets" in path.parts)
-    assert widgets < LINES["in the widgets"]
-    assert sum(lines.values()) - widgets < LINES["in the core"]
 
 
 def test_modules_of_utils_import_each_other_in_one_style():
@@ -248,11 +238,6 @@ def test_nothing_moves_to_another_device():
         names = {getattr(node, "attr", getattr(node, "arg", "")) for node in ast.walk(ast.parse(path.read_text()))}
         assert not names & {"device", "cuda", "pin_memory"}, path.name
     assert CONTRIBUTING.count("Everything runs on the CPU") == 1
-
-
-def test_no_pyplot():
-    for path in (ROOT / "utils").rglob("*.py"):
-        assert "pyplot" not in path.read_text(encoding="utf-8"), path
 
 
 UNWANTED = [
@@ -396,7 +381,7 @@ def test_a_second_execution_leaves_no_diff(notebook):
 def test_kept_output_is_made_anew_when_a_cell_before_it_changes(notebook):
     path = notebook("import math", "x = 1", CLOCK)
     assert execute_notebooks.main([str(path)]) == 0
-    before = execute_notebooks.read(path)
+    before = files.read(path)
     before.cells[2].source = "x = 2"
     assert execute_notebooks.stored_and_valid(before) == []
     before.cells[2].source = "x = 1"
@@ -440,7 +425,7 @@ def test_writing_is_all_or_nothing(notebook, monkeypatch):
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space"):
-        execute_notebooks.write(tiny("2"), path)
+        files.write(tiny("2"), path)
     assert path.read_bytes() == before and len(list(path.parent.iterdir())) == 1
 
 
@@ -512,7 +497,7 @@ def test_the_address_is_written_everywhere_once(published):
         text = path.read_text(encoding="utf-8")
         assert links.repository() not in text
         assert all(link in text for link in links.launch_links(path.name, "ada/attention"))
-        cells = [cell for cell in execute_notebooks.read(path).cells if cell.cell_type == "code"]
+        cells = [cell for cell in files.read(path).cells if cell.cell_type == "code"]
         assert cells[0].source == links.setup_cell(published)
 
 

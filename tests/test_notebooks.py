@@ -23,8 +23,11 @@ import numpy as np
 import pytest
 
 from tools.notebooks import execute as execute_notebooks
+from tools.notebooks import files, links, reading_time
 from tools.notebooks import fill as fill_notebooks
-from tools.notebooks import links, reading_time
+from utils.cells import VOLATILE, code, has, is_volatile, tags
+from utils.cells import after as tagged
+from utils.cells import exercises as exercise_cells
 from utils.exercises import catalogue, tasks
 from utils.exercises.engine import source as reference_source
 from utils.exercises.tasks import FURTHER, TOPICS
@@ -33,7 +36,7 @@ from utils.vectors import WordVectors
 
 ROOT = Path(__file__).parent.parent
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-NOTEBOOKS = {path.stem: execute_notebooks.read(path) for path in PATHS}
+NOTEBOOKS = {path.stem: files.read(path) for path in PATHS}
 LISTED = [line.split(maxsplit=1) for line in (ROOT / "tests" / "syllabus.txt").read_text().splitlines()[1:]]
 SYLLABUS = {name: ids.removesuffix(" trains") for name, ids in LISTED}
 SVG = "image/svg+xml"
@@ -54,7 +57,7 @@ every_notebook = pytest.mark.parametrize("name", NOTEBOOKS)
 
 
 def code_cells(name):
-    return [cell for cell in NOTEBOOKS[name].cells if cell.cell_type == "code"]
+    return code(NOTEBOOKS[name])
 
 
 def prose(name):
@@ -64,18 +67,6 @@ def prose(name):
 def outputs(name):
     """(number of the code cell, output) of every stored output."""
     return [(number, output) for number, cell in enumerate(code_cells(name), 1) for output in cell.outputs]
-
-
-def tagged(cell, prefix):
-    """What follows `prefix` in the first tag of `cell` that starts with it; None without one."""
-    tags = cell.metadata.get("tags", [])
-    return next((tag.removeprefix(prefix) for tag in tags if tag.startswith(prefix)), None)
-
-
-def exercise_cells(notebook):
-    """{name of the exercise: its cell}"""
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code" and tagged(cell, "exercise:")]
-    return {tagged(cell, "exercise:"): cell for cell in cells}
 
 
 def texts(cell):
@@ -153,12 +144,12 @@ def test_the_minutes_in_the_title_are_counted(name):
 
 @every_notebook
 def test_few_outputs_are_ignored_and_those_belong_to_their_source(name):
-    volatile = [cell for cell in code_cells(name) if execute_notebooks.is_volatile(cell)]
+    volatile = [cell for cell in code_cells(name) if is_volatile(cell)]
     assert len(volatile) <= (21 if name in TRAINS else 2)
     assert name not in TRAINS or all("assert" in cell.source or "widgets." in cell.source for cell in volatile)
     assert volatile == execute_notebooks.stored_and_valid(NOTEBOOKS[name]), "run `make notebooks`"
-    other = [tag for cell in code_cells(name) for tag in cell.metadata.get("tags", []) if tag.startswith("nbval-")]
-    assert set(other) <= {execute_notebooks.VOLATILE}
+    other = [tag for cell in code_cells(name) for tag in tags(cell) if tag.startswith("nbval-")]
+    assert set(other) <= {VOLATILE}
     assert not any(re.search(r"NBVAL_|PYTEST_VALIDATE", cell.source) for cell in code_cells(name))
 
 
@@ -314,11 +305,7 @@ def test_what_a_notebook_shows_of_utils_is_what_utils_holds(name):
     filled = fill_notebooks.fill(copy.deepcopy(NOTEBOOKS[name]))
     stale = [cell.id for cell, now in zip(NOTEBOOKS[name].cells, filled.cells) if cell.source != now.source]
     assert not stale, "run `make notebooks`"
-    assert all(
-        fill_notebooks.definitions(cell.source)
-        for cell in code_cells(name)
-        if "defines" in cell.metadata.get("tags", [])
-    )
+    assert all(fill_notebooks.definitions(cell.source) for cell in code_cells(name) if has(cell, "defines"))
 
 
 def imports_of(source):
@@ -501,7 +488,7 @@ def run_from(name, station):
 
 def station_cells(name):
     """The positions of the cells tagged `station`."""
-    return [number for number, cell in enumerate(NOTEBOOKS[name].cells) if "station" in cell.metadata.get("tags", [])]
+    return [number for number, cell in enumerate(NOTEBOOKS[name].cells) if has(cell, "station")]
 
 
 STATIONS = [(name, number) for name in NOTEBOOKS for number, _ in enumerate(station_cells(name))]
@@ -546,10 +533,10 @@ def test_executing_again_leaves_no_diff(runs, name):
             cell.outputs = outputs_of[cell.id]
     kept = {cell.id: cell.outputs for cell in execute_notebooks.stored_and_valid(NOTEBOOKS[name])}
     execute_notebooks.stabilise(executed, kept)
-    once = execute_notebooks.text(executed)
+    once = files.text(executed)
     if once != (ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"):
         warnings.warn(f"{name} differs from its file: another processor, or `make notebooks` is due", stacklevel=1)
-        assert execute_notebooks.text(run(nbformat.reads(once, as_version=4))) == once
+        assert files.text(run(nbformat.reads(once, as_version=4))) == once
 
 
 @pytest.mark.parametrize(
@@ -569,7 +556,7 @@ def test_exercises_change_nothing_but_their_verdicts(runs, name, variant, mark):
     for cell in executed.cells[: len(NOTEBOOKS[name].cells)]:
         if cell.id in benches:
             assert (texts(cell) == texts(stored[cell.id])) == (variant == "half wrong"), "a mended answer shows"
-        elif cell.cell_type == "code" and not tagged(cell, "exercise:") and not execute_notebooks.is_volatile(cell):
+        elif cell.cell_type == "code" and not tagged(cell, "exercise:") and not is_volatile(cell):
             assert texts(cell) == texts(stored[cell.id]), f"the cell that begins {cell.source[:60]!r}"
 
 
@@ -582,7 +569,7 @@ def test_every_cell_can_run_again_after_a_whole_run(runs, name):
     for cell in executed.cells[len(NOTEBOOKS[name].cells) :]:
         own = cell.id.removesuffix(AGAIN)
         error = next((output for output in cell.outputs if output.output_type == "error"), None)
-        same = error is None and (execute_notebooks.is_volatile(cell) or texts(cell) == texts(first[own]))
+        same = error is None and (is_volatile(cell) or texts(cell) == texts(first[own]))
         if not same:
             why = f"{error.ename}: {error.evalue}"[:100] if error else "says something else"
             said.append(f"[{[one.id for one in executed.cells].index(own)}] {cell.source.splitlines()[0][:60]}: {why}")

@@ -9,13 +9,14 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools.notebooks import execute as execute_notebooks
+from tools.notebooks import files
 from tools.notebooks import seeds as repeat_with_seeds
 from tools.site import bugs, ledger, pages
 from utils.exercises import catalogue
 
 ROOT = Path(__file__).parent.parent
 
-NOTEBOOKS = {path.stem: execute_notebooks.read(path) for path in sorted(execute_notebooks.NOTEBOOKS.glob("*.ipynb"))}
+NOTEBOOKS = {path.stem: files.read(path) for path in files.paths()}
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def test_runs_with_other_seeds_are_kept_until_the_cell_changes(tmp_path, monkeyp
     assert (first.measured, first.seeds, first.failed) == (["«0 to 2» of 9"], "0 to 2", [2])
     assert (later.measured, later.seeds, later.failed) == (["later «0 to 1»"], "0 to 1", []), "seed 2 never got there"
     for cell, seeds in ((3, ["0 to 2", ""]), (2, ["", ""])):  # the later cell, then the one before it as well
-        changed = execute_notebooks.read(path)
+        changed = files.read(path)
         changed.cells[cell].source += "  # another cell"
         nbformat.write(changed, path)
         assert [claim.seeds for claim in ledger.claims(path, kept, {})] == seeds

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tools.notebooks import execute as execute_notebooks
-from tools.notebooks import reading_time
+from tools.notebooks import files, reading_time
 
 ROOT = Path(__file__).parent.parent
 
@@ -69,19 +68,19 @@ def test_minutes_are_rounded_to_five(exact, minutes):
 def test_minutes_are_written_into_titles_readme_and_map_once(tmp_path):
     shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))
     shutil.copy(ROOT / "README.md", tmp_path)
-    files = [tmp_path / "README.md", *reading_time.paths(tmp_path)]
-    execute_notebooks.write_minutes(tmp_path)
-    before = {path: path.read_bytes() for path in files}
+    places = [tmp_path / "README.md", *files.paths(tmp_path)]
+    reading_time.write_minutes(tmp_path)
+    before = {path: path.read_bytes() for path in places}
     path = tmp_path / "notebooks" / "01_dot_product_similarity.ipynb"
     changed = json.loads(path.read_text(encoding="utf-8"))
     changed["cells"].append(json.loads(json.dumps(new_markdown_cell("word " * 6000))))
     path.write_text(json.dumps(changed), encoding="utf-8")
-    execute_notebooks.write_minutes(tmp_path)
-    read, solve = reading_time.told(reading_time.load(path))
+    reading_time.write_minutes(tmp_path)
+    read, solve = reading_time.told(files.read(path))
     assert f" | {read} + {solve} | " in (tmp_path / "README.md").read_text(encoding="utf-8")
     assert f" | {read} + {solve} |" in (tmp_path / "notebooks" / "00_start_here.ipynb").read_text(encoding="utf-8")
     assert read >= 60 + 35 - 5
-    assert {path for path in files if path.read_bytes() != before[path]} == {files[0], files[1], path}
+    assert {path for path in places if path.read_bytes() != before[path]} == {places[0], places[1], path}
 
 
 RULE = "100 words a minute, 10 seconds a displayed formula and 2 one in a line, 15 lines of code a minute"

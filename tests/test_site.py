@@ -20,6 +20,7 @@ from chromium import CHROMIUM, MISSING, barriers
 
 from tools.notebooks import links
 from tools.site import build, notebook_pages
+from utils import cells
 from utils.style import image_html, luminance
 
 ROOT = Path(__file__).parent.parent
@@ -128,9 +129,9 @@ def test_a_page_shows_all_of_its_notebook(site, pages, path):
                 assert output.data["text/plain"] in alts or output.data["text/plain"] in said
             else:
                 assert output.text.rstrip() in said
-        for exercise in (tag[9:] for tag in cell.metadata.get("tags", []) if tag.startswith("exercise:")):
+        if name := cells.exercise(cell):
             block = re.search(rf'<div class="cell exercise" id="cell-{cell.id}">.*?</div>\s*</div>', text, re.DOTALL)[0]
-            assert f"<code>{exercise}</code>" in block
+            assert f"<code>{name}</code>" in block
             assert notebook_pages.LAB + path.name in page.addresses
             assert all(address in page.addresses for address in links.launch_links(path.name, links.repository(ROOT)))
     assert None not in alts and "" not in alts

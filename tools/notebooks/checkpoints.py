@@ -26,9 +26,10 @@ import torch
 from nbformat.v4 import new_code_cell
 
 from tools.notebooks import execute
+from tools.notebooks.files import COURSE, paths, read
+from utils import cells
 from utils.checkpoints import FOLDER, SUMS
-
-COURSE = Path(__file__).resolve().parent.parent.parent
+from utils.files import write_whole
 
 TOLD = "weights of `{target}` after its training in notebook {notebook} | MIT, as the code"
 ROW = f"| `checkpoints/{{file}}` | {TOLD} | {{size:,}} | `{{sha}}` |"
@@ -38,13 +39,10 @@ _torch.save({{key: value.detach().float().clone() for key, value in ({target}).s
 """
 
 
-def has_tag(cell, tag):
-    return cell.cell_type == "code" and tag in cell.metadata.get("tags", [])
-
-
 def made_by(cell):
     """{name of a checkpoint: target} of a cell that goes on with weights of this notebook: a station, or a twin."""
-    return loads(cell.source) if has_tag(cell, "station") or has_tag(cell, "twin") else {}
+    goes_on = cells.has(cell, "station") or cells.has(cell, "twin")
+    return loads(cell.source) if goes_on else {}
 
 
 def loads(source):
@@ -76,17 +74,17 @@ def stations(notebook):
 
 def as_far_as_stations(notebook, folder):
     """A copy of the notebook up to its last station or twin, each followed by a cell that saves what it loads."""
-    cells, end = [], 0
+    kept, end = [], 0
     for cell in copy.deepcopy(notebook.cells):
-        cells.append(cell)
+        kept.append(cell)
         made = made_by(cell)
-        if has_tag(cell, "twin"):
+        if cells.has(cell, "twin"):
             cell.source = cell.source.replace("load_checkpoint(", "(lambda name, model: trained(model))(")
         for name, target in made.items():
-            cells.append(new_code_cell(SAVE.format(target=target, file=str(Path(folder) / f"{name}.pt"))))
-            end = len(cells)
+            kept.append(new_code_cell(SAVE.format(target=target, file=str(Path(folder) / f"{name}.pt"))))
+            end = len(kept)
     shortened = copy.copy(notebook)
-    shortened.cells = cells[:end]
+    shortened.cells = kept[:end]
     return shortened
 
 
@@ -108,7 +106,7 @@ def same(weights, path):
 
 def make(path, folder=FOLDER):
     """Run one notebook and write the weights of its stations; returns the names of the files that changed."""
-    notebook, changed = execute.read(path), []
+    notebook, changed = read(path), []
     if not stations(notebook):
         return changed
     folder.mkdir(parents=True, exist_ok=True)
@@ -118,7 +116,7 @@ def make(path, folder=FOLDER):
         for name in stations(notebook):
             weights = torch.load(Path(part) / f"{name}.pt", weights_only=True)
             if not same(weights, folder / f"{name}.pt"):
-                (folder / f"{name}.pt").write_bytes(packed(weights))
+                write_whole(folder / f"{name}.pt", packed(weights))
                 changed.append(f"{name}.pt")
     return changed
 
@@ -127,7 +125,7 @@ def rows(notebooks, folder=FOLDER):
     """The rows of data/README.md, one a checkpoint, in the order of the course."""
     found = []
     for path in notebooks:
-        for name, target in stations(execute.read(path)).items():
+        for name, target in stations(read(path)).items():
             file = folder / f"{name}.pt"
             if file.is_file():
                 told = {"file": file.name, "target": target, "notebook": path.stem[:2], "size": file.stat().st_size}
@@ -137,21 +135,21 @@ def rows(notebooks, folder=FOLDER):
 
 def list_all(course=COURSE):
     """Write SHA256SUMS and the rows of data/README.md, and remove what no station loads."""
-    notebooks, folder = sorted((course / "notebooks").glob("*.ipynb")), course / "data" / "checkpoints"
-    wanted = {f"{name}.pt" for path in notebooks for name in stations(execute.read(path))}
+    notebooks, folder = paths(course), course / "data" / "checkpoints"
+    wanted = {f"{name}.pt" for path in notebooks for name in stations(read(path))}
     for file in folder.glob("*.pt"):
         if file.name not in wanted:
             file.unlink()
     sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(folder.glob("*.pt"))]
     if sums:
-        (folder / SUMS).write_text("".join(sums), encoding="utf-8", newline="\n")
+        write_whole(folder / SUMS, "".join(sums))
     elif folder.exists():
         (folder / SUMS).unlink(missing_ok=True)
     readme = course / "data" / "README.md"
     lines = [line for line in readme.read_text(encoding="utf-8").split("\n") if not line.startswith("| `checkpoints/")]
     after = next(number for number, line in enumerate(lines) if line.startswith("| `course_vectors.npz`"))
     lines[after + 1 : after + 1] = rows(notebooks, folder)
-    readme.write_text("\n".join(lines), encoding="utf-8", newline="\n")
+    write_whole(readme, "\n".join(lines))
 
 
 def main(arguments=None):
@@ -159,7 +157,7 @@ def main(arguments=None):
     ask.add_argument("notebooks", nargs="*", type=Path)
     ask.add_argument("--list", action="store_true", help="run nothing; bring the lists in line with the files")
     options = ask.parse_args(arguments)
-    every = [] if options.list else options.notebooks or sorted((COURSE / "notebooks").glob("*.ipynb"))
+    every = [] if options.list else options.notebooks or paths()
     failures = 0
     for path in every:
         try:

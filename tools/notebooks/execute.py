@@ -15,7 +15,6 @@ import argparse
 import hashlib
 import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -24,11 +23,10 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 from tools.notebooks import fill, reading_time
+from tools.notebooks.files import paths, read, write
+from utils.cells import is_volatile
 
-COURSE = Path(__file__).resolve().parent.parent.parent
-NOTEBOOKS = COURSE / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
-VOLATILE = "nbval-ignore-output"  # the tag
 FINGERPRINT = "output_of"  # the key in a volatile cell's metadata
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -39,33 +37,6 @@ CELL_SECONDS = 3000  # ten times what the slowest cell may take on two cores: a 
 
 class CellFailed(Exception):
     """A cell raised, took too long or took its kernel down; the message names the cell and the error."""
-
-
-def read(path):
-    """The notebook in the file `path`."""
-    return nbformat.read(path, as_version=4)
-
-
-def text(notebook):
-    """The notebook as the text of its file."""
-    return nbformat.writes(notebook).rstrip("\n") + "\n"
-
-
-def write(notebook, path):
-    """Write the notebook whole or not at all, and only where it differs from the file; returns whether it did."""
-    new, path = text(notebook), Path(path)
-    if path.exists() and path.read_text(encoding="utf-8") == new:
-        return False
-    handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(new)
-        os.chmod(part, path.stat().st_mode & 0o777 if path.exists() else 0o644)
-        os.replace(part, path)
-    except BaseException:
-        os.unlink(part)
-        raise
-    return True
 
 
 def kernel_environment():
@@ -119,10 +90,6 @@ def fingerprints(notebook):
     return result
 
 
-def is_volatile(cell):
-    return VOLATILE in cell.metadata.get("tags", [])
-
-
 def stored_and_valid(notebook):
     """The volatile cells whose stored output still belongs to their source."""
     expected = fingerprints(notebook)
@@ -147,26 +114,13 @@ def stabilise(notebook, kept):
             output.get("data", {}).pop(WIDGET, None)  # JupyterLab would show "model not found" instead of the picture
 
 
-def write_minutes(course=COURSE):
-    """Bring the minutes in line: in the title of each notebook, in README's table and in the map that comes from it."""
-    for path in reading_time.paths(course):
-        write(reading_time.with_minutes(read(path)), path)
-    reading_time.write_table(course)
-    for path in reading_time.paths(course):
-        notebook = read(path)
-        for cell in notebook.cells:
-            if "map" in cell.metadata.get("tags", []):
-                cell.source = fill.with_map(cell.source, course)
-        write(notebook, path)
-
-
 def main(arguments=None):
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("notebooks", nargs="*", type=Path)
     ask.add_argument("--fresh", action="store_true", help="do not keep the outputs of cells tagged nbval-ignore-output")
     options = ask.parse_args(arguments)
     failures = 0
-    for path in options.notebooks or sorted(NOTEBOOKS.glob("*.ipynb")):
+    for path in options.notebooks or paths():
         began = time.perf_counter()
         try:
             executed = execute(fill.fill(read(path)), path.resolve().parent, options.fresh)
@@ -177,7 +131,7 @@ def main(arguments=None):
         else:
             print(f"{path.name}: {time.perf_counter() - began:.1f} s, {'written' if changed else 'no change'}")
     if not options.notebooks:
-        write_minutes()
+        reading_time.write_minutes()
     return min(failures, 1)
 
 

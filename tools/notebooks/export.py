@@ -17,10 +17,12 @@ import re
 import shutil
 from pathlib import Path
 
-from tools import carry_over
-from utils.exercises import catalogue
+import nbformat
+from nbformat.v4 import new_code_cell
 
-COURSE = Path(__file__).resolve().parent.parent.parent
+from tools.notebooks.files import COURSE, read, text
+from utils import cells
+from utils.exercises import catalogue
 
 MARKED = 'import os\nos.environ["ATTENTION_MARKED"] = "1"  # this is marked work: hint and solution are closed'
 NBGRADER_CONFIG = '''"""Written by tools/notebooks/export.py: where the course is, and time for its trainings."""
@@ -52,19 +54,6 @@ def whole(env):
 """
 
 
-def new_cell(name, source, tags=(), **metadata):
-    """A code cell without outputs."""
-    metadata |= {"tags": list(tags)} if tags else {}
-    return {
-        "cell_type": "code",
-        "id": name,
-        "metadata": metadata,
-        "execution_count": None,
-        "outputs": [],
-        "source": source,
-    }
-
-
 def nbgrader(name, points=0, **what):
     """nbgrader's entry in the metadata of a cell."""
     entry = {"grade_id": name, "schema_version": 3, "grade": False, "locked": True, "solution": False, "task": False}
@@ -74,33 +63,33 @@ def nbgrader(name, points=0, **what):
 def student_cell(cell):
     """The cell as a learner gets it: without outputs, and an exercise without the line that takes a wrong answer's
     place, which is done by the cell that judges it."""
-    if cell["cell_type"] != "code":
-        return cell
-    name, source = carry_over.exercise(cell), cell["source"]
-    if name:
-        source = re.sub(rf"^{name} = use\({name}\)\n?", "", source, flags=re.MULTILINE).rstrip("\n")
-    return cell | {"source": source, "outputs": [], "execution_count": None}
+    if cell.cell_type == "code":
+        cell.outputs, cell.execution_count = [], None
+        if name := cells.exercise(cell):
+            cell.source = re.sub(rf"^{name} = use\({name}\)\n?", "", cell.source, flags=re.MULTILINE).rstrip("\n")
+    return cell
 
 
 def is_setup(cell):
-    return "setup" in cell["metadata"].get("tags", [])
+    return cells.has(cell, "setup")
 
 
 def prepared(path):
-    """(notebook, its cells as a learner gets them). SystemExit for a file without exercises."""
+    """The notebook as a learner gets it. SystemExit for a file without exercises."""
     try:
-        notebook = carry_over.read(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
+        notebook = read(path)
+    except (OSError, ValueError, nbformat.ValidationError) as problem:
         raise SystemExit(f"{path}: {problem}") from None
-    cells = [student_cell(cell) for cell in notebook["cells"]]
-    if not any(map(carry_over.exercise, cells)) or not any(map(is_setup, cells)):
+    if not cells.exercises(notebook) or not any(map(is_setup, notebook.cells)):
         raise SystemExit(f"{path} is no notebook of the course with exercises")
-    return notebook, cells
+    notebook.cells = [student_cell(cell) for cell in notebook.cells]
+    return notebook
 
 
-def with_others(cells, above, below):
-    """`cells` with the list `above(cell)` above each and `below(cell)` below it."""
-    return [one for cell in cells for one in (*above(cell), cell, *below(cell))]
+def with_others(notebook, above, below):
+    """The text of the notebook with the list `above(cell)` above each cell and `below(cell)` below it."""
+    notebook.cells = [one for cell in notebook.cells for one in (*above(cell), cell, *below(cell))]
+    return text(notebook)
 
 
 def points_of(name):
@@ -109,34 +98,36 @@ def points_of(name):
 
 def for_nbgrader(path, seed=0, is_open=False):
     """The text of the notebook with the metadata and the cells that nbgrader needs."""
-    notebook, cells = prepared(path)
+    notebook = prepared(path)
 
     def above(cell):
-        return [new_cell("marked", MARKED, **nbgrader("marked"))] if is_setup(cell) and not is_open else []
+        return (
+            [new_code_cell(MARKED, id="marked", metadata=nbgrader("marked"))] if is_setup(cell) and not is_open else []
+        )
 
     def below(cell):
-        if not (name := carry_over.exercise(cell)):
+        if not (name := cells.exercise(cell)):
             return []
         points = points_of(name)
         more = f", seed={seed}" if seed else ""
         source = f'from utils.exercises.marking import mark\n\nmark("{name}", {points}, globals(){more})'
-        return [new_cell(f"mark-{name}"[:64], source, **nbgrader(f"mark_{name}", points, grade=True))]
+        return [new_code_cell(source, id=f"mark-{name}"[:64], metadata=nbgrader(f"mark_{name}", points, grade=True))]
 
-    return carry_over.text(notebook | {"cells": with_others(cells, above, below)})
+    return with_others(notebook, above, below)
 
 
-def read(path):
+def kept(path):
     return path.read_text(encoding="utf-8", errors="replace")
 
 
 def write_all(files, force):
     """Write {path: text}. SystemExit before the first where a file is there with another text, unless `force`."""
-    changed = [str(path) for path, text in files.items() if path.exists() and read(path) != text]
+    changed = [str(path) for path, new in files.items() if path.exists() and kept(path) != new]
     if changed and not force:
         raise SystemExit(f"there already, and different: {', '.join(changed)}. Move that away, or add --force.")
-    for path, text in files.items():
+    for path, new in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(new, encoding="utf-8")
 
 
 def export_nbgrader(paths, folder, seed, is_open, force):
@@ -145,7 +136,7 @@ def export_nbgrader(paths, folder, seed, is_open, force):
     write_all(files if config.exists() else files | {config: needed}, force)
     for path in files:
         print(f"{path}: written")
-    if read(config) != needed:
+    if kept(config) != needed:
         print(f"{config} is yours and stays. It needs these lines:\n\n{needed[needed.index('import') :]}")
     names = " ".join(path.stem for path in paths)
     print(f"In {folder}: nbgrader generate_assignment {names}; later nbgrader autograde, then generate_feedback.")
@@ -153,10 +144,10 @@ def export_nbgrader(paths, folder, seed, is_open, force):
 
 def is_needed(cell):
     """Does grading need this code cell: imports, definitions, exercises? All others would only take time."""
-    if is_setup(cell) or carry_over.exercise(cell) or "defines" in cell["metadata"].get("tags", []):
+    if is_setup(cell) or cells.exercise(cell) or cells.has(cell, "defines"):
         return True
     try:
-        statements = ast.parse(cell["source"]).body
+        statements = ast.parse(cell.source).body
     except SyntaxError:  # a line for IPython
         return False
     return any(isinstance(one, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)) for one in statements)
@@ -164,32 +155,32 @@ def is_needed(cell):
 
 def for_otter(path, seed=0, is_open=False):
     """The text of the notebook with otter's cells; what grading does not need has otter's tag `otter_ignore`."""
-    notebook, cells = prepared(path)
+    notebook = prepared(path)
 
     def above(cell):
-        return [new_cell("marked", MARKED)] if is_setup(cell) and not is_open else []
+        return [new_code_cell(MARKED, id="marked")] if is_setup(cell) and not is_open else []
 
     def below(cell):
         if is_setup(cell):
             source = "import otter\nfrom utils.exercises.marking import go_on\n\ngrader = otter.Notebook()"
-            return [new_cell("otter", source)]
-        if not (name := carry_over.exercise(cell)):
+            return [new_code_cell(source, id="otter")]
+        if not (name := cells.exercise(cell)):
             return []
         more = f", seed={seed}" if seed else ""
         source = f'result = grader.check("{name}")\ngo_on("{name}", globals(){more})\nresult'
-        return [new_cell(f"check-{name}"[:64], source)]
+        return [new_code_cell(source, id=f"check-{name}"[:64])]
 
-    for cell in cells:
-        if cell["cell_type"] == "code" and not is_needed(cell):
-            cell["metadata"] = cell["metadata"] | {"tags": [*cell["metadata"].get("tags", []), "otter_ignore"]}
-    return carry_over.text(notebook | {"cells": with_others(cells, above, below)})
+    for cell in cells.code(notebook):
+        if not is_needed(cell):
+            cell.metadata["tags"] = [*cells.tags(cell), "otter_ignore"]
+    return with_others(notebook, above, below)
 
 
 def export_otter(path, folder, seed, is_open, force):
-    tests, text = folder / "tests", for_otter(path, seed, is_open)
+    tests, notebook = folder / "tests", for_otter(path, seed, is_open)
     pins = re.findall(r"^\w[\w.-]*==.*$", (COURSE / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
-    files = {folder / path.name: text, folder / "requirements.txt": "\n".join(pins) + "\n"}
-    for name in filter(None, map(carry_over.exercise, carry_over.read(text)["cells"])):
+    files = {folder / path.name: notebook, folder / "requirements.txt": "\n".join(pins) + "\n"}
+    for name in cells.exercises(read(path)):
         points = points_of(name)
         test = OTTER_TEST.format(name=name, points=points, half=points / 2, seed=seed)
         files[tests / f"{name}.py"] = test

@@ -10,12 +10,11 @@ of the table in README.md.
 import ast
 import re
 import textwrap
-from pathlib import Path
 
+from tools.notebooks.files import COURSE
+from utils import cells
 from utils.exercises import catalogue
 from utils.exercises.engine import source as reference_source
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def definitions(source):
@@ -50,7 +49,7 @@ def docstring_lines(source, node):
     return lines[statement.lineno - 1 : statement.end_lineno + gap]
 
 
-def in_utils(root=ROOT):
+def in_utils(root=COURSE):
     """{name: (source of its module, node)} of what one module of utils/ defines, exercises left out."""
     found = {}
     for path in sorted((root / "utils").rglob("*.py")):
@@ -85,14 +84,14 @@ def with_stub_of(cell_source, name, reference):
     return "\n".join([*lines[: mine.lineno - 1], *given[theirs.lineno - 1 : theirs_ends], *lines[mine_ends:]])
 
 
-def map_rows(root=ROOT):
+def map_rows(root=COURSE):
     """The rows of README's table of notebooks, without the column of launch links."""
     lines = (root / "README.md").read_text(encoding="utf-8").splitlines()
     rows = [line.split("|")[1:5] for line in lines if re.match(r"\| \d\d \|.*\.ipynb", line)]
     return [f"|{'|'.join(row)}|".replace("](notebooks/", "](") for row in rows]
 
 
-def with_map(cell_source, root=ROOT):
+def with_map(cell_source, root=COURSE):
     """The cell's source with README's rows in the place of its own."""
     first, *_ = (line for line in cell_source.splitlines() if re.match(r"\| \d\d \|", line))
     kept = [line for line in cell_source.splitlines() if line == first or not re.match(r"\| \d\d \|", line)]
@@ -103,11 +102,10 @@ def fill(notebook):
     """The notebook, changed in place, with the code of utils/ in its cells that show it."""
     held = in_utils()
     for cell in notebook.cells:
-        tags = cell.metadata.get("tags", [])
-        if "map" in tags:
+        if cells.has(cell, "map"):
             cell.source = with_map(cell.source)
-        if "defines" in tags:
+        if cells.has(cell, "defines"):
             cell.source = with_code_of(cell.source, held)
-        for name in (tag.removeprefix("exercise:") for tag in tags if tag.startswith("exercise:")):
+        if name := cells.exercise(cell):
             cell.source = with_stub_of(cell.source, name, textwrap.dedent(reference_source(catalogue()[name])))
     return notebook

@@ -8,16 +8,14 @@ version, so the tag has to be pushed when the version rises. From the address fo
 first cell, and every link to the course in notebooks, README.md and docs/.
 """
 
+import argparse
 import re
-import sys
 from pathlib import Path
 from urllib.parse import urlencode
 
-import nbformat
-
+from tools.notebooks.files import COURSE, paths, read, write
 from utils import VERSION
-
-COURSE = Path(__file__).resolve().parent.parent.parent
+from utils.files import write_whole
 
 SETUP_CELL = Path("tools/notebooks/setup_cell.py")
 ADDRESS = re.compile(r'^COURSE, VERSION = "https://github\.com/([^"]+)", "([^"]+)"$', re.MULTILINE)
@@ -64,7 +62,7 @@ def replace_address(text, old_repo, repo):
 
 def update_notebook(path, cell_source, old_repo, repo):
     """Bring one notebook in line; returns whether the file changed."""
-    notebook = nbformat.read(path, as_version=4)
+    notebook = read(path)
     setup = next((cell for cell in notebook.cells if re.search(r"^COURSE\b", cell.source, re.MULTILINE)), None)
     if setup is None:
         raise SystemExit(f"{path.name} has no setup cell: its first code cell must be the text of {SETUP_CELL}")
@@ -75,14 +73,7 @@ def update_notebook(path, cell_source, old_repo, repo):
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = replace_address(cell.source, old_repo, repo)
-    return update_text(path, nbformat.writes(notebook).rstrip("\n") + "\n")
-
-
-def update_text(path, new):
-    if path.read_text(encoding="utf-8") == new:
-        return False
-    path.write_text(new, encoding="utf-8", newline="\n")
-    return True
+    return write(notebook, path)
 
 
 def update(root, new_repo=None):
@@ -93,22 +84,24 @@ def update(root, new_repo=None):
         raise SystemExit(f"REPO={repo} is not of the form owner/name, as in REPO=ada/attention-course")
     cell, changed = root / SETUP_CELL, []
     source = ADDRESS.sub(f'COURSE, VERSION = "https://github.com/{repo}", "{VERSION}"', setup_cell(root))
-    for path in sorted((root / "notebooks").glob("*.ipynb")):
+    for path in paths(root):
         if update_notebook(path, source, old_repo, repo):
             changed.append(path.name)
     for path in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
-        if path.exists() and update_text(path, replace_address(path.read_text(encoding="utf-8"), old_repo, repo)):
+        if path.exists() and write_whole(path, replace_address(path.read_text(encoding="utf-8"), old_repo, repo)):
             changed.append(path.name)
-    if update_text(cell, source + "\n"):  # last: where anything above fails, the old address is still known
+    if write_whole(cell, source + "\n"):  # last: where anything above fails, the old address is still known
         changed.append(str(SETUP_CELL))
     return changed
 
 
-def main(arguments):
-    changed = update(COURSE, arguments[0] if arguments else None)
+def main(arguments=None):
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("repo", nargs="?", metavar="OWNER/NAME")
+    changed = update(COURSE, ask.parse_args(arguments).repo)
     print(f"The course is at https://github.com/{repository()}. Changed: {', '.join(changed) or 'nothing'}")
     print(f"Notebooks opened alone fetch the tag v{VERSION}: git tag v{VERSION}, then git push --tags")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

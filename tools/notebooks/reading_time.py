@@ -11,15 +11,16 @@ nothing but a comment, the map of the course, the links and the small print. The
 """
 
 import argparse
-import json
 import re
 import statistics
-from pathlib import Path
 from typing import NamedTuple
 
+from tools.notebooks import fill
+from tools.notebooks.files import COURSE, paths, read, write
+from utils import cells
+from utils.cells import source
 from utils.exercises import catalogue
-
-COURSE = Path(__file__).resolve().parent.parent.parent
+from utils.files import write_whole
 
 WORDS_A_MINUTE, LINES_A_MINUTE = 100, 15
 SECONDS = {"displayed": 10, "inline": 2, "pictures": 40}
@@ -64,10 +65,6 @@ def rounded(minutes):
     return max(STEP, int(minutes / STEP + 0.5) * STEP)
 
 
-def tags(cell):
-    return cell["metadata"].get("tags", [])
-
-
 def words(source):
     """(words, displayed formulas, inline formulas) of a text in Markdown."""
     source = re.sub(r"<small>.*?</small>|```.*?```", " ", source, flags=re.DOTALL)
@@ -84,71 +81,71 @@ def code_lines(source):
 
 def count(notebook):
     """The counts of a notebook, as a dictionary or as nbformat reads it."""
-    texts = [text_of(cell) for cell in notebook["cells"] if cell["cell_type"] == "markdown" and "map" not in tags(cell)]
-    prose = [words(text) for text in texts]
-    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    names = [tag.partition(":")[2] for cell in code for tag in tags(cell) if tag.startswith("exercise:")]
-    read = [cell for cell in code[1:] if not any(tag.startswith("exercise:") for tag in tags(cell))]
+    texts = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown" and not cells.has(cell, "map")]
+    prose = [words(source(cell)) for cell in texts]
+    code, names = cells.code(notebook), cells.exercises(notebook)
+    to_read = [cell for cell in code[1:] if not cells.exercise(cell)]
     shown = [output.get("data", {}) for cell in code for output in cell.get("outputs", [])]
     return Counts(
         *map(sum, zip(*prose)),
         pictures=sum("image/png" in data or "image/svg+xml" in data for data in shown),
-        cells=[code_lines(text_of(cell)) for cell in read],
-        training=sum(int(tag.partition(":")[2]) for cell in code for tag in tags(cell) if tag.startswith("seconds:")),
+        cells=[code_lines(source(cell)) for cell in to_read],
+        training=sum(int(cells.after(cell, "seconds:") or 0) for cell in code),
         exercises=sum(catalogue()[name].minutes for name in names),
     )
 
 
-def text_of(cell):
-    return "".join(cell["source"])
-
-
 def with_minutes(notebook):
     """The notebook, changed in place, with its minutes in its first cell."""
-    read, solve = count(notebook).minutes
+    reading, solving = count(notebook).minutes
     first = notebook["cells"][0]
-    first["source"] = TITLE.sub(rf"{read}\g<1>{solve}\g<2>", text_of(first), count=1)
+    first["source"] = TITLE.sub(rf"{reading}\g<1>{solving}\g<2>", source(first), count=1)
     return notebook
 
 
 def told(notebook):
     """The minutes that a notebook's first cell names; None where it names none."""
-    found = re.search(r"(\d+) minutes to read and run.*?(\d+) more for", text_of(notebook["cells"][0]), re.DOTALL)
+    found = re.search(r"(\d+) minutes to read and run.*?(\d+) more for", source(notebook["cells"][0]), re.DOTALL)
     return found and (int(found[1]), int(found[2]))
-
-
-def paths(course=COURSE):
-    return sorted((course / "notebooks").glob("*.ipynb"))
-
-
-def load(path):
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def write_table(course=COURSE):
     """README's table of notebooks with the minutes that their titles name."""
-    readme, minutes = course / "README.md", {path.name: told(load(path)) for path in paths(course)}
+    readme, minutes = course / "README.md", {path.name: told(read(path)) for path in paths(course)}
 
     def row(found):
         name = re.search(r"notebooks/(\w+\.ipynb)", found[0])
-        read, solve = minutes[name[1]]
-        return f"{found[1]}{read} + {solve}{found[2]}"
+        reading, solving = minutes[name[1]]
+        return f"{found[1]}{reading} + {solving}{found[2]}"
 
     text = readme.read_text(encoding="utf-8")
-    readme.write_text(ROW.sub(row, text), encoding="utf-8", newline="\n")
+    write_whole(readme, ROW.sub(row, text))
+
+
+def write_minutes(course=COURSE):
+    """Bring the minutes in line: in the title of each notebook, in README's table and in the map that comes from it."""
+    for path in paths(course):
+        write(with_minutes(read(path)), path)
+    write_table(course)
+    for path in paths(course):
+        notebook = read(path)
+        for cell in notebook.cells:
+            if cells.has(cell, "map"):
+                cell.source = fill.with_map(cell.source, course)
+        write(notebook, path)
 
 
 def print_table(course=COURSE):
     print("notebook                  words  formulas  pictures  lines  minutes     exact | median  words/line  long")
     for path in paths(course):
-        one = count(load(path))
-        read, solve = one.minutes
+        one = count(read(path))
+        reading, solving = one.minutes
         long = sum(lines > LONG for lines in one.cells)
         formulas = f"{one.displayed} + {one.inline}"
         dense = f"{one.median:6g} {one.words / max(one.lines, 1):11.1f} {long:5}"
         print(
-            f"{path.stem:25} {one.words:5} {formulas:>9} {one.pictures:9} {one.lines:6}  {read:3} + {solve:2} "
-            f"{one.exact:9.1f} | {dense}{'' if told(load(path)) == one.minutes else '   the title says otherwise'}"
+            f"{path.stem:25} {one.words:5} {formulas:>9} {one.pictures:9} {one.lines:6}  {reading:3} + {solving:2} "
+            f"{one.exact:9.1f} | {dense}{'' if told(read(path)) == one.minutes else '   the title says otherwise'}"
         )
 
 
@@ -156,9 +153,7 @@ def main(arguments=None):
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--write", action="store_true", help="write the minutes where they are read")
     if ask.parse_args(arguments).write:
-        from tools.notebooks import execute
-
-        execute.write_minutes()
+        write_minutes()
     print_table()
 
 

@@ -26,8 +26,11 @@ from collections import defaultdict
 from pathlib import Path
 
 from tools.notebooks import execute
+from tools.notebooks.files import COURSE, read
+from utils.cells import is_volatile
+from utils.files import write_whole
 
-MEASURED = execute.COURSE / "tools" / "site" / "measured.json"
+MEASURED = COURSE / "tools" / "site" / "measured.json"
 ORDERS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 RECORDER = """
 import json as _json
@@ -117,7 +120,7 @@ def holds(cell):
 
 def claiming(notebook):
     """The cells that assert something of numbers that trainings decide."""
-    cells = [cell for _, cell in execute.code_cells(notebook) if execute.is_volatile(cell)]
+    cells = [cell for _, cell in execute.code_cells(notebook) if is_volatile(cell)]
     return [cell for cell in cells if "assert" in cell.source]
 
 
@@ -126,7 +129,7 @@ def store(path, number, notebook):
 
     With the fingerprint of the cell as it stands in the file: of its source and of that of the cells before it.
     """
-    file, fingerprints = MEASURED, execute.fingerprints(execute.read(path))
+    file, fingerprints = MEASURED, execute.fingerprints(read(path))
     kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     cells, today = kept.setdefault(path.stem, {}), datetime.date.today().isoformat()
     for cell in claiming(notebook):
@@ -139,7 +142,7 @@ def store(path, number, notebook):
             entry["said"][str(number)] = text
             entry["date"] = today
     kept[path.stem] = {id: cell for id, cell in cells.items() if id in fingerprints and cell["said"]}
-    file.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
+    write_whole(file, json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
 
 
 def print_margins(margins):
@@ -158,7 +161,7 @@ def main(arguments=None):
     options = ask.parse_args(arguments)
     failures, margins = 0, defaultdict(list)
     for number in options.seeds:
-        notebook, began = with_seed(execute.read(options.notebook), number), time.perf_counter()
+        notebook, began = with_seed(read(options.notebook), number), time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "margins"
             try:
@@ -170,7 +173,7 @@ def main(arguments=None):
                 margins[claim].append(margin)
         print(f"== seed {number}, {time.perf_counter() - began:.0f} s", flush=True)
         for _, cell in execute.code_cells(notebook):
-            for output in cell.get("outputs", []) if execute.is_volatile(cell) else []:
+            for output in cell.get("outputs", []) if is_volatile(cell) else []:
                 print((output.get("text") or output.get("data", {}).get("text/plain", "")).rstrip(), flush=True)
         if options.store:
             store(options.notebook, number, notebook)

@@ -11,8 +11,9 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.notebooks import execute
+from tools.notebooks.files import paths, read
 from tools.site import ledger
+from utils import cells
 from utils.exercises import catalogue
 from utils.exercises.running import copied, same
 from utils.exercises.wording import describe_kind
@@ -68,8 +69,8 @@ def cited():
         for row in exercise.rows:
             if row.thread:
                 found.setdefault(row.thread, ([], []))[0].append((exercise, row))
-    for path in sorted(execute.NOTEBOOKS.glob("*.ipynb")):
-        for section, cell in ledger.sections(execute.read(path)):
+    for path in paths():
+        for section, cell in ledger.sections(read(path)):
             for link in THREAD.finditer(cell.source) if cell.cell_type == "markdown" else ():
                 found.setdefault(link[0], ([], []))[1].append((path.stem, section, cell))
     return found
@@ -78,11 +79,10 @@ def cited():
 def where_exercises_stand():
     """{exercise: (notebook, section, cell)}"""
     return {
-        tag.partition(":")[2]: (path.stem, section, cell)
-        for path in sorted(execute.NOTEBOOKS.glob("*.ipynb"))
-        for section, cell in ledger.sections(execute.read(path))
-        for tag in cell.metadata.get("tags", [])
-        if tag.startswith("exercise:")
+        name: (path.stem, section, cell)
+        for path in paths()
+        for section, cell in ledger.sections(read(path))
+        if (name := cells.exercise(cell))
     }
 
 

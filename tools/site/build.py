@@ -8,6 +8,7 @@ this file. Nothing is executed but what a film needs that is not in the cache. N
 MathJax comes from a package. The folder can be opened as files, too, without a server; only the search needs one.
 """
 
+import argparse
 import functools
 import re
 import shutil
@@ -15,15 +16,14 @@ import sys
 from importlib.metadata import distribution
 from pathlib import Path
 
-import nbformat
 from sphinx.application import Sphinx
 
 from tools.notebooks import links
+from tools.notebooks.files import COURSE, paths, read
 from tools.site import pages, record
 from tools.site.notebook_pages import framed, page, size
 
 HERE = Path(__file__).resolve().parent
-COURSE = HERE.parent.parent
 
 CACHE = COURSE / ".site-cache"
 MATHJAX = "sphinx-mathjax-offline"  # the package that carries MathJax 3.2.2
@@ -46,13 +46,12 @@ def write_sources(folder):
     static.mkdir(parents=True)
     copy_mathjax(static / "mathjax")
     shutil.copy(COURSE / PICTURE, static)
-    paths = sorted((COURSE / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-    names = [path.stem for path in paths]
-    record.write(static / "widgets", paths)
+    names = [path.stem for path in paths()]
+    record.write(static / "widgets", paths())
     others = [path.stem for path in pages.write(folder)]
-    for path in paths:
+    for path in paths():
         living = {cell: functools.partial(record.widget_html, name, path) for cell, name in record.names(path).items()}
-        notebook = nbformat.read(path, as_version=4)
+        notebook = read(path)
         (folder / f"{path.stem}.md").write_text(page(notebook, path.name, folder, repo, living), encoding="utf-8")
     (folder / "readme.md").write_text(readme_page(readme, repo), encoding="utf-8")
     (folder / "index.md").write_text(front_page(readme, repo, names, [*others, "readme"]), encoding="utf-8")
@@ -144,8 +143,10 @@ def finished(text):
     return re.sub(r"<th([^>]*)><p></p></th>", r"<td\1></td>", text)
 
 
-def main(arguments):
-    target = Path(arguments[0] if arguments else COURSE / "site")
+def main(arguments=None):
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("folder", nargs="?", type=Path, default=COURSE / "site")
+    target = ask.parse_args(arguments).folder
     if warnings := build(target):
         return f"Sphinx has {warnings} warnings, see above"
     pages = list(target.glob("*.html"))
@@ -153,4 +154,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools.notebooks import execute, seeds
+from tools.notebooks.files import paths, read
+from utils.cells import is_volatile
 
 HERE = Path(__file__).parent
 NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -171,7 +173,7 @@ def claims(path, kept, known):
 
     `kept` is measured.json, `known` the rows of claims.txt.
     """
-    notebook, measured = execute.read(path), kept.get(path.stem, {})
+    notebook, measured = read(path), kept.get(path.stem, {})
     fingerprints = execute.fingerprints(notebook)
     for section, cell in sections(notebook):
         others = known.get((path.stem, cell.id), [])
@@ -191,7 +193,7 @@ def claims(path, kept, known):
             said,
             other.get("failed", []),
             other.get("date", ""),
-            execute.is_volatile(cell),
+            is_volatile(cell),
             others,
         )
 
@@ -201,5 +203,4 @@ def course():
     """Every claim of the course, by notebook: {path: [Claim]}."""
     file, text = seeds.MEASURED, (HERE / "claims.txt").read_text(encoding="utf-8")
     kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    paths = sorted(execute.NOTEBOOKS.glob("*.ipynb"))
-    return {path: list(claims(path, kept, rows(text))) for path in paths}
+    return {path: list(claims(path, kept, rows(text))) for path in paths()}

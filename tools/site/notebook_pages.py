@@ -15,11 +15,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tools.notebooks import links
+from utils import cells
 
 FIGURES = "_static/figures"  # where pictures lie, seen from a page
 ENDINGS = {"image/svg+xml": "svg", "image/png": "png"}
 IMAGE = re.compile(r'<img alt="([^"]*)" src="data:([\w/+]+);base64,([^"]+)">')
-EXERCISE = "exercise:"  # begins the tag of an exercise cell
 LAB = "http://localhost:8888/lab/tree/"  # as `make lab` starts it: on a notebook, whose folder it shows
 SMALLEST = 0.8, 760  # a picture gets no narrower than this part of its width, or this; it scrolls: letters stay large
 
@@ -47,21 +47,20 @@ def with_site_links(source):
 
 def code_cell(cell, name, folder, repo, widget=None):
     """A code cell and its outputs as a block of its own, with the cell's id as the address within the page."""
-    tags = cell.metadata.get("tags", [])
     if cell.execution_count is None:
         raise SystemExit(f"{name}, cell {cell.id} was never run, so a page cannot show what it does: `make notebooks`")
-    exercise = next((tag.removeprefix(EXERCISE) for tag in tags if tag.startswith(EXERCISE)), None)
+    exercise = cells.exercise(cell)
     outputs = [shown(output, folder) for output in cell.outputs]
     if widget:
         outputs = [widget(re.search("<img [^>]+>", outputs[-1])[0])]
     outputs = "\n\n".join(filter(None, outputs))
     code = fenced(cell.source)
-    if "setup" in tags:
+    if cells.has(cell, "setup"):
         code = folded("The setup cell, the same in every notebook", code)
     if exercise:
         code = f"{heading(exercise, cell.outputs)}\n\n{code}\n\n{places(name, repo)}"
         outputs = folded("What <code>check</code> answers before anybody tried", outputs)
-    kind = "cell exercise" if exercise else "cell station" if "station" in tags else "cell"
+    kind = "cell exercise" if exercise else "cell station" if cells.has(cell, "station") else "cell"
     return f'<div class="{kind}" id="cell-{cell.id}">\n\n{code}\n\n{outputs}\n\n</div>'
 
 

@@ -6,17 +6,18 @@ They are made of the notebooks, of the exercises with their known mistakes, and 
 these places is taken from there. A link into a notebook leads to the page beside these, at the cell: 05_….html#cell-ID.
 """
 
+import argparse
 import functools
 import html
 import re
-import sys
 from pathlib import Path
 
-from tools.notebooks import execute, reading_time
+from tools.notebooks import reading_time
+from tools.notebooks.files import COURSE, NOTEBOOKS, paths, read
 from tools.site import bugs, ledger
+from utils import cells
 
 HERE = Path(__file__).resolve().parent
-COURSE = HERE.parent.parent
 
 DOCS = COURSE / "docs"
 # The last line of a page in docs/ that goes on on the site.
@@ -40,7 +41,7 @@ def link(notebook, cell, text):
 def addresses(notebook):
     """{cell: the code cell that it is, or that stands before it in its section, else after it} of a notebook."""
     found, last, waiting = {}, None, []
-    for section, cell in ledger.sections(execute.read(execute.NOTEBOOKS / f"{notebook}.ipynb")):
+    for section, cell in ledger.sections(read(NOTEBOOKS / f"{notebook}.ipynb")):
         if cell.cell_type == "code":
             last = section, cell.id
             found |= dict.fromkeys([*waiting, cell.id], cell.id)
@@ -85,7 +86,7 @@ def measured():
     course = {path: [claim for claim in claims if claim.asserted] for path, claims in course.items()}
     parts = [written("measured"), counted(every), beside(every)]
     for path, claims in course.items():
-        parts += notebook_claims(execute.read(path), path.stem, claims)
+        parts += notebook_claims(read(path), path.stem, claims)
     return "\n\n".join([*parts, sources(course), written("costs")])
 
 
@@ -160,7 +161,7 @@ def sources(course):
     """The tables "Where the sources disagree" of all notebooks."""
     parts = ["## Where our sources disagree", "The five texts that the course grows out of, and others."]
     for path in course:
-        notebook = execute.read(path)
+        notebook = read(path)
         for cell in notebook.cells:
             if cell.cell_type == "markdown" and cell.source.startswith("## Where the sources disagree"):
                 body = "\n".join(ledger.TABLE.findall(cell.source)) or cell.source.partition("\n\n")[2]
@@ -173,17 +174,17 @@ def sources(course):
 
 def symbols():
     """The tables of axes and of letters from notebook 00, unfolded, with the place where each letter is first used."""
-    paths = reading_time.paths()
-    notebook = execute.read(paths[0])
+    first_notebook, *_ = every = paths()
+    notebook = read(first_notebook)
     cell = next(cell for cell in notebook.cells if cell.source.startswith("## ") and "| axis |" in cell.source)
     text = re.sub(r"</?details>|<summary>.*?</summary>", "", cell.source.partition("| axis |")[2])
     axes, letters = ("| axis |" + text).split("| symbol |")
     table, rest = re.match(r"((?:[^\n]+\n)+)(.*)", "| symbol |" + letters, re.DOTALL).groups()
     head, line, *rows = table.splitlines()
-    texts = [(path.stem, place) for path in paths for place in ledger.sections(execute.read(path))]
+    texts = [(path.stem, place) for path in every for place in ledger.sections(read(path))]
     rows = [f"{row} {first(row, texts, cell.id)} |" for row in rows]
     table = "\n".join([f"{head} first met in |", f"{line}---|", *rows])
-    where = link(paths[0].stem, cell.id, "notebook 00")
+    where = link(first_notebook.stem, cell.id, "notebook 00")
     intro = "One letter, one meaning in all notebooks, but for the exceptions that are named. "
     intro += f"The tables are those of {where}."
     parts = ["# Symbols", intro, "## Axes", axes.strip(), "## Letters of the equations", table, rest.strip()]
@@ -209,17 +210,20 @@ def first(row, texts, own):
 
 def teachers():
     """docs/teachers.md, and below it the plan of the course."""
-    return "\n\n".join([written("teachers"), *map(lesson, reading_time.paths())])
+    return "\n\n".join([written("teachers"), *map(lesson, paths())])
 
 
 def lesson(path):
     """One notebook for a teacher: minutes, places for a break, what can wait, exercises."""
-    notebook, catalogue = execute.read(path), reading_time.catalogue()
-    read, solve = reading_time.told(notebook)
+    notebook, catalogue = read(path), reading_time.catalogue()
+    reading, solving = reading_time.told(notebook)
     headings = list(dict.fromkeys(heading for heading, _ in ledger.sections(notebook) if heading[:1].isdigit()))
     before = {cell.id: heading for heading, cell in ledger.sections(notebook)}
     stations = [cell for cell in notebook.cells if cell.source.startswith("**Station.**")]
-    lines = [f"### [{title(notebook)}]({path.stem}.md)", f"{read} minutes to read and run, {solve} for the exercises."]
+    lines = [
+        f"### [{title(notebook)}]({path.stem}.md)",
+        f"{reading} minutes to read and run, {solving} for the exercises.",
+    ]
     if stations:
         breaks = [
             link(path.stem, following(notebook, cell).id, f"after section {before[cell.id][0]}") for cell in stations
@@ -228,13 +232,11 @@ def lesson(path):
     if later := [heading.replace("(may wait)", "").strip() for heading in headings if "may wait" in heading]:
         lines.append(f"May wait: {', '.join(later)}.")
     rows = ["| exercise | section | how hard | minutes | known mistakes |", "|---|---|---|---|---|"]
-    for cell in notebook.cells:
-        for tag in cell.metadata.get("tags", []):
-            if tag.startswith("exercise:"):
-                found = catalogue[tag.partition(":")[2]]
-                name = f"{link(path.stem, cell.id, found.name)}{' (to be mended)' if found.broken else ''}"
-                section = before[cell.id].partition(" ")[0]
-                rows.append(f"| {name} | {section} | {found.dots} | {found.minutes} | {len(found.rows)} |")
+    for exercise, cell in cells.exercises(notebook).items():
+        found = catalogue[exercise]
+        name = f"{link(path.stem, cell.id, found.name)}{' (to be mended)' if found.broken else ''}"
+        section = before[cell.id].partition(" ")[0]
+        rows.append(f"| {name} | {section} | {found.dots} | {found.minutes} | {len(found.rows)} |")
     return "\n\n".join([*lines, "\n".join(rows)])
 
 
@@ -257,7 +259,11 @@ def write(folder):
     return files
 
 
+def main(arguments=None):
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("folder", type=Path)
+    print(*write(ask.parse_args(arguments).folder), sep="\n")
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    print(*write(sys.argv[1]), sep="\n")
+    main()

@@ -9,33 +9,28 @@ and frames.css.
 """
 
 import argparse
-import contextlib
 import hashlib
 import html
 import json
-import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from filelock import FileLock
+
 from tools.notebooks import execute
+from tools.notebooks.files import COURSE
 from tools.site import films, slices
 from tools.site.shown import PAGES, Page
 from tools.site.slices import names  # noqa: F401
 from utils import widgets
 from utils.exercises.tasks import TOPICS
+from utils.files import write_whole
 
 HERE = Path(__file__).resolve().parent
-COURSE = HERE.parent.parent
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
 
 CACHE = COURSE / ".site-cache"
 PLAYER = ("frames.js", "frames.css")
@@ -86,19 +81,10 @@ def missing(path: Path) -> dict[str, Path]:
     return {name: file for name, file in kept(path).items() if not file.exists()}
 
 
-@contextlib.contextmanager
-def alone() -> Iterator[None]:
-    """One process at a time records; the others wait, and find what it has recorded."""
-    CACHE.mkdir(exist_ok=True)
-    with open(CACHE / "lock", "w") as lock:
-        if fcntl:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def record(paths: Sequence[Path], at_once: int = 2) -> None:
     """Record what is missing in the cache, each notebook in a process of its own."""
-    with alone():
+    CACHE.mkdir(exist_ok=True)
+    with FileLock(CACHE / "lock"):  # the others wait, and find what this process has recorded
         waiting = [path.resolve() for path in paths if missing(path.resolve())]
         environment = execute.kernel_environment()
 
@@ -121,9 +107,7 @@ def record_here(path: Path) -> None:
         filmed = films.recorded(explorer, page_of(name))
         for old in CACHE.glob(f"{name}.*.json"):
             old.unlink()
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=CACHE, delete=False) as part:
-            json.dump(filmed, part, ensure_ascii=False)
-        os.replace(part.name, files[name])
+        write_whole(files[name], json.dumps(filmed, ensure_ascii=False))
         print(f"{name}: {filmed['states']:,} states, {len(filmed['film']) / 1000:.0f} kB")
 
 

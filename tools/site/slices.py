@@ -9,15 +9,11 @@ import symtable
 from collections.abc import Iterator
 from pathlib import Path
 
-import nbformat
-
+from tools.notebooks.files import read
+from utils import cells
 from utils.widgets.controls import Explorer
 
 ONLY_SHOW = {"plots", "print", "check", "hint", "display", "widgets"}  # a call of these changes nothing
-
-
-def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def called_widget(source: str) -> str | None:
@@ -33,7 +29,7 @@ def names(path: Path) -> dict[str, str]:
     """{id of a cell that shows a widget: the widget's name on the site}, such as 04_paint_mask; a second one of the
     same kind in the notebook is 01_word_map_2."""
     found, taken = {}, {}
-    for cell in code_cells(nbformat.read(path, as_version=4)):
+    for cell in cells.code(read(path)):
         if kind := called_widget(cell.source):
             taken[kind] = taken.get(kind, 0) + 1
             number = f"_{taken[kind]}" if taken[kind] > 1 else ""
@@ -144,10 +140,10 @@ def needed(cells: list[Cell], wanted: int) -> list[int]:
 
 def sources(path: Path) -> dict[str, list[str]]:
     """{name of a widget: sources of the cells that it needs, its own as the last}."""
-    code = code_cells(nbformat.read(path, as_version=4))
-    cells, named = [Cell(cell.source) for cell in code], names(path)
+    code = cells.code(read(path))
+    parts, named = [Cell(cell.source) for cell in code], names(path)
     return {
-        named[cell.id]: [cells[number].source for number in needed(cells, place)]
+        named[cell.id]: [parts[number].source for number in needed(parts, place)]
         for place, cell in enumerate(code)
         if cell.id in named
     }
@@ -155,15 +151,15 @@ def sources(path: Path) -> dict[str, list[str]]:
 
 def explorers(path: Path, wanted: set[str]) -> Iterator[tuple[str, Explorer]]:
     """Run what the `wanted` widgets of a notebook need, each cell once and in order; yields (name, widget)."""
-    code = code_cells(nbformat.read(path, as_version=4))
-    cells, named = [Cell(cell.source) for cell in code], names(path)
+    code = cells.code(read(path))
+    parts, named = [Cell(cell.source) for cell in code], names(path)
     ends = {place: named[cell.id] for place, cell in enumerate(code) if named.get(cell.id) in wanted}
-    run = set().union(*(needed(cells, place) for place in ends))
+    run = set().union(*(needed(parts, place) for place in ends))
     scope, folder = {"__name__": "__main__"}, os.getcwd()
     os.chdir(path.parent)
     try:
         for place in sorted(run):
-            *statements, last = ast.parse(cells[place].source).body
+            *statements, last = ast.parse(parts[place].source).body
             shown = isinstance(last, ast.Expr) and place in ends
             whole = ast.Module(statements if shown else [*statements, last], [])
             with contextlib.redirect_stdout(io.StringIO()):

@@ -257,31 +257,37 @@ def _how_shapes_differ(case: Case, misshapen: list[tuple[Run, torch.Size, torch.
     return None
 
 
+def wrong_tuple(case: Case, asked: str) -> Finding | None:
+    """What is wrong with a result in the place of a tuple, of tensors or of the lengths of axes."""
+    result, want = case.first.result, case.first.want
+    tensors = isinstance(want[0], Tensor)
+    if tensors and (alone := _one_of_several(case)):
+        return Finding(alone)
+    if not isinstance(result, tuple):
+        return Finding(f"{asked}: {'commas between them' if tensors else 'round brackets, as in (3, 4)'}.")
+    if tensors:
+        number = f"you return {len(result)} things, asked for are {len(want)}."
+        return Finding(number) if len(result) != len(want) else None
+    if len(result) != len(want):
+        return Finding(
+            f"your tuple {shorten(repr(tuple(result)), 60)} has not as many numbers as there are axes, {len(want)}."
+        )
+    odd = next((part for part in result if type(part) is not int), None)
+    kind = f"your tuple holds {describe_kind(odd)}, but the length of an axis is an int."
+    return Finding(kind) if odd is not None else None
+
+
 @needs("result")
 def wrong_type(case: Case) -> Finding | None:
     done = case.first
     result, want = done.result, done.want
     asked = f"your function returns {describe_kind(result)}; asked for is {describe_want(want)}"
-    tensors = isinstance(want, tuple) and isinstance(want[0], Tensor)
     if isinstance(result, torch.nn.Module):
         return Finding(f"{asked}: that is a layer, which has to be called on a tensor.")
     if callable(result):
         return Finding("your function returns a function, not its result: did you forget the ()?")
     if isinstance(want, tuple):
-        if tensors and (alone := _one_of_several(case)):
-            return Finding(alone)
-        if not isinstance(result, tuple):
-            return Finding(f"{asked}: {'commas between them' if tensors else 'round brackets, as in (3, 4)'}.")
-        if tensors:
-            number = f"you return {len(result)} things, asked for are {len(want)}."
-            return Finding(number) if len(result) != len(want) else None
-        if len(result) != len(want):
-            return Finding(
-                f"your tuple {shorten(repr(tuple(result)), 60)} has not as many numbers as there are axes, {len(want)}."
-            )
-        odd = next((part for part in result if type(part) is not int), None)
-        kind = f"your tuple holds {describe_kind(odd)}, but the length of an axis is an int."
-        return Finding(kind) if odd is not None else None
+        return wrong_tuple(case, asked)
     if isinstance(want, str):
         return None if isinstance(result, str) else Finding(f'{asked}: "".join(…) makes one of letters.')
     got = as_tensor(result)

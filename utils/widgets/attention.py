@@ -189,6 +189,16 @@ def read_einsum(equation: str, shapes: Sequence[tuple]) -> tuple[list[str], str,
         raise ValueError(f"axes are named by small letters, not by {' '.join(strange)}")
     if len(tensors) != len(shapes):
         raise ValueError(f"there are {len(shapes)} tensors, but {len(tensors)} group(s) of letters left of the arrow")
+    sizes = sizes_of_letters(tensors, shapes)
+    if unknown := sorted(set(result) - set(sizes)):
+        raise ValueError(f"{' '.join(unknown)} in the result comes from no tensor on the left")
+    if len(set(result)) < len(result):
+        raise ValueError("a letter stands twice in the result")
+    return tensors, result, sizes
+
+
+def sizes_of_letters(tensors: Sequence[str], shapes: Sequence[tuple]) -> dict[str, int]:
+    """The size of each letter, of tensors whose axes have letters. ValueError where they do not fit the shapes."""
     sizes = {}
     for letters, shape in zip(tensors, shapes):
         if len(letters) != len(shape):
@@ -196,11 +206,7 @@ def read_einsum(equation: str, shapes: Sequence[tuple]) -> tuple[list[str], str,
         for letter, size in zip(letters, shape):
             if sizes.setdefault(letter, size) != size:
                 raise ValueError(f"the letter {letter} stands for an axis of {sizes[letter]} and for one of {size}")
-    if unknown := sorted(set(result) - set(sizes)):
-        raise ValueError(f"{' '.join(unknown)} in the result comes from no tensor on the left")
-    if len(set(result)) < len(result):
-        raise ValueError("a letter stands twice in the result")
-    return tensors, result, sizes
+    return sizes
 
 
 EINSUM_TENSORS = {  # with a string to begin with; every axis has a length of its own, so that no mix-up goes unseen

@@ -1,0 +1,83 @@
+"""What the documents tell one to type works as it stands, from the course's folder: programs, options, targets."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PLACES = ["*.md", "docs/*.md", "data/*.md", "notebooks/*.ipynb", "tools/**/*.py", "experiments/*.py", "utils/**/*.py"]
+DOCUMENTS = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for place in PLACES
+    for path in sorted(ROOT.glob(place))
+}
+# tools/setup/ is left out: it prepares .venv and the course's files, so a call would set up this copy.
+ROOMS = r"tools[./](?:notebooks|site|vectors)|experiments|utils"
+CALL = re.compile(rf"python3? -m ((?:{ROOMS})[\w.]*\w)([^`\n\"]*)")
+TARGET = re.compile(r"`make ([a-z][\w-]*)")
+TRIED = """
+import contextlib, io, json, os, runpy, sys
+sys.path[0] = os.getcwd()  # as `python -m` has it
+said = {}
+for name, *command in json.loads(sys.argv[1]):
+    sys.argv, out = [name, *command, "--help"], io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        try:
+            sys.modules.pop(name, None)  # imported by another, it would be run a second time
+            runpy.run_module(name, run_name="__main__", alter_sys=True)
+        except SystemExit:
+            pass
+        except BaseException as error:
+            print(f"{type(error).__name__}: {error}")
+    said[" ".join([name, *command])] = out.seek(0) or out.read()
+json.dump(said, sys.stdout)
+"""
+
+
+def calls():
+    """{(module, its command if it has several): the options that documents name with it}."""
+    found = {}
+    for text in DOCUMENTS.values():
+        for name, rest in CALL.findall(text):
+            command = re.findall(r"^ (grade|class)\b", rest)
+            found.setdefault((name, *command), set()).update(re.findall(r"--\w[\w-]*", rest))
+    return found
+
+
+def test_every_documented_call_works_and_knows_its_options():
+    """In one process, since each would wait for the import of torch."""
+    documented = calls()
+    assert ("experiments.benchmark_attention",) in documented and len(documented) > 10
+    command = [sys.executable, "-c", TRIED, json.dumps(list(documented))]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    for call, said in json.loads(done.stdout).items():
+        assert said.startswith("usage: "), f"python -m {call} --help: {said}"
+        usage = said.partition("\n\n")[0]  # the rest repeats the docstring
+        missing = {option for option in documented[tuple(call.split())] if not re.search(rf"{option}\b", usage)}
+        assert not missing, f"python -m {call} has no {missing}"
+
+
+def test_what_needs_the_course_s_folder_is_called_by_python_m():
+    """Called by its path, a file would have its own folder in front of the path of imports, and find no other room."""
+    by_path = re.compile(rf"python3? (?:{ROOMS})/?[\w/]*\.py")
+    assert not {name: found for name, text in DOCUMENTS.items() if (found := by_path.findall(text))}
+
+
+def test_every_tool_is_documented_where_it_stands():
+    """The docstring of each program in the rooms begins with what it does, and says how it is called."""
+    rooms = ("tools/notebooks", "tools/site", "tools/vectors", "experiments")
+    for path in (path for room in rooms for path in sorted((ROOT / room).glob("*.py"))):
+        text = path.read_text(encoding="utf-8")
+        if '__name__ == "__main__"' in text:
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            assert f"    python -m {name}" in text, path.name
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", *(n for n in DOCUMENTS if n.startswith("docs/"))])
+def test_every_documented_target_of_make_is_one(name):
+    targets = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert set(TARGET.findall(DOCUMENTS[name])) <= targets

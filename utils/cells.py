@@ -1,0 +1,75 @@
+"""What a cell of a notebook says of itself: its tags, the exercise that it holds, whether that is still a stub.
+
+A cell is a dictionary, as JSON has it or as nbformat reads it. Standard library only, so that `make update` can do
+without anything that is installed.
+"""
+
+import ast
+from collections.abc import Mapping
+
+EXERCISE = "exercise:"  # begins the tag of a cell that holds an exercise, its name follows
+VOLATILE = "nbval-ignore-output"  # the tag of a cell whose output differs from run to run
+
+
+def tags(cell: Mapping) -> list[str]:
+    return cell["metadata"].get("tags", [])
+
+
+def has(cell: Mapping, tag: str) -> bool:
+    return tag in tags(cell)
+
+
+def after(cell: Mapping, prefix: str) -> str | None:
+    """What follows `prefix` in the first tag that begins with it; None without one."""
+    return next((tag.removeprefix(prefix) for tag in tags(cell) if tag.startswith(prefix)), None)
+
+
+def is_volatile(cell: Mapping) -> bool:
+    """Does the output of the cell differ from run to run?"""
+    return has(cell, VOLATILE)
+
+
+def exercise(cell: Mapping) -> str | None:
+    """The name of the exercise that a cell holds, by its tag; None without one."""
+    return after(cell, EXERCISE)
+
+
+def exercises(notebook: Mapping) -> dict[str, Mapping]:
+    """{name: cell} of the exercises of a notebook."""
+    return {name: cell for cell in code(notebook) if (name := exercise(cell))}
+
+
+def code(notebook: Mapping) -> list[Mapping]:
+    """The code cells of a notebook."""
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def source(cell: Mapping) -> str:
+    """The text of a cell, which JSON may hold as a list of lines."""
+    return "".join(cell["source"])
+
+
+def function(text: str, name: str | None) -> ast.AST | None:
+    """The definition of `name` at the left margin of `text`; None where there is none, or the text is no Python."""
+    try:
+        return next(node for node in ast.parse(text).body if name and getattr(node, "name", None) == name)
+    except (SyntaxError, ValueError, StopIteration, RecursionError, MemoryError):
+        return None
+
+
+def is_stub(cell: Mapping) -> bool:
+    """Does nothing but `return ...`, or several of these dots, stand below the docstring of the exercise?"""
+    node = function(source(cell), exercise(cell))
+    body = [] if node is None else node.body[ast.get_docstring(node) is not None :]
+    value = body[0].value if len(body) == 1 and isinstance(body[0], ast.Return) else None
+    parts = value.elts if isinstance(value, ast.Tuple) else [value]
+    return parts != [] and all(isinstance(part, ast.Constant) and part.value is ... for part in parts)
+
+
+def is_bare(cell: Mapping) -> bool:
+    """Is it a stub with nothing of a learner's around it: no comment, no line but those that check the answer?"""
+    if not is_stub(cell) or "#" in source(cell):
+        return False
+    name = exercise(cell)
+    rest = {ast.get_source_segment(source(cell), node) for node in ast.parse(source(cell)).body}
+    return len(rest - {f"check({name})", f"{name} = use({name})"}) == 1
