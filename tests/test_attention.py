@@ -248,7 +248,7 @@ def test_a_value_that_is_not_a_number_reaches_those_who_see_it():
 
 def test_self_attention_equals_its_steps_with_a_batch_and_without():
     torch.manual_seed(0)
-    layer, X = SelfAttention(6, 4).double(), draw(2, 5, 6)
+    layer, X = SelfAttention(d_model=6, d_head=4).double(), draw(2, 5, 6)
     output, weights = layer(X)
     assert output.shape == (2, 5, 4) and weights.shape == (2, 5, 5)
     Q, K, V = (X @ matrix.weight.T for matrix in (layer.W_q, layer.W_k, layer.W_v))
@@ -256,11 +256,11 @@ def test_self_attention_equals_its_steps_with_a_batch_and_without():
     torch.testing.assert_close(output, weights @ V)
     torch.testing.assert_close(layer(X[1])[0], output[1])
     assert sum(parameter.numel() for parameter in layer.parameters()) == 3 * 6 * 4
-    assert SelfAttention(6)(torch.randn(3, 6))[0].shape == (3, 6)
+    assert SelfAttention(d_model=6)(torch.randn(3, 6))[0].shape == (3, 6)
 
 
 def test_self_attention_keeps_to_its_mask():
-    layer, X = SelfAttention(6).double(), draw(5, 6)
+    layer, X = SelfAttention(d_model=6).double(), draw(5, 6)
     mask = torch.ones(5, 5, dtype=torch.bool).tril()
     _, weights = layer(X, mask)
     assert (weights[~mask] == 0).all()
@@ -269,10 +269,10 @@ def test_self_attention_keeps_to_its_mask():
 @pytest.mark.parametrize("d_model, d_head", [(0, None), (4, 0), (-1, 2), (2.5, None), (4, "4")])
 def test_self_attention_refuses_impossible_sizes(d_model, d_head):
     with pytest.raises(ValueError, match="at least 1|whole numbers"):
-        SelfAttention(d_model, d_head)
+        SelfAttention(d_model=d_model, d_head=d_head)
 
 
 @pytest.mark.parametrize("shape", [(6,), (5, 7)])
 def test_self_attention_names_an_input_of_the_wrong_width(shape):
     with pytest.raises(ValueError, match=r"\(…, positions, 6\)"):
-        SelfAttention(6)(torch.zeros(shape))
+        SelfAttention(d_model=6)(torch.zeros(shape))

@@ -21,7 +21,7 @@ WORDS = 9
 def transformer(seed, bonus=0.0):
     """A causal Transformer with a logit for every next word; `bonus` makes `</s>` likelier."""
     torch.manual_seed(seed)
-    model = Tagger(WORDS, WORDS, 8, 2, 16, 2, causal=True).double().eval()
+    model = Tagger(WORDS, num_tags=WORDS, d_model=8, num_heads=2, num_layers=2, d_ff=16, causal=True).double().eval()
     nn.init.normal_(model.embedding.vectors.weight, std=3.0)
     with torch.no_grad():
         model.to_logits.bias[END_ID] += bonus

@@ -66,7 +66,11 @@ def decoder(name, cell="gru"):
 
 def translator(name, cell="gru", bidirectional=True, seed=0):
     return spread(
-        RecurrentTranslator(RecurrentEncoder(WORDS, SIZE, STATE, cell, bidirectional), decoder(name, cell)), seed
+        RecurrentTranslator(
+            RecurrentEncoder(WORDS, d_embedding=SIZE, d_hidden=STATE, cell=cell, bidirectional=bidirectional),
+            decoder(name, cell),
+        ),
+        seed,
     )
 
 
@@ -87,13 +91,13 @@ def cell_of(layer, suffix=""):
         return cell
     one = nn.RNN(layer.input_size, layer.hidden_size).double()
     one.load_state_dict({f"{name}_l0": weight for name, weight in weights.items()})
-    return load(ElmanCell(layer.input_size, layer.hidden_size).double(), one)
+    return load(ElmanCell(d_in=layer.input_size, d_hidden=layer.hidden_size).double(), one)
 
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_elman_cell_over_time_is_torch_s_rnn_forward_and_backward(bias):
     theirs = spread(nn.RNN(SIZE, STATE, batch_first=True, bias=bias))
-    ours = load(ElmanCell(SIZE, STATE).double(), theirs)
+    ours = load(ElmanCell(d_in=SIZE, d_hidden=STATE).double(), theirs)
     x, twin = (draw(3, 7, SIZE).requires_grad_() for _ in range(2))
     h, twin_h = (draw(3, STATE, seed=2).requires_grad_() for _ in range(2))
     states, state = [], h
@@ -114,7 +118,7 @@ def test_elman_cell_over_time_is_torch_s_rnn_forward_and_backward(bias):
 
 def test_elman_cell_keeps_its_own_copy_and_takes_any_leading_axes():
     theirs = spread(nn.RNN(SIZE, STATE))
-    ours = load(ElmanCell(SIZE, STATE).double(), theirs)
+    ours = load(ElmanCell(d_in=SIZE, d_hidden=STATE).double(), theirs)
     x, h = draw(2, 4, SIZE), draw(2, 4, STATE)
     before = ours(x, h)
     nn.init.zeros_(theirs.weight_ih_l0)
@@ -127,7 +131,7 @@ def test_elman_cell_keeps_its_own_copy_and_takes_any_leading_axes():
 
 @every_cell
 def test_language_model_is_a_loop_of_cells(cell):
-    model = spread(RecurrentLanguageModel(WORDS, SIZE, STATE, cell))
+    model = spread(RecurrentLanguageModel(WORDS, d_embedding=SIZE, d_hidden=STATE, cell=cell))
     step, state, rows = cell_of(model.rnn), torch.zeros(3, STATE, dtype=torch.float64), []
     for t in range(TARGETS.shape[1]):
         state = step(model.embedding.weight[TARGETS[:, t]], state)
@@ -142,7 +146,7 @@ def test_language_model_is_a_loop_of_cells(cell):
 
 def test_generation_feeds_back_what_it_wrote_and_stops():
     for seed in range(12):
-        model = spread(RecurrentLanguageModel(WORDS, SIZE, STATE), seed)
+        model = spread(RecurrentLanguageModel(WORDS, d_embedding=SIZE, d_hidden=STATE), seed)
         written = model.generate(limit=9)
         logits, _ = model(torch.tensor([[1, *written]]))
         best = logits[0].argmax(-1).tolist()
@@ -157,7 +161,7 @@ def test_generation_feeds_back_what_it_wrote_and_stops():
 
 
 def test_generation_at_random_follows_the_probabilities_and_the_seed():
-    model = spread(RecurrentLanguageModel(WORDS, SIZE, STATE))
+    model = spread(RecurrentLanguageModel(WORDS, d_embedding=SIZE, d_hidden=STATE))
     generator = torch.Generator().manual_seed(0)
     first = [(model.generate(1, generator) or [2])[0] for _ in range(2000)]
     p = model(torch.tensor([[1]]))[0][0, 0].softmax(-1)
@@ -174,7 +178,7 @@ def test_generation_at_random_follows_the_probabilities_and_the_seed():
 @both_directions
 @torch.no_grad()
 def test_encoder_is_a_loop_of_cells_in_each_direction(cell, bidirectional):
-    encoder = spread(RecurrentEncoder(WORDS, SIZE, STATE, cell, bidirectional))
+    encoder = spread(RecurrentEncoder(WORDS, d_embedding=SIZE, d_hidden=STATE, cell=cell, bidirectional=bidirectional))
     found = encoder(TOKENS, MASK)
     for b, length in enumerate(lengths(MASK)):
         words, parts, context = encoder.embedding.weight[TOKENS[b, :length]], [], []
@@ -372,7 +376,7 @@ def test_models_that_ignore_their_mask_are_caught(bidirectional):
 @both_directions
 @torch.no_grad()
 def test_states_do_not_depend_on_neighbours_or_padding(cell, bidirectional):
-    encoder = spread(RecurrentEncoder(WORDS, SIZE, STATE, cell, bidirectional))
+    encoder = spread(RecurrentEncoder(WORDS, d_embedding=SIZE, d_hidden=STATE, cell=cell, bidirectional=bidirectional))
     together = encoder(TOKENS, MASK)
     turned = encoder(TOKENS.flip(0), MASK.flip(0))
     close(turned.states.flip(0), together.states)
@@ -463,7 +467,7 @@ def test_the_ids_are_those_of_the_vocabulary():
     words = Vocabulary(["witch"])
     assert words.encode([], start=True, end=True) == [START_ID, END_ID]
     tokens = words.batch(["witch witch", "witch"], end=True)
-    states = RecurrentEncoder(len(words), SIZE, STATE)(tokens, padding_mask(tokens)).states
+    states = RecurrentEncoder(len(words), d_embedding=SIZE, d_hidden=STATE)(tokens, padding_mask(tokens)).states
     assert states.shape == (2, 3, STATE) and not states[1, 2:].any()
 
 
@@ -490,35 +494,55 @@ def spoilt(model):
     return model
 
 
-ENCODER, DECODER = RecurrentEncoder(WORDS, SIZE, STATE), AttentionDecoder(WORDS, SIZE, STATE)
-PLAIN, MEMORY = RecurrentDecoder(WORDS, SIZE, STATE), Memory(torch.zeros(3, 5, STATE), torch.zeros(3, STATE), MASK)
+ENCODER, DECODER = (
+    RecurrentEncoder(WORDS, d_embedding=SIZE, d_hidden=STATE),
+    AttentionDecoder(WORDS, d_embedding=SIZE, d_hidden=STATE),
+)
+PLAIN, MEMORY = (
+    RecurrentDecoder(WORDS, d_embedding=SIZE, d_hidden=STATE),
+    Memory(torch.zeros(3, 5, STATE), torch.zeros(3, STATE), MASK),
+)
 REFUSED = {
-    "d_in 0 and d_hidden 3 must be at least 1": lambda: ElmanCell(0, 3),
-    "d_in 2.5 and d_hidden 3 must be whole numbers": lambda: ElmanCell(2.5, 3),
-    "d_in 4 and d_hidden 2.5 must be whole numbers": lambda: RecurrentLanguageModel(9, 4, 2.5),
-    "state is None": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), None),
-    "x (2, 4) and state (2, 6) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 4), torch.zeros(2, 6)),
-    "x (2, 5) and state (2, 5) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), torch.zeros(2, 5)),
-    "RNN(6, 5) must be an nn.RNN(5, 6)": lambda: load(ElmanCell(5, 6), nn.RNN(6, 5)),
-    "RNN(5, 6, num_layers=2) must be": lambda: load(ElmanCell(5, 6), nn.RNN(5, 6, 2)),
-    "bidirectional=True) must be": lambda: load(ElmanCell(5, 6), nn.RNN(5, 6, bidirectional=True)),
-    "RNN(5, 6) must be an nn.RNN(5, 6) with one": lambda: load(ElmanCell(5, 6), nn.RNN(5, 6, nonlinearity="relu")),
-    "bias=True) must be an nn.RNN": lambda: load(ElmanCell(5, 6), nn.Linear(5, 6)),
-    "GRU(5, 6) must be an nn.RNN": lambda: load(ElmanCell(5, 6), nn.GRU(5, 6)),
-    "cell 'lstm' is unknown; there are elman, gru": lambda: RecurrentLanguageModel(9, 4, 4, "lstm"),
-    "context 'last' is unknown; there are first, every": lambda: RecurrentDecoder(9, 4, 4, context="last"),
-    "score 'cosine' is unknown; there are dot, bilinear": lambda: AttentionDecoder(9, 4, 4, score="cosine"),
-    "d_hidden = 7 cannot be shared by directions = 2": lambda: RecurrentEncoder(9, 4, 7),
-    "whole numbers (b, n), not (5,)": lambda: RecurrentLanguageModel(9, 4, 4)(TOKENS[0]),
-    "not (3, 5) of torch.float32": lambda: RecurrentLanguageModel(9, 4, 4)(TOKENS.float()),
-    "tokens is of the type list": lambda: RecurrentLanguageModel(9, 4, 4)(TOKENS.tolist()),
+    "d_in 0 and d_hidden 3 must be at least 1": lambda: ElmanCell(d_in=0, d_hidden=3),
+    "d_in 2.5 and d_hidden 3 must be whole numbers": lambda: ElmanCell(d_in=2.5, d_hidden=3),
+    "d_in 4 and d_hidden 2.5 must be whole numbers": lambda: RecurrentLanguageModel(9, d_embedding=4, d_hidden=2.5),
+    "state is None": lambda: ElmanCell(d_in=5, d_hidden=6)(torch.zeros(2, 5), None),
+    "x (2, 4) and state (2, 6) must end in 5 and 6": lambda: ElmanCell(d_in=5, d_hidden=6)(
+        torch.zeros(2, 4), torch.zeros(2, 6)
+    ),
+    "x (2, 5) and state (2, 5) must end in 5 and 6": lambda: ElmanCell(d_in=5, d_hidden=6)(
+        torch.zeros(2, 5), torch.zeros(2, 5)
+    ),
+    "RNN(6, 5) must be an nn.RNN(5, 6)": lambda: load(ElmanCell(d_in=5, d_hidden=6), nn.RNN(6, 5)),
+    "RNN(5, 6, num_layers=2) must be": lambda: load(ElmanCell(d_in=5, d_hidden=6), nn.RNN(5, 6, 2)),
+    "bidirectional=True) must be": lambda: load(ElmanCell(d_in=5, d_hidden=6), nn.RNN(5, 6, bidirectional=True)),
+    "RNN(5, 6) must be an nn.RNN(5, 6) with one": lambda: load(
+        ElmanCell(d_in=5, d_hidden=6), nn.RNN(5, 6, nonlinearity="relu")
+    ),
+    "bias=True) must be an nn.RNN": lambda: load(ElmanCell(d_in=5, d_hidden=6), nn.Linear(5, 6)),
+    "GRU(5, 6) must be an nn.RNN": lambda: load(ElmanCell(d_in=5, d_hidden=6), nn.GRU(5, 6)),
+    "cell 'lstm' is unknown; there are elman, gru": lambda: RecurrentLanguageModel(
+        9, d_embedding=4, d_hidden=4, cell="lstm"
+    ),
+    "context 'last' is unknown; there are first, every": lambda: RecurrentDecoder(
+        9, d_embedding=4, d_hidden=4, context="last"
+    ),
+    "score 'cosine' is unknown; there are dot, bilinear": lambda: AttentionDecoder(
+        9, d_embedding=4, d_hidden=4, score="cosine"
+    ),
+    "d_hidden = 7 cannot be shared by directions = 2": lambda: RecurrentEncoder(9, d_embedding=4, d_hidden=7),
+    "whole numbers (b, n), not (5,)": lambda: RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)(TOKENS[0]),
+    "not (3, 5) of torch.float32": lambda: RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)(TOKENS.float()),
+    "tokens is of the type list": lambda: RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)(TOKENS.tolist()),
     "mask is of the type ndarray": lambda: ENCODER(TOKENS, MASK.numpy()),
     "context is None": lambda: DECODER(TARGETS, MEMORY._replace(context=None)),
-    "some logits are NaN or infinite": lambda: spoilt(RecurrentLanguageModel(9, 4, 4)).generate(),
-    "logits are NaN or infinite": lambda: spoilt(RecurrentLanguageModel(9, 4, 4)).generate(generator=torch.Generator()),
+    "some logits are NaN or infinite": lambda: spoilt(RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)).generate(),
+    "logits are NaN or infinite": lambda: spoilt(RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)).generate(
+        generator=torch.Generator()
+    ),
     "so no token is the most probable": lambda: spoilt(RecurrentTranslator(ENCODER, DECODER)).translate(TOKENS, MASK),
-    "not (1, 0)": lambda: RecurrentLanguageModel(9, 4, 4)(TOKENS[:1, :0]),
-    "ids from 0 to 10 must lie between 0 and 8": lambda: RecurrentLanguageModel(9, 4, 4)(TOKENS),
+    "not (1, 0)": lambda: RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)(TOKENS[:1, :0]),
+    "ids from 0 to 10 must lie between 0 and 8": lambda: RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)(TOKENS),
     "ids from -1 to 9": lambda: ENCODER(TOKENS - 1, MASK),
     "mask (3, 5) of torch.bool is not one of padding: padding_mask(tokens) makes it": lambda: ENCODER(TOKENS, REAL),
     "mask (3, 1, 1, 5) of torch.int64 is not one of padding": lambda: ENCODER(TOKENS, MASK.long()),
@@ -531,9 +555,9 @@ REFUSED = {
     "mask (3, 1, 1, 4) of torch.bool must be": lambda: DECODER(TARGETS, MEMORY._replace(mask=MASK[..., :4])),
     "of torch.float32 must be": lambda: DECODER(TARGETS, MEMORY._replace(mask=MASK.float())),
     "context (1, 6)": lambda: PLAIN(TARGETS, MEMORY._replace(context=torch.zeros(1, STATE))),
-    "d = 8 as in the decoder": lambda: AttentionDecoder(WORDS, SIZE, 8)(TARGETS, MEMORY),
-    "d = 4 as in the decoder": lambda: RecurrentDecoder(WORDS, SIZE, 4)(TARGETS, MEMORY),
-    "to 12 must lie between 0 and 8": lambda: AttentionDecoder(9, SIZE, STATE)(TARGETS, MEMORY),
+    "d = 8 as in the decoder": lambda: AttentionDecoder(WORDS, d_embedding=SIZE, d_hidden=8)(TARGETS, MEMORY),
+    "d = 4 as in the decoder": lambda: RecurrentDecoder(WORDS, d_embedding=SIZE, d_hidden=4)(TARGETS, MEMORY),
+    "to 12 must lie between 0 and 8": lambda: AttentionDecoder(9, d_embedding=SIZE, d_hidden=STATE)(TARGETS, MEMORY),
     "must end in 2 and 6": lambda: rnn.bilinear_score(draw(1, 3), draw(1, 6), {"W_s": draw(2, 6)}),
     "must end in 3 and 5": lambda: rnn.additive_score(
         draw(1, 3), draw(1, 6), {"W_q": draw(3, 2), "W_k": draw(5, 2), "w": draw(2)}

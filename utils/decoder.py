@@ -140,9 +140,8 @@ class DecoderBlock(nn.Module):
     the weights (b, h, n, k) of both attentions. With a state, the memory is not read: its keys are in the state."""
 
     def __init__(
-        self, *, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm: str = "pre",
-        activation: str = "relu", cross: bool = True, num_kv_heads: int | None = None, rotary: str | None = None
-    ):  # fmt: skip
+        self, *, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm: str = "pre", cross: bool = True,
+        activation: str = "relu", num_kv_heads: int | None = None, rotary: str | None = None):  # fmt: skip
         super().__init__()
         heads = dict(d_model=d_model, num_heads=num_heads, num_kv_heads=num_kv_heads, dropout=dropout)
         self.attention = CachedAttention(**heads, rotary=rotary)
