@@ -163,11 +163,12 @@ def test_gradients_are_finite_with_a_row_that_may_attend_to_nothing(dtype):
         ((2.5, 2.5), "d_model 2.5 and num_heads 2.5 must be whole numbers"),
         ((8.0, 2), "d_model 8.0 and num_heads 2 must be whole numbers"),
         ((8, None), "num_heads None must be whole numbers"),
+        ((8, True), "num_heads True must be whole numbers"),
     ],
 )
 def test_sizes_that_cannot_be_shared_are_named(sizes, said):
     with pytest.raises(ValueError, match=said):
-        MultiHeadAttention(*sizes)
+        MultiHeadAttention(d_model=sizes[0], num_heads=sizes[1])
 
 
 @pytest.mark.parametrize(
@@ -198,15 +199,13 @@ def test_inputs_of_another_kind_are_named(query, said):
 def test_padding_without_its_axes_is_refused_by_name():
     with pytest.raises(ValueError) as caught:
         pair()[0](draw(3, 6, 12), mask=TOKENS > 0)
-    assert "the mask (3, 6) reads as padding (b, k), one row a sentence: write mask[:, None, None, :]" in str(
-        caught.value
-    )
+    assert "if it is padding (b, k), one row a sentence, write mask[:, None, None, :]" in str(caught.value)
 
 
 def test_what_a_masked_position_holds_does_not_matter_backwards_either():
     ours, _ = pair()
     found = []
-    for number in (0.0, torch.nan, torch.inf):
+    for number in (0.0, 1e100, -1e100):
         query, key = draw(3, 4, 12), draw(3, 6, 12, seed=2).detach()
         value = draw(3, 6, 12, seed=3)
         key[TOKENS == 0] = number
@@ -244,3 +243,21 @@ def test_load_names_what_differs():
         load(MultiHeadAttention(d_model=12, num_heads=3), nn.Linear(12, 12))
     with pytest.raises(ValueError, match=r"\(12, 3, True\).*\(12, 4, True\)"):
         load(MultiHeadAttention(d_model=12, num_heads=3), nn.MultiheadAttention(12, 4))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_gradients_of_every_sentence_at_once_by_vmap(masked):
+    """Nothing in the attention branches on what its inputs hold, but for the mask, which all sentences share."""
+    layer = MultiHeadAttention(d_model=8, num_heads=2).double()
+    mask = causal_mask(5) if masked else None
+    weights = dict(layer.named_parameters())
+
+    def loss(weights, X):
+        return torch.func.functional_call(layer, weights, (X,), {"mask": mask})[0].square().sum()
+
+    X = draw(4, 5, 8).detach()
+    found = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(weights, X)
+    for b in range(4):
+        alone = torch.func.grad(loss)(weights, X[b])
+        for name, gradient in alone.items():
+            torch.testing.assert_close(found[name][b], gradient, atol=1e-12, rtol=0)

@@ -29,6 +29,10 @@ PAIRS = {
         lambda: attention.MultiHeadAttention(d_model=4, num_heads=2),
         lambda: nn.MultiheadAttention(4, 2),
     ),
+    "CachedAttention": (
+        lambda: decoder.CachedAttention(d_model=4, num_heads=2),
+        lambda: nn.MultiheadAttention(4, 2),
+    ),
     "LayerNorm": (lambda: transformer.LayerNorm(4), lambda: nn.LayerNorm(4)),
     "EncoderBlock": (lambda: transformer.EncoderBlock(d_model=4, num_heads=2, d_ff=8, norm="post"), block),
     "Encoder": (
