@@ -30,7 +30,9 @@ class Decoder(rnn.AttentionDecoder):
     def __init__(self, vocabulary_size, *, asks="current", feeds=False, score="dot", **sizes):
         super().__init__(vocabulary_size, **sizes, score=score)
         self.asks, self.feeds = asks, feeds
-        self.rnn = rnn.recurrent("gru", sizes["d_embedding"] + feeds * sizes["d_hidden"], sizes["d_hidden"])
+        self.rnn = rnn.recurrent(
+            "gru", d_in=sizes["d_embedding"] + feeds * sizes["d_hidden"], d_hidden=sizes["d_hidden"]
+        )
 
     def forward(self, tokens, memory, state=None):
         if state is None:
@@ -53,7 +55,7 @@ class Decoder(rnn.AttentionDecoder):
 def train(small, english, spanish, number, **options):
     """Share right, error rates by sure and by possible links, weight on gold links."""
     training.seed(number)
-    decoder = Decoder(len(spanish), **SIZES, **options)
+    decoder = Decoder(num_layers=len(spanish), **SIZES, **options)
     model = rnn.RecurrentTranslator(rnn.RecurrentEncoder(len(english), **SIZES), decoder)
     words = english, spanish
     training.fit(model, translation_batches(small.train, *words, seed=number), translation_loss, steps=700)

@@ -82,7 +82,7 @@ def test_fit_learns_a_toy_task():
 def test_a_language_model_learns_its_sentence():
     words = torch.tensor([[1, 4, 5, 6, 7, 8, 9, 10, 11, 2]])  # <s> so long and thanks for all the fish </s>
     training.seed(0)
-    model, everywhere = RecurrentLanguageModel(12, 8, 16), torch.ones(1, 9, dtype=torch.bool)
+    model, everywhere = RecurrentLanguageModel(12, d_embedding=8, d_hidden=16), torch.ones(1, 9, dtype=torch.bool)
 
     def loss(model, tokens):
         return training.sequence_loss(model(tokens[:, :-1])[0], tokens[:, 1:], everywhere)
