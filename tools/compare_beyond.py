@@ -24,7 +24,7 @@ from torch import nn
 COURSE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(COURSE))
 
-from utils import beyond, training  # noqa: E402
+from utils import beyond, measures, training  # noqa: E402
 
 F = nn.functional
 GRID = torch.cartesian_prod(torch.arange(4.0), torch.arange(4.0))  # (n, 2), row and column of a patch
@@ -83,7 +83,7 @@ def classify(seed, positions=True, summary="mean", order=None, own=False, steps=
     model = beyond.PatchTransformer(summary, positions)
     trained(model, some_of(patches, targets, train), steps, 3e-3)
     shuffled = one_by_one(patches[test], 9)
-    measured = [training.accuracy(model, given, targets[test]) for given in (patches[test], shuffled)]
+    measured = [measures.accuracy(model, given, targets[test]) for given in (patches[test], shuffled)]
     left = torch.randperm(16, generator=torch.Generator().manual_seed(3))[:12]
     with torch.no_grad():
         moved = (model(patches[test])[0] - model(shuffled)[0]).abs().max().item()
@@ -116,7 +116,7 @@ def rivals(seed, kind, order=None, own=False):
         return [model.fit(laid[train].flatten(1), targets[train]).score(laid[test].flatten(1), targets[test])]
     training.seed(seed)
     model = trained(Convolutions(), some_of(laid, targets, train), 600, 3e-3)
-    return [training.accuracy(model, laid[test], targets[test])]
+    return [measures.accuracy(model, laid[test], targets[test])]
 
 
 # The map
@@ -295,7 +295,7 @@ def distance(seed, positions=None, begins=True, rival=False):
         model.load_state_dict(first.state_dict())
     training.seed(seed)
     trained(model, some_of(one_hot(pairs), near, every), 700 if begins else 1400, 3e-3)
-    return [training.accuracy(model, one_hot(test), truth), (truth == 0).float().mean().item()]
+    return [measures.accuracy(model, one_hot(test), truth), (truth == 0).float().mean().item()]
 
 
 TABLES = {
