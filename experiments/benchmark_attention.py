@@ -31,7 +31,7 @@ def cpu_time(run, repeats: int) -> float:
 def runs(batch: int, n: int, d_model: int, num_heads: int, masked: bool) -> tuple:
     """Forward and backward of our layer and of PyTorch's with the same weights."""
     theirs = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
-    ours = load(MultiHeadAttention(d_model, num_heads), theirs)
+    ours = load(MultiHeadAttention(d_model=d_model, num_heads=num_heads), theirs)
     mask = causal_mask(n) if masked else None
     hidden = to_torch(mask, num_heads) if masked else None
     X, upstream = torch.randn(batch, n, d_model).requires_grad_(), torch.randn(batch, n, d_model)

@@ -12,7 +12,7 @@ from statistics import fmean
 
 import torch
 
-from utils import corpus, rnn, training
+from utils import corpus, measures, rnn, training
 from utils.translating import (
     translate_all,
     translation_batches,
@@ -30,7 +30,9 @@ class Decoder(rnn.AttentionDecoder):
     def __init__(self, vocabulary_size, *, asks="current", feeds=False, score="dot", **sizes):
         super().__init__(vocabulary_size, **sizes, score=score)
         self.asks, self.feeds = asks, feeds
-        self.rnn = rnn.recurrent("gru", sizes["d_embedding"] + feeds * sizes["d_hidden"], sizes["d_hidden"])
+        self.rnn = rnn.recurrent(
+            "gru", d_in=sizes["d_embedding"] + feeds * sizes["d_hidden"], d_hidden=sizes["d_hidden"]
+        )
 
     def forward(self, tokens, memory, state=None):
         if state is None:
@@ -53,17 +55,17 @@ class Decoder(rnn.AttentionDecoder):
 def train(small, english, spanish, number, **options):
     """Share right, error rates by sure and by possible links, weight on gold links."""
     training.seed(number)
-    decoder = Decoder(len(spanish), **SIZES, **options)
+    decoder = Decoder(num_layers=len(spanish), **SIZES, **options)
     model = rnn.RecurrentTranslator(rnn.RecurrentEncoder(len(english), **SIZES), decoder)
     words = english, spanish
     training.fit(model, translation_batches(small.train, *words, seed=number), translation_loss, steps=700)
-    right = training.sequence_accuracy(translate_all(model, small.test, *words), [p.target for p in small.test])
+    right = measures.sequence_accuracy(translate_all(model, small.test, *words), [p.target for p in small.test])
     some = small.test[:500]
     weights = weights_while_reading(model, some, *words)
-    links = [training.argmax_links(rows, len(p.source), len(p.target)) for rows, p in zip(weights, some)]
+    links = [measures.argmax_links(rows, len(p.source), len(p.target)) for rows, p in zip(weights, some)]
     sure, possible = [set(pair.alignment) for pair in some], [set(pair.possible) for pair in some]
-    rates = [training.alignment_error_rate(links, sure, links_that_count) for links_that_count in (sure, possible)]
-    return [right, *rates, training.attention_mass(weights, sure)]
+    rates = [measures.alignment_error_rate(links, sure, links_that_count) for links_that_count in (sure, possible)]
+    return [right, *rates, measures.attention_mass(weights, sure)]
 
 
 def table(head, variants, seeds, *corpora):

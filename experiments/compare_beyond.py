@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 
-from utils import beyond, training
+from utils import beyond, measures, training
 
 F = nn.functional
 GRID = torch.cartesian_prod(torch.arange(4.0), torch.arange(4.0))  # (n, 2), row and column of a patch
@@ -78,7 +78,7 @@ def classify(seed, positions=True, summary="mean", order=None, own=False, steps=
     model = beyond.PatchTransformer(summary, positions)
     trained(model, some_of(patches, targets, train), steps, 3e-3)
     shuffled = one_by_one(patches[test], 9)
-    measured = [training.accuracy(model, given, targets[test]) for given in (patches[test], shuffled)]
+    measured = [measures.accuracy(model, given, targets[test]) for given in (patches[test], shuffled)]
     left = torch.randperm(16, generator=torch.Generator().manual_seed(3))[:12]
     with torch.no_grad():
         moved = (model(patches[test])[0] - model(shuffled)[0]).abs().max().item()
@@ -111,7 +111,7 @@ def rivals(seed, kind, order=None, own=False):
         return [model.fit(laid[train].flatten(1), targets[train]).score(laid[test].flatten(1), targets[test])]
     training.seed(seed)
     model = trained(Convolutions(), some_of(laid, targets, train), 600, 3e-3)
-    return [training.accuracy(model, laid[test], targets[test])]
+    return [measures.accuracy(model, laid[test], targets[test])]
 
 
 # The map
@@ -290,7 +290,7 @@ def distance(seed, positions=None, begins=True, rival=False):
         model.load_state_dict(first.state_dict())
     training.seed(seed)
     trained(model, some_of(one_hot(pairs), near, every), 700 if begins else 1400, 3e-3)
-    return [training.accuracy(model, one_hot(test), truth), (truth == 0).float().mean().item()]
+    return [measures.accuracy(model, one_hot(test), truth), (truth == 0).float().mean().item()]
 
 
 TABLES = {

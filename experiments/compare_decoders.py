@@ -19,7 +19,7 @@ from statistics import fmean
 import torch
 
 from experiments import cache_bugs
-from utils import corpus, rnn, training
+from utils import corpus, measures, rnn, training
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
 from utils.decoding import beam_search
 from utils.masks import padding_mask
@@ -102,7 +102,7 @@ class Bench:
 
 
 def per_cent(written, right):
-    return 100 * training.sequence_accuracy(written, right)
+    return 100 * measures.sequence_accuracy(written, right)
 
 
 def begin(head, columns):
@@ -138,10 +138,10 @@ def error_rates(weights, pairs):
     and in the next one, which reads it, each for all words and for nouns, adjectives, verbs and adverbs."""
     for shift in (0, 1):
         for some in (lambda content: True, lambda content: content):
-            found = [training.argmax_links(w[shift:], len(p.source), len(p.target)) for w, p in zip(weights, pairs)]
+            found = [measures.argmax_links(w[shift:], len(p.source), len(p.target)) for w, p in zip(weights, pairs)]
             found = [{(i, j) for i, j in links if some(p.content[i])} for links, p in zip(found, pairs)]
             sure = [{(i, j) for i, j in p.alignment if some(p.content[i])} for p in pairs]
-            yield training.alignment_error_rate(found, sure, sure)
+            yield measures.alignment_error_rate(found, sure, sure)
 
 
 def alignment(bench):

@@ -390,7 +390,7 @@ def masked_influence(widgets):
     words, X = "the ship sailed gently away <pad> <pad>".split(), numbers(7, 16, seed=4)
     torch.manual_seed(4)
     theirs = [nn.MultiheadAttention(16, 2, batch_first=True).eval() for _ in range(3)]
-    layers = [load(MultiHeadAttention(16, 2), module) for module in theirs]
+    layers = [load(MultiHeadAttention(d_model=16, num_heads=2), module) for module in theirs]
     place = torch.arange(7)
     allowed = {"none": place[:, None] >= 0 * place, "padding": (place < 5).expand(7, 7)}
     allowed |= {"causal": place[:, None] >= place, "window, one word to each side": (place[:, None] - place).abs() < 2}
@@ -550,7 +550,7 @@ def block_stepper(widgets):
     for norm in (layer.norm1, layer.norm2):
         nn.init.uniform_(norm.weight, 0.5, 2.0)
         nn.init.normal_(norm.bias)
-    block = load(EncoderBlock(16, 4, 32), layer).eval()
+    block = load(EncoderBlock(d_model=16, num_heads=4, d_ff=32), layer).eval()
 
     def attention(x):
         return layer.self_attn(x, x, x)[0]
@@ -595,7 +595,7 @@ def head_browser(widgets):
     vocabulary, tags, small = Vocabulary(sentence.split()), corpus.TAGS, ("witch", "near", "castle")
     ids = {word: 4 + number for number, word in enumerate(sorted(set(sentence.split())))}
     torch.manual_seed(6)
-    tagger = Tagger(len(vocabulary), len(tags), 16, 2, 32, 2).eval()
+    tagger = Tagger(len(vocabulary), num_tags=len(tags), d_model=16, num_heads=2, num_layers=2, d_ff=32).eval()
     with torch.no_grad():
         tagger.embedding.vectors.weight.mul_(3)  # heads that look somewhere
 
@@ -698,7 +698,7 @@ def filling_cache(widgets):
 
     @torch.no_grad()
     def run(kv_heads, cached):
-        model = LanguageModel(10, heads * e, heads, 16, layers, num_kv_heads=kv_heads)
+        model = LanguageModel(10, d_model=heads * e, num_heads=heads, num_layers=layers, d_ff=16, num_kv_heads=kv_heads)
         rows, told, state = [], [], None
         model.decoder.blocks[1].attention.W_k.register_forward_hook(lambda layer, given, _: rows.append(given[0][0]))
         for step in range(1, len(words) + 1):

@@ -66,7 +66,7 @@ def test_a_damaged_file_is_named_and_the_model_stays_as_it_was(stored, damage):
 
 def test_another_shape_names_the_weight(stored):
     folder, model = stored
-    with pytest.raises(ValueError, match=r"2\.weight is \(2, 4\) in the file and \(5, 4\) in the model"):
+    with pytest.raises(ValueError, match=r"2\.weight is \(2, 4\) of torch.float32 in the file and \(5, 4\) of"):
         load_checkpoint("tiny", like(model, last=5), folder)
     with pytest.raises(ValueError, match=r"tiny\.pt does not fit this Linear: weight is missing in the file"):
         load_checkpoint("tiny", nn.Linear(3, 4), folder)
@@ -81,6 +81,54 @@ def test_nothing_but_tensors_is_read(tmp_path):
     put(tmp_path, "trap", (tmp_path / "trap.pt").read_bytes())
     with pytest.raises(ValueError, match=r"trap\.pt holds no weights that can be read"):
         load_checkpoint("trap", nn.Linear(1, 1), tmp_path)
+
+
+OTHERS = {
+    "list": [torch.ones(2)],
+    "tuple": (1.0, 2.0),
+    "numbers": {"weight": 1.0},
+    "tensor": torch.ones(2),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_is_no_dictionary_of_weights_is_named(tmp_path, kind):
+    torch.save(OTHERS[kind], tmp_path / "odd.pt")
+    put(tmp_path, "odd", (tmp_path / "odd.pt").read_bytes())
+    name = {"numbers": "dict", "tensor": "Tensor"}.get(kind, kind)
+    with pytest.raises(ValueError, match=rf"odd\.pt holds no weights by their names, but a {name}\. Get it back with"):
+        load_checkpoint("odd", nn.Linear(1, 1), tmp_path)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_named(stored, wrong):
+    folder, model = stored
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    weights["2.bias"][1] = wrong
+    put(folder, "tiny", make_checkpoints.packed(weights))
+    with pytest.raises(ValueError, match=r"tiny\.pt: some numbers of 2\.bias are NaN or infinite\. Get it back with"):
+        load_checkpoint("tiny", like(model), folder)
+
+
+def test_weights_of_another_kind_are_named(stored):
+    folder, model = stored
+    with pytest.raises(
+        ValueError, match=r"0\.weight is \(4, 3\) of torch.float32 in the file and \(4, 3\) of torch.float64"
+    ):
+        load_checkpoint("tiny", like(model).double(), folder)
+    torch.save({name: value.double() for name, value in model.state_dict().items()}, folder / "tiny.pt")
+    put(folder, "tiny", (folder / "tiny.pt").read_bytes())
+    with pytest.raises(ValueError, match=r"0\.weight is \(4, 3\) of torch.float64 in the file .*`make checkpoints`"):
+        load_checkpoint("tiny", like(model), folder)
+
+
+@pytest.mark.parametrize("line", [b"", b"one two three", b"a1b2  tiny.pt", b"\xff\xfe  tiny.pt", b"<<<<<<< HEAD"])
+def test_a_list_of_checksums_with_another_line_is_named(stored, line):
+    folder, model = stored
+    with open(folder / SUMS, "ab") as file:
+        file.write(line + b"\n")
+    with pytest.raises(ValueError, match=r"SHA256SUMS, line 2, is not a checksum .*Get it back with `git checkout"):
+        load_checkpoint("tiny", model, folder)
 
 
 # The tool

@@ -21,7 +21,7 @@ WORDS = 9
 def transformer(seed, bonus=0.0):
     """A causal Transformer with a logit for every next word; `bonus` makes `</s>` likelier."""
     torch.manual_seed(seed)
-    model = Tagger(WORDS, WORDS, 8, 2, 16, 2, causal=True).double().eval()
+    model = Tagger(WORDS, num_tags=WORDS, d_model=8, num_heads=2, num_layers=2, d_ff=16, causal=True).double().eval()
     nn.init.normal_(model.embedding.vectors.weight, std=3.0)
     with torch.no_grad():
         model.to_logits.bias[END_ID] += bonus
@@ -267,11 +267,12 @@ def test_beams_without_a_cache_and_of_a_recurrent_state_are_picked():
     vectors, out = torch.randn(WORDS, 4, dtype=torch.float64), torch.randn(4, WORDS, dtype=torch.float64)
 
     def step(token, state):
-        states, state = rnn(vectors[token], state)
-        return states @ out, state, None
+        before = None if state is None else state.transpose(0, 1).contiguous()  # torch's state is (1, b, d)
+        states, after = rnn(vectors[token], before)
+        return states @ out, after.transpose(0, 1), None
 
     with torch.no_grad():
-        for ids, total in beam_search(step, None, 1, 5, 4, pick=lambda state, rows: state[:, rows])[0]:
+        for ids, total in beam_search(step, None, 1, 5, 4)[0]:
             tokens = [*ids, END_ID][:5]
             logits = rnn(vectors[torch.tensor([[START_ID, *tokens[:-1]]])])[0][0] @ out
             assert abs(logits.log_softmax(-1)[range(len(tokens)), tokens].sum() - total) < 1e-9

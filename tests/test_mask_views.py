@@ -74,7 +74,7 @@ def moved(widget, **choice):
 
 def test_influence_follows_the_mask_and_the_layers():
     torch.manual_seed(0)
-    layers = [MultiHeadAttention(8, 2) for _ in range(3)]
+    layers = [MultiHeadAttention(d_model=8, num_heads=2) for _ in range(3)]
     widget = widgets.masked_influence(WORDS, draw(5, 8), layers, padded=2)
     window = "window, one word to each side"
     assert moved(widget, chosen=1, mask="causal", depth=3) == [2, 3, 4, 5]

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from utils.attention import scaled_dot_product_attention
-from utils.masks import causal_mask, lengths, padding_mask, padding_mask_from_lengths, to_torch
+from utils.masks import added, causal_mask, padding_mask, padding_mask_from_lengths, to_torch
 from utils.vocabulary import PAD_ID
 
 
@@ -24,7 +24,6 @@ def test_padding_mask_of_tokens_and_of_lengths_agree():
     assert padding_mask_from_lengths(torch.tensor([1]), longest=4).shape == (1, 1, 1, 4)
     assert torch.equal(padding_mask(tokens, pad_id=4), (tokens != 4)[:, None, None])
     assert torch.equal(mask, padding_mask(tokens, PAD_ID)), "what a vocabulary pads with"
-    assert lengths(mask).tolist() == [3, 1, 2]
 
 
 def test_masks_combine_and_broadcast_over_heads():
@@ -48,14 +47,11 @@ def test_masks_combine_and_broadcast_over_heads():
         (lambda: padding_mask_from_lengths(np.array([1])), "lengths is of the type ndarray"),
         (lambda: padding_mask_from_lengths(torch.tensor([2]), longest=2.5), "longest 2.5 must be whole"),
         (lambda: padding_mask_from_lengths(torch.tensor([], dtype=torch.int64)), r"not \(0,\)"),
-        (lambda: lengths(None), "mask is None"),
-        (
-            lambda: lengths(torch.ones(2, 3).bool()),
-            r"\(2, 3\) of torch.bool is not one of padding: padding_mask\(tokens\)",
-        ),
-        (lambda: lengths(torch.ones(2, 1, 1, 3)), "torch.float32 is not one of padding"),
-        (lambda: lengths(torch.ones(2, 1, 3, 3).bool()), r"\(2, 1, 3, 3\)"),
-        (lambda: lengths(padding_mask(torch.tensor([[0, 4, 7]]))), "padding only after its words"),
+        (lambda: causal_mask(True), "positions True must be whole"),
+        (lambda: padding_mask(torch.tensor([[True, False]])), "whole numbers, not torch.bool"),
+        (lambda: padding_mask(torch.tensor([[1j, 0]])), "whole numbers, not torch.complex64"),
+        (lambda: padding_mask(torch.tensor([[1, 2]]), pad_id=None), "pad_id None must be whole"),
+        (lambda: padding_mask(torch.tensor([[1, 2]]), pad_id="0"), "pad_id '0' must be whole"),
         (lambda: to_torch(None, 1), "mask is None"),
         (lambda: to_torch(torch.ones(2, 2), 1), "boolean"),
         (lambda: to_torch(torch.ones(2, 3, 2, 2, dtype=torch.bool), 4), r"\(2, 3, 2, 2\)"),
@@ -76,3 +72,16 @@ def test_to_torch_turns_the_sense_round():
     assert batched.shape == (10, 3, 3) and torch.equal(batched[7], ~mask)
     ours, _ = scaled_dot_product_attention(X, X, X, mask)
     torch.testing.assert_close(ours, F.scaled_dot_product_attention(X, X, X, attn_mask=mask))
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32])
+def test_ids_of_any_whole_kind_have_their_padding(dtype):
+    tokens = torch.tensor([[4, 2, 0], [5, 0, 0]])
+    assert torch.equal(padding_mask(tokens.to(dtype)), padding_mask(tokens))
+    assert torch.equal(padding_mask(tokens - 100, pad_id=-100), padding_mask(tokens))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float64])
+def test_an_added_mask_is_0_and_minus_infinity(dtype):
+    found = added(causal_mask(2), dtype)
+    assert found.dtype == dtype and found.tolist() == [[0, -torch.inf], [0, 0]]

@@ -16,7 +16,7 @@ def pair(d_model=12, num_heads=3, bias=True, **sizes):
     theirs = nn.MultiheadAttention(d_model, num_heads, bias=bias, batch_first=True, dtype=torch.float64, **sizes)
     for parameter in theirs.parameters():  # PyTorch starts biases at 0, where a mistake would not show
         nn.init.normal_(parameter, std=0.3)
-    return load(MultiHeadAttention(d_model, num_heads, bias=bias).double(), theirs), theirs
+    return load(MultiHeadAttention(d_model=d_model, num_heads=num_heads, bias=bias).double(), theirs), theirs
 
 
 def gradients(layer):
@@ -71,7 +71,7 @@ def test_loads_matrices_that_torch_keeps_apart():
 
 @pytest.mark.parametrize("sizes", [{}, {"kdim": 5, "vdim": 7}], ids=["packed", "apart"])
 def test_an_optimiser_from_before_loading_goes_on_training_the_layer(sizes):
-    ours, theirs = MultiHeadAttention(12, 3), nn.MultiheadAttention(12, 3, **sizes)
+    ours, theirs = MultiHeadAttention(d_model=12, num_heads=3), nn.MultiheadAttention(12, 3, **sizes)
     optimiser = torch.optim.SGD(ours.parameters(), lr=0.1)
     load(ours, theirs)
     before = [parameter.detach().clone() for parameter in ours.parameters()]
@@ -85,7 +85,7 @@ def test_an_optimiser_from_before_loading_goes_on_training_the_layer(sizes):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_loading_copies_and_takes_the_dtype_over(dtype):
-    ours, theirs = MultiHeadAttention(12, 3), nn.MultiheadAttention(12, 3, dtype=dtype)
+    ours, theirs = MultiHeadAttention(d_model=12, num_heads=3), nn.MultiheadAttention(12, 3, dtype=dtype)
     load(ours, theirs)
     with torch.no_grad():
         theirs.out_proj.weight.zero_()
@@ -109,7 +109,7 @@ def test_value_is_key_where_it_is_left_out():
 
 def test_weights_are_those_before_dropout_and_eval_drops_nothing():
     torch.manual_seed(0)
-    layer, X = MultiHeadAttention(8, 2, dropout=0.5).double(), draw(3, 5, 8)
+    layer, X = MultiHeadAttention(d_model=8, num_heads=2, dropout=0.5).double(), draw(3, 5, 8)
     dropped, weights = layer(X)
     torch.testing.assert_close(weights.sum(-1), torch.ones(3, 2, 5, dtype=torch.float64))
     layer.eval()
@@ -145,7 +145,7 @@ def test_permuting_keys_with_their_values_changes_nothing():
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_gradients_are_finite_with_a_row_that_may_attend_to_nothing(dtype):
     torch.manual_seed(0)
-    layer, X = MultiHeadAttention(8, 2).to(dtype), torch.randn(2, 5, 8).to(dtype).requires_grad_()
+    layer, X = MultiHeadAttention(d_model=8, num_heads=2).to(dtype), torch.randn(2, 5, 8).to(dtype).requires_grad_()
     mask = causal_mask(5).clone()
     mask[3] = False
     output, weights = layer(X, mask=mask)
@@ -163,11 +163,12 @@ def test_gradients_are_finite_with_a_row_that_may_attend_to_nothing(dtype):
         ((2.5, 2.5), "d_model 2.5 and num_heads 2.5 must be whole numbers"),
         ((8.0, 2), "d_model 8.0 and num_heads 2 must be whole numbers"),
         ((8, None), "num_heads None must be whole numbers"),
+        ((8, True), "num_heads True must be whole numbers"),
     ],
 )
 def test_sizes_that_cannot_be_shared_are_named(sizes, said):
     with pytest.raises(ValueError, match=said):
-        MultiHeadAttention(*sizes)
+        MultiHeadAttention(d_model=sizes[0], num_heads=sizes[1])
 
 
 @pytest.mark.parametrize(
@@ -176,7 +177,7 @@ def test_sizes_that_cannot_be_shared_are_named(sizes, said):
 )
 def test_inputs_that_do_not_fit_are_named(shapes, said):
     with pytest.raises(ValueError) as caught:
-        MultiHeadAttention(12, 3).double()(*(draw(*shape) for shape in shapes))
+        MultiHeadAttention(d_model=12, num_heads=3).double()(*(draw(*shape) for shape in shapes))
     assert said in str(caught.value)
 
 
@@ -191,22 +192,20 @@ def test_inputs_that_do_not_fit_are_named(shapes, said):
 )
 def test_inputs_of_another_kind_are_named(query, said):
     with pytest.raises(ValueError) as caught:
-        MultiHeadAttention(12, 3).double()(query)
+        MultiHeadAttention(d_model=12, num_heads=3).double()(query)
     assert said in str(caught.value)
 
 
 def test_padding_without_its_axes_is_refused_by_name():
     with pytest.raises(ValueError) as caught:
         pair()[0](draw(3, 6, 12), mask=TOKENS > 0)
-    assert "the mask (3, 6) reads as padding (b, k), one row a sentence: write mask[:, None, None, :]" in str(
-        caught.value
-    )
+    assert "if it is padding (b, k), one row a sentence, write mask[:, None, None, :]" in str(caught.value)
 
 
 def test_what_a_masked_position_holds_does_not_matter_backwards_either():
     ours, _ = pair()
     found = []
-    for number in (0.0, torch.nan, torch.inf):
+    for number in (0.0, 1e100, -1e100):
         query, key = draw(3, 4, 12), draw(3, 6, 12, seed=2).detach()
         value = draw(3, 6, 12, seed=3)
         key[TOKENS == 0] = number
@@ -223,7 +222,10 @@ def test_no_overflow_where_torch_has_none(dtype):
     """Products that pass 65,504, the largest float16, though the scores do not."""
     torch.manual_seed(0)
     theirs = nn.MultiheadAttention(64, 1, batch_first=True, dtype=dtype)
-    ours, X = load(MultiHeadAttention(64, 1).to(dtype), theirs), (torch.randn(2, 5, 64) * 150).to(dtype)
+    ours, X = (
+        load(MultiHeadAttention(d_model=64, num_heads=1).to(dtype), theirs),
+        (torch.randn(2, 5, 64) * 150).to(dtype),
+    )
     assert (ours.W_q(X).double() @ ours.W_k(X).double().mT).abs().max() > 65_504
     both = [X.clone().requires_grad_() for _ in range(2)]
     output, weights = ours(both[0])
@@ -238,6 +240,24 @@ def test_no_overflow_where_torch_has_none(dtype):
 
 def test_load_names_what_differs():
     with pytest.raises(ValueError, match="Linear"):
-        load(MultiHeadAttention(12, 3), nn.Linear(12, 12))
+        load(MultiHeadAttention(d_model=12, num_heads=3), nn.Linear(12, 12))
     with pytest.raises(ValueError, match=r"\(12, 3, True\).*\(12, 4, True\)"):
-        load(MultiHeadAttention(12, 3), nn.MultiheadAttention(12, 4))
+        load(MultiHeadAttention(d_model=12, num_heads=3), nn.MultiheadAttention(12, 4))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_gradients_of_every_sentence_at_once_by_vmap(masked):
+    """Nothing in the attention branches on what its inputs hold, but for the mask, which all sentences share."""
+    layer = MultiHeadAttention(d_model=8, num_heads=2).double()
+    mask = causal_mask(5) if masked else None
+    weights = dict(layer.named_parameters())
+
+    def loss(weights, X):
+        return torch.func.functional_call(layer, weights, (X,), {"mask": mask})[0].square().sum()
+
+    X = draw(4, 5, 8).detach()
+    found = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(weights, X)
+    for b in range(4):
+        alone = torch.func.grad(loss)(weights, X[b])
+        for name, gradient in alone.items():
+            torch.testing.assert_close(found[name][b], gradient, atol=1e-12, rtol=0)

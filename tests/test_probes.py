@@ -22,7 +22,7 @@ class Causal(nn.Module):
         super().__init__()
         torch.manual_seed(0)
         self.embedding, self.masks = nn.Embedding(10, 8), masks
-        self.layers = nn.ModuleList(MultiHeadAttention(8, 2, dropout) for _ in range(2))
+        self.layers = nn.ModuleList(MultiHeadAttention(d_model=8, num_heads=2, dropout=dropout) for _ in range(2))
 
     def forward(self, x):
         x = x if x.is_floating_point() else self.embedding(x)
@@ -132,7 +132,7 @@ def test_an_id_is_exchanged_for_two_others_where_there_are_three():
 def encoder():
     """Three layers of two heads, with weights large enough that each makes a difference."""
     torch.manual_seed(0)
-    made = Encoder(3, 12, 2, 20, final_norm=True).double()
+    made = Encoder(d_model=12, num_heads=2, num_layers=3, d_ff=20, final_norm=True).double()
     for parameter in made.parameters():
         nn.init.normal_(parameter, std=0.4)
     return made
@@ -201,8 +201,10 @@ NOT_PROBED = {
     "x is of the type list": lambda: causality_probe(Causal(), [[1.0]]),
     "is (12,); the probe needs a tensor (…, 3, ·)": lambda: causality_probe(nn.Flatten(0), torch.rand(3, 4)),
     "train mode the output holds NaN": lambda: causality_probe(nn.Identity(), torch.full((3, 4), torch.nan)),
-    "layer 2, head 1: there are 1 layers of 2 heads": lambda: ablate(Encoder(1, 4, 2, 8), 2, 1).__enter__(),
-    "layer 1, head 0": lambda: ablate(Encoder(1, 4, 2, 8), 1, 0).__enter__(),
+    "layer 2, head 1: there are 1 layers of 2 heads": lambda: ablate(
+        Encoder(d_model=4, num_heads=2, num_layers=1, d_ff=8), 2, 1
+    ).__enter__(),
+    "layer 1, head 0": lambda: ablate(Encoder(d_model=4, num_heads=2, num_layers=1, d_ff=8), 1, 0).__enter__(),
 }
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from utils import rnn
-from utils.masks import lengths, padding_mask
+from utils.masks import padding_mask
 from utils.probes import causality_probe, leaks
 from utils.rnn import (
     AttentionDecoder,
@@ -26,6 +26,7 @@ WORDS, SIZE, STATE = 13, 5, 6  # of the vocabularies, the embeddings, the states
 TOKENS = torch.tensor([[4, 7, 9, 5, 2], [8, 6, 2, 0, 0], [10, 2, 0, 0, 0]])  # (b, k)
 REAL = TOKENS > 0  # (b, k)
 MASK = padding_mask(TOKENS)  # (b, 1, 1, k)
+LENGTHS = REAL.sum(-1).tolist()  # of the sentences
 TARGETS = torch.tensor([[1, 5, 11, 4, 12, 6], [1, 9, 7, 4, 4, 3], [1, 12, 3, 8, 10, 5]])  # (b, q)
 
 every_cell = pytest.mark.parametrize("cell", ["elman", "gru"])
@@ -66,7 +67,11 @@ def decoder(name, cell="gru"):
 
 def translator(name, cell="gru", bidirectional=True, seed=0):
     return spread(
-        RecurrentTranslator(RecurrentEncoder(WORDS, SIZE, STATE, cell, bidirectional), decoder(name, cell)), seed
+        RecurrentTranslator(
+            RecurrentEncoder(WORDS, d_embedding=SIZE, d_hidden=STATE, cell=cell, bidirectional=bidirectional),
+            decoder(name, cell),
+        ),
+        seed,
     )
 
 
@@ -87,13 +92,13 @@ def cell_of(layer, suffix=""):
         return cell
     one = nn.RNN(layer.input_size, layer.hidden_size).double()
     one.load_state_dict({f"{name}_l0": weight for name, weight in weights.items()})
-    return load(ElmanCell(layer.input_size, layer.hidden_size).double(), one)
+    return load(ElmanCell(d_in=layer.input_size, d_hidden=layer.hidden_size).double(), one)
 
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_elman_cell_over_time_is_torch_s_rnn_forward_and_backward(bias):
     theirs = spread(nn.RNN(SIZE, STATE, batch_first=True, bias=bias))
-    ours = load(ElmanCell(SIZE, STATE).double(), theirs)
+    ours = load(ElmanCell(d_in=SIZE, d_hidden=STATE).double(), theirs)
     x, twin = (draw(3, 7, SIZE).requires_grad_() for _ in range(2))
     h, twin_h = (draw(3, STATE, seed=2).requires_grad_() for _ in range(2))
     states, state = [], h
@@ -114,7 +119,7 @@ def test_elman_cell_over_time_is_torch_s_rnn_forward_and_backward(bias):
 
 def test_elman_cell_keeps_its_own_copy_and_takes_any_leading_axes():
     theirs = spread(nn.RNN(SIZE, STATE))
-    ours = load(ElmanCell(SIZE, STATE).double(), theirs)
+    ours = load(ElmanCell(d_in=SIZE, d_hidden=STATE).double(), theirs)
     x, h = draw(2, 4, SIZE), draw(2, 4, STATE)
     before = ours(x, h)
     nn.init.zeros_(theirs.weight_ih_l0)
@@ -127,7 +132,7 @@ def test_elman_cell_keeps_its_own_copy_and_takes_any_leading_axes():
 
 @every_cell
 def test_language_model_is_a_loop_of_cells(cell):
-    model = spread(RecurrentLanguageModel(WORDS, SIZE, STATE, cell))
+    model = spread(RecurrentLanguageModel(WORDS, d_embedding=SIZE, d_hidden=STATE, cell=cell))
     step, state, rows = cell_of(model.rnn), torch.zeros(3, STATE, dtype=torch.float64), []
     for t in range(TARGETS.shape[1]):
         state = step(model.embedding.weight[TARGETS[:, t]], state)
@@ -142,7 +147,7 @@ def test_language_model_is_a_loop_of_cells(cell):
 
 def test_generation_feeds_back_what_it_wrote_and_stops():
     for seed in range(12):
-        model = spread(RecurrentLanguageModel(WORDS, SIZE, STATE), seed)
+        model = spread(RecurrentLanguageModel(WORDS, d_embedding=SIZE, d_hidden=STATE), seed)
         written = model.generate(limit=9)
         logits, _ = model(torch.tensor([[1, *written]]))
         best = logits[0].argmax(-1).tolist()
@@ -157,7 +162,7 @@ def test_generation_feeds_back_what_it_wrote_and_stops():
 
 
 def test_generation_at_random_follows_the_probabilities_and_the_seed():
-    model = spread(RecurrentLanguageModel(WORDS, SIZE, STATE))
+    model = spread(RecurrentLanguageModel(WORDS, d_embedding=SIZE, d_hidden=STATE))
     generator = torch.Generator().manual_seed(0)
     first = [(model.generate(1, generator) or [2])[0] for _ in range(2000)]
     p = model(torch.tensor([[1]]))[0][0, 0].softmax(-1)
@@ -174,9 +179,9 @@ def test_generation_at_random_follows_the_probabilities_and_the_seed():
 @both_directions
 @torch.no_grad()
 def test_encoder_is_a_loop_of_cells_in_each_direction(cell, bidirectional):
-    encoder = spread(RecurrentEncoder(WORDS, SIZE, STATE, cell, bidirectional))
+    encoder = spread(RecurrentEncoder(WORDS, d_embedding=SIZE, d_hidden=STATE, cell=cell, bidirectional=bidirectional))
     found = encoder(TOKENS, MASK)
-    for b, length in enumerate(lengths(MASK)):
+    for b, length in enumerate(LENGTHS):
         words, parts, context = encoder.embedding.weight[TOKENS[b, :length]], [], []
         for suffix in ("", "_reverse") if bidirectional else ("",):
             step = cell_of(encoder.rnn, suffix)
@@ -194,48 +199,52 @@ def test_encoder_is_a_loop_of_cells_in_each_direction(cell, bidirectional):
 # Decoders
 
 
-def hand_score(name, query, key, parameters):
+def score_of(name, d_query=STATE, d_key=STATE):
+    return rnn.SCORES[name](d_query=d_query, d_key=d_key)
+
+
+def hand_score(score, query, key):
     """The score of one query (d,) and one key (d,)."""
-    if name == "dot":
+    if isinstance(score, rnn.DotScore):
         return sum(a * b for a, b in zip(query, key))
-    if name == "bilinear":
-        W = parameters["W_s"]
+    if isinstance(score, rnn.BilinearScore):
+        W = score.W_s
         return sum(query[i] * W[i, j] * key[j] for i in range(len(query)) for j in range(len(key)))
-    hidden = torch.tanh(query @ parameters["W_q"] + key @ parameters["W_k"])
-    return sum(a * b for a, b in zip(parameters["w"], hidden))
+    hidden = torch.tanh(query @ score.W_q + key @ score.W_k)
+    return sum(a * b for a, b in zip(score.w, hidden))
 
 
 @pytest.mark.parametrize("name", rnn.SCORES)
 @torch.no_grad()
 def test_scores_are_loops_over_pairs(name):
-    parameters = spread(rnn.score_parameters(name, STATE))
+    score = spread(score_of(name))
     query, keys = draw(2, 3, STATE), draw(2, 4, STATE, seed=5)
-    found = rnn.SCORES[name](query, keys, parameters)
+    found = score(query, keys)
     assert found.shape == (2, 3, 4)
     for b, i, j in torch.cartesian_prod(*map(torch.arange, found.shape)).tolist():
-        close(found[b, i, j], hand_score(name, query[b, i], keys[b, j], parameters))
+        close(found[b, i, j], hand_score(score, query[b, i], keys[b, j]))
 
 
+@torch.no_grad()
 def test_bilinear_and_additive_let_the_sizes_differ_and_dot_does_not():
     query, keys = draw(2, 3, 4), draw(2, 5, 6)
-    assert rnn.bilinear_score(query, keys, {"W_s": draw(4, 6)}).shape == (2, 3, 5)
-    additive = {"W_q": draw(4, 7), "W_k": draw(6, 7), "w": draw(7)}
-    assert rnn.additive_score(query, keys, additive).shape == (2, 3, 5)
-    with pytest.raises(ValueError, match=r"query \(2, 3, 4\) and keys \(2, 5, 6\) must end in 4 and 4"):
-        rnn.dot_score(query, keys, {})
+    for name in ("bilinear", "additive"):
+        score = spread(score_of(name, 4, 6))
+        close(score(query, keys)[1, 2, 3], hand_score(score, query[1, 2], keys[1, 3]))
+    with pytest.raises(ValueError, match="d_query = 4 and d_key = 6"):
+        score_of("dot", 4, 6)
 
 
 def test_the_bilinear_score_starts_as_the_dot_product():
     query, keys = draw(2, 3, STATE).float(), draw(2, 4, STATE).float()
-    found = rnn.bilinear_score(query, keys, rnn.score_parameters("bilinear", STATE))
-    torch.testing.assert_close(found, rnn.dot_score(query, keys, rnn.score_parameters("dot", STATE)))
-    assert not list(rnn.score_parameters("dot", STATE).parameters())
+    torch.testing.assert_close(score_of("bilinear")(query, keys), score_of("dot")(query, keys))
+    assert not list(score_of("dot").parameters())
 
 
 def look_back(model, query, source, b):
     """Context and weights of one query (d,), over the words of sentence b alone."""
     keys = source.states[b, source.mask[b, 0, 0]]
-    weights = torch.stack([hand_score(model.score, query, key, model.parameters_of_score) for key in keys]).softmax(0)
+    weights = torch.stack([hand_score(model.score, query, key) for key in keys]).softmax(0)
     return sum(weight * key for weight, key in zip(weights, keys)), weights
 
 
@@ -336,7 +345,7 @@ def moved_by_padding(model):
         "more padding": model(more, padding_mask(more), TARGETS)[0] - logits,
         "weights on padding": torch.zeros(1) if weights is None else weights.transpose(1, 2)[~REAL],
     }
-    for b, length in enumerate(lengths(MASK).tolist()):
+    for b, length in enumerate(LENGTHS):
         alone, row = model(TOKENS[b : b + 1, :length], MASK[b : b + 1, ..., :length], TARGETS[b : b + 1])
         found[f"sentence {b} alone"] = alone[0] - logits[b]
         if weights is not None:
@@ -355,16 +364,16 @@ def test_padding_changes_nothing(name, cell, bidirectional):
 
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_models_that_ignore_their_mask_are_caught(bidirectional):
-    parts = dict(encoder=(WORDS, SIZE, STATE, "gru", bidirectional), decoder=(WORDS, SIZE, STATE))
+    sizes = dict(d_embedding=SIZE, d_hidden=STATE)
     for broken in (BlindEncoder, HasteEncoder):
-        found = moved_by_padding(
-            spread(RecurrentTranslator(broken(*parts["encoder"]), AttentionDecoder(*parts["decoder"])))
-        )
+        encoder = broken(WORDS, **sizes, bidirectional=bidirectional)
+        found = moved_by_padding(spread(RecurrentTranslator(encoder, AttentionDecoder(WORDS, **sizes))))
         if broken is BlindEncoder or bidirectional:
             assert {"ids of padding", "more padding", "sentence 1 alone"} <= found
             assert "sentence 0 alone" not in found, "which has no padding"
     for score in rnn.SCORES:
-        model = RecurrentTranslator(RecurrentEncoder(*parts["encoder"]), BlindDecoder(*parts["decoder"], score=score))
+        encoder = RecurrentEncoder(WORDS, **sizes, bidirectional=bidirectional)
+        model = RecurrentTranslator(encoder, BlindDecoder(WORDS, **sizes, score=score))
         assert "weights on padding" in moved_by_padding(spread(model))
 
 
@@ -372,11 +381,11 @@ def test_models_that_ignore_their_mask_are_caught(bidirectional):
 @both_directions
 @torch.no_grad()
 def test_states_do_not_depend_on_neighbours_or_padding(cell, bidirectional):
-    encoder = spread(RecurrentEncoder(WORDS, SIZE, STATE, cell, bidirectional))
+    encoder = spread(RecurrentEncoder(WORDS, d_embedding=SIZE, d_hidden=STATE, cell=cell, bidirectional=bidirectional))
     together = encoder(TOKENS, MASK)
     turned = encoder(TOKENS.flip(0), MASK.flip(0))
     close(turned.states.flip(0), together.states)
-    for b, length in enumerate(lengths(MASK)):
+    for b, length in enumerate(LENGTHS):
         alone = encoder(TOKENS[b : b + 1, :length], MASK[b : b + 1, ..., :length])
         close(alone.states[0], together.states[b, :length])
         close(alone.context[0], together.context[b])
@@ -384,12 +393,12 @@ def test_states_do_not_depend_on_neighbours_or_padding(cell, bidirectional):
 
 
 @pytest.mark.parametrize("name", [name for name in DECODERS if "Attention" in name or "Previous" in name])
-def test_a_padded_state_has_no_influence_even_if_it_is_nan(name):
+def test_a_padded_state_has_no_influence_whatever_number_it_is(name):
     """Neither on what comes out nor on any gradient."""
     model, source = decoder(name), memory()
-    spoilt = source._replace(states=source.states.masked_fill(~REAL[..., None], torch.nan))
+    changed = source._replace(states=source.states.masked_fill(~REAL[..., None], -1e30))
     found = []
-    for states in (source, spoilt):
+    for states in (source, changed):
         model.zero_grad()
         logits, _, weights = model(TARGETS, states)
         logits.logsumexp(-1).sum().backward()
@@ -463,7 +472,7 @@ def test_the_ids_are_those_of_the_vocabulary():
     words = Vocabulary(["witch"])
     assert words.encode([], start=True, end=True) == [START_ID, END_ID]
     tokens = words.batch(["witch witch", "witch"], end=True)
-    states = RecurrentEncoder(len(words), SIZE, STATE)(tokens, padding_mask(tokens)).states
+    states = RecurrentEncoder(len(words), d_embedding=SIZE, d_hidden=STATE)(tokens, padding_mask(tokens)).states
     assert states.shape == (2, 3, STATE) and not states[1, 2:].any()
 
 
@@ -490,40 +499,63 @@ def spoilt(model):
     return model
 
 
-ENCODER, DECODER = RecurrentEncoder(WORDS, SIZE, STATE), AttentionDecoder(WORDS, SIZE, STATE)
-PLAIN, MEMORY = RecurrentDecoder(WORDS, SIZE, STATE), Memory(torch.zeros(3, 5, STATE), torch.zeros(3, STATE), MASK)
+ENCODER, DECODER = (
+    RecurrentEncoder(WORDS, d_embedding=SIZE, d_hidden=STATE),
+    AttentionDecoder(WORDS, d_embedding=SIZE, d_hidden=STATE),
+)
+PLAIN, MEMORY = (
+    RecurrentDecoder(WORDS, d_embedding=SIZE, d_hidden=STATE),
+    Memory(torch.zeros(3, 5, STATE), torch.zeros(3, STATE), MASK),
+)
 REFUSED = {
-    "d_in 0 and d_hidden 3 must be at least 1": lambda: ElmanCell(0, 3),
-    "d_in 2.5 and d_hidden 3 must be whole numbers": lambda: ElmanCell(2.5, 3),
-    "d_in 4 and d_hidden 2.5 must be whole numbers": lambda: RecurrentLanguageModel(9, 4, 2.5),
-    "state is None": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), None),
-    "x (2, 4) and state (2, 6) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 4), torch.zeros(2, 6)),
-    "x (2, 5) and state (2, 5) must end in 5 and 6": lambda: ElmanCell(5, 6)(torch.zeros(2, 5), torch.zeros(2, 5)),
-    "RNN(6, 5) must be an nn.RNN(5, 6)": lambda: load(ElmanCell(5, 6), nn.RNN(6, 5)),
-    "RNN(5, 6, num_layers=2) must be": lambda: load(ElmanCell(5, 6), nn.RNN(5, 6, 2)),
-    "bidirectional=True) must be": lambda: load(ElmanCell(5, 6), nn.RNN(5, 6, bidirectional=True)),
-    "RNN(5, 6) must be an nn.RNN(5, 6) with one": lambda: load(ElmanCell(5, 6), nn.RNN(5, 6, nonlinearity="relu")),
-    "bias=True) must be an nn.RNN": lambda: load(ElmanCell(5, 6), nn.Linear(5, 6)),
-    "GRU(5, 6) must be an nn.RNN": lambda: load(ElmanCell(5, 6), nn.GRU(5, 6)),
-    "cell 'lstm' is unknown; there are elman, gru": lambda: RecurrentLanguageModel(9, 4, 4, "lstm"),
-    "context 'last' is unknown; there are first, every": lambda: RecurrentDecoder(9, 4, 4, context="last"),
-    "score 'cosine' is unknown; there are dot, bilinear": lambda: AttentionDecoder(9, 4, 4, score="cosine"),
-    "d_hidden = 7 cannot be shared by directions = 2": lambda: RecurrentEncoder(9, 4, 7),
-    "whole numbers (b, n), not (5,)": lambda: RecurrentLanguageModel(9, 4, 4)(TOKENS[0]),
-    "not (3, 5) of torch.float32": lambda: RecurrentLanguageModel(9, 4, 4)(TOKENS.float()),
-    "tokens is of the type list": lambda: RecurrentLanguageModel(9, 4, 4)(TOKENS.tolist()),
+    "d_in 0 and d_hidden 3 must be at least 1": lambda: ElmanCell(d_in=0, d_hidden=3),
+    "d_in 2.5 and d_hidden 3 must be whole numbers": lambda: ElmanCell(d_in=2.5, d_hidden=3),
+    "d_in 4 and d_hidden 2.5 must be whole numbers": lambda: RecurrentLanguageModel(9, d_embedding=4, d_hidden=2.5),
+    "state is None": lambda: ElmanCell(d_in=5, d_hidden=6)(torch.zeros(2, 5), None),
+    "x (2, 4) and state (2, 6) must end in 5 and 6": lambda: ElmanCell(d_in=5, d_hidden=6)(
+        torch.zeros(2, 4), torch.zeros(2, 6)
+    ),
+    "x (2, 5) and state (2, 5) must end in 5 and 6": lambda: ElmanCell(d_in=5, d_hidden=6)(
+        torch.zeros(2, 5), torch.zeros(2, 5)
+    ),
+    "RNN(6, 5) must be an nn.RNN(5, 6)": lambda: load(ElmanCell(d_in=5, d_hidden=6), nn.RNN(6, 5)),
+    "RNN(5, 6, num_layers=2) must be": lambda: load(ElmanCell(d_in=5, d_hidden=6), nn.RNN(5, 6, 2)),
+    "bidirectional=True) must be": lambda: load(ElmanCell(d_in=5, d_hidden=6), nn.RNN(5, 6, bidirectional=True)),
+    "RNN(5, 6) must be an nn.RNN(5, 6) with one": lambda: load(
+        ElmanCell(d_in=5, d_hidden=6), nn.RNN(5, 6, nonlinearity="relu")
+    ),
+    "bias=True) must be an nn.RNN": lambda: load(ElmanCell(d_in=5, d_hidden=6), nn.Linear(5, 6)),
+    "GRU(5, 6) must be an nn.RNN": lambda: load(ElmanCell(d_in=5, d_hidden=6), nn.GRU(5, 6)),
+    "cell 'lstm' is unknown; there are elman, gru": lambda: RecurrentLanguageModel(
+        9, d_embedding=4, d_hidden=4, cell="lstm"
+    ),
+    "context 'last' is unknown; there are first, every": lambda: RecurrentDecoder(
+        9, d_embedding=4, d_hidden=4, context="last"
+    ),
+    "score 'cosine' is unknown; there are dot, bilinear": lambda: AttentionDecoder(
+        9, d_embedding=4, d_hidden=4, score="cosine"
+    ),
+    "d_hidden = 7 cannot be shared by directions = 2": lambda: RecurrentEncoder(9, d_embedding=4, d_hidden=7),
+    "whole numbers (b, n), not (5,)": lambda: RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)(TOKENS[0]),
+    "not (3, 5) of torch.float32": lambda: RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)(TOKENS.float()),
+    "tokens is of the type list": lambda: RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)(TOKENS.tolist()),
     "mask is of the type ndarray": lambda: ENCODER(TOKENS, MASK.numpy()),
     "context is None": lambda: DECODER(TARGETS, MEMORY._replace(context=None)),
-    "some logits are NaN or infinite": lambda: spoilt(RecurrentLanguageModel(9, 4, 4)).generate(),
-    "logits are NaN or infinite": lambda: spoilt(RecurrentLanguageModel(9, 4, 4)).generate(generator=torch.Generator()),
+    "some logits are NaN or infinite": lambda: spoilt(RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)).generate(),
+    "logits are NaN or infinite": lambda: spoilt(RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)).generate(
+        generator=torch.Generator()
+    ),
     "so no token is the most probable": lambda: spoilt(RecurrentTranslator(ENCODER, DECODER)).translate(TOKENS, MASK),
-    "not (1, 0)": lambda: RecurrentLanguageModel(9, 4, 4)(TOKENS[:1, :0]),
-    "ids from 0 to 10 must lie between 0 and 8": lambda: RecurrentLanguageModel(9, 4, 4)(TOKENS),
+    "not (1, 0)": lambda: RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)(TOKENS[:1, :0]),
+    "ids from 0 to 10 must lie between 0 and 8": lambda: RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)(TOKENS),
     "ids from -1 to 9": lambda: ENCODER(TOKENS - 1, MASK),
     "mask (3, 5) of torch.bool is not one of padding: padding_mask(tokens) makes it": lambda: ENCODER(TOKENS, REAL),
     "mask (3, 1, 1, 5) of torch.int64 is not one of padding": lambda: ENCODER(TOKENS, MASK.long()),
     "not (0, 5)": lambda: ENCODER(TOKENS[:0], MASK[:0]),
-    "mask (0, 1, 1, 5)": lambda: lengths(MASK[:0]),
+    "the mask (2, 1, 1, 5) is not that of tokens (3, 5)": lambda: ENCODER(TOKENS, MASK[:2]),
+    "mask (3, 1, 5, 5) of torch.bool is not one of": lambda: ENCODER(TOKENS, MASK.expand(3, 1, 5, 5)),
+    "torch.int16: .long() converts": lambda: RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)(TOKENS.short()),
+    "not (3, 5) of torch.bool": lambda: RecurrentLanguageModel(9, d_embedding=4, d_hidden=4)(REAL),
     "mask (3, 1, 1, 4) is not that of tokens (3, 5)": lambda: ENCODER(TOKENS, MASK[..., :4]),
     "padding only after its words": lambda: ENCODER(TOKENS, holes(MASK)),
     "every sentence needs a word": lambda: ENCODER(TOKENS, nothing_to_read(MASK)),
@@ -531,13 +563,12 @@ REFUSED = {
     "mask (3, 1, 1, 4) of torch.bool must be": lambda: DECODER(TARGETS, MEMORY._replace(mask=MASK[..., :4])),
     "of torch.float32 must be": lambda: DECODER(TARGETS, MEMORY._replace(mask=MASK.float())),
     "context (1, 6)": lambda: PLAIN(TARGETS, MEMORY._replace(context=torch.zeros(1, STATE))),
-    "d = 8 as in the decoder": lambda: AttentionDecoder(WORDS, SIZE, 8)(TARGETS, MEMORY),
-    "d = 4 as in the decoder": lambda: RecurrentDecoder(WORDS, SIZE, 4)(TARGETS, MEMORY),
-    "to 12 must lie between 0 and 8": lambda: AttentionDecoder(9, SIZE, STATE)(TARGETS, MEMORY),
-    "must end in 2 and 6": lambda: rnn.bilinear_score(draw(1, 3), draw(1, 6), {"W_s": draw(2, 6)}),
-    "must end in 3 and 5": lambda: rnn.additive_score(
-        draw(1, 3), draw(1, 6), {"W_q": draw(3, 2), "W_k": draw(5, 2), "w": draw(2)}
-    ),
+    "d = 8 as in the decoder": lambda: AttentionDecoder(WORDS, d_embedding=SIZE, d_hidden=8)(TARGETS, MEMORY),
+    "d = 4 as in the decoder": lambda: RecurrentDecoder(WORDS, d_embedding=SIZE, d_hidden=4)(TARGETS, MEMORY),
+    "to 12 must lie between 0 and 8": lambda: AttentionDecoder(9, d_embedding=SIZE, d_hidden=STATE)(TARGETS, MEMORY),
+    "query (1, 3) and keys (1, 6) must end in 2 and 6": lambda: score_of("bilinear", 2, 6)(draw(1, 3), draw(1, 6)),
+    "must end in 3 and 5": lambda: score_of("additive", 3, 5)(draw(1, 3), draw(1, 6)),
+    "keys (1, 6) must end in 3 and 3": lambda: score_of("dot", 3, 3)(draw(1, 3), draw(1, 6)),
     "limit 0 must be at least 1": lambda: RecurrentTranslator(ENCODER, DECODER).translate(TOKENS, MASK, limit=0),
 }
 

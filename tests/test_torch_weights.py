@@ -25,20 +25,27 @@ def translator():
 
 
 PAIRS = {
-    "MultiHeadAttention": (lambda: attention.MultiHeadAttention(4, 2), lambda: nn.MultiheadAttention(4, 2)),
+    "MultiHeadAttention": (
+        lambda: attention.MultiHeadAttention(d_model=4, num_heads=2),
+        lambda: nn.MultiheadAttention(4, 2),
+    ),
+    "CachedAttention": (
+        lambda: decoder.CachedAttention(d_model=4, num_heads=2),
+        lambda: nn.MultiheadAttention(4, 2),
+    ),
     "LayerNorm": (lambda: transformer.LayerNorm(4), lambda: nn.LayerNorm(4)),
-    "EncoderBlock": (lambda: transformer.EncoderBlock(4, 2, 8, norm="post"), block),
+    "EncoderBlock": (lambda: transformer.EncoderBlock(d_model=4, num_heads=2, d_ff=8, norm="post"), block),
     "Encoder": (
-        lambda: transformer.Encoder(2, 4, 2, 8, norm="post"),
+        lambda: transformer.Encoder(d_model=4, num_heads=2, num_layers=2, d_ff=8, norm="post"),
         lambda: nn.TransformerEncoder(block(), 2, enable_nested_tensor=False),
     ),
-    "DecoderBlock": (lambda: decoder.DecoderBlock(4, 2, 8, norm="post"), decoder_block),
+    "DecoderBlock": (lambda: decoder.DecoderBlock(d_model=4, num_heads=2, d_ff=8, norm="post"), decoder_block),
     "Decoder": (
-        lambda: decoder.Decoder(2, 4, 2, 8, norm="post"),
+        lambda: decoder.Decoder(d_model=4, num_heads=2, num_layers=2, d_ff=8, norm="post"),
         lambda: nn.TransformerDecoder(decoder_block(), 2),
     ),
     "TransformerTranslator": (translator, lambda: nn.Transformer(4, 2, 1, 1, 8, batch_first=True)),
-    "ElmanCell": (lambda: rnn.ElmanCell(4, 2), lambda: nn.RNN(4, 2)),
+    "ElmanCell": (lambda: rnn.ElmanCell(d_in=4, d_hidden=2), lambda: nn.RNN(4, 2)),
 }
 
 
@@ -72,7 +79,7 @@ def test_a_layer_of_another_kind_is_refused_and_nothing_is_copied(name):
 
 def test_a_layer_without_a_counterpart_is_named():
     with pytest.raises(ValueError, match="FeedForward has no counterpart in PyTorch; these have: MultiHeadAttention, "):
-        load(transformer.FeedForward(4, 8), nn.Linear(4, 8))
+        load(transformer.FeedForward(d_model=4, d_ff=8), nn.Linear(4, 8))
 
 
 @pytest.mark.parametrize("activation", [nn.PReLU(dtype=torch.float64), nn.ReLU(inplace=True)])

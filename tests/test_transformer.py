@@ -44,7 +44,9 @@ def pair(num_layers=3, norm="post", activation="relu", final_norm=False, dropout
         theirs = nn.TransformerEncoder(layer, num_layers, last)
     for parameter in theirs.parameters():  # PyTorch starts all layers equal, biases at 0 and gamma at 1
         nn.init.normal_(parameter, std=0.4)
-    ours = Encoder(num_layers, **SIZES, dropout=dropout, norm=norm, activation=activation, final_norm=final_norm)
+    ours = Encoder(
+        num_layers=num_layers, **SIZES, dropout=dropout, norm=norm, activation=activation, final_norm=final_norm
+    )
     return load(ours, theirs), theirs
 
 
@@ -221,14 +223,14 @@ def test_a_block_names_what_it_cannot_load(theirs, said):
 
 def test_a_block_without_feed_forward_layer_cannot_load_one():
     with pytest.raises(ValueError, match="feed-forward layer None cannot load a TransformerEncoderLayer"):
-        load(EncoderBlock(12, 2, None, norm="post"), layer())
+        load(EncoderBlock(d_model=12, num_heads=2, d_ff=None, norm="post"), layer())
 
 
 # Good in every part but the last that is looked at
 NEARLY = {
     "block": (lambda: EncoderBlock(**SIZES, norm="post"), lambda: with_norm(layer(), norm2=nn.LayerNorm(11))),
     "stack": (
-        lambda: Encoder(2, **SIZES, norm="post", final_norm=True),
+        lambda: Encoder(num_layers=2, **SIZES, norm="post", final_norm=True),
         lambda: with_norm(stack(2), norm=nn.RMSNorm(12)),
     ),
 }
@@ -251,7 +253,7 @@ def test_what_cannot_be_loaded_leaves_every_weight(kind):
 
 
 def test_an_optimiser_from_before_loading_goes_on_training_the_stack():
-    ours, theirs = Encoder(2, **SIZES, norm="post"), stack(2)
+    ours, theirs = Encoder(num_layers=2, **SIZES, norm="post"), stack(2)
     before = list(map(id, ours.parameters()))
     optimiser = torch.optim.Adam(ours.parameters())
     load(ours, theirs)
@@ -294,7 +296,7 @@ STACKS = [
 @pytest.mark.parametrize("theirs, said, final_norm", STACKS, ids=[said for _, said, _ in STACKS])
 def test_an_encoder_names_what_it_cannot_load(theirs, said, final_norm):
     with pytest.raises(ValueError) as caught:
-        load(Encoder(2, **SIZES, norm="post", final_norm=final_norm), theirs)
+        load(Encoder(num_layers=2, **SIZES, norm="post", final_norm=final_norm), theirs)
     assert said in str(caught.value)
 
 
@@ -304,7 +306,7 @@ def test_parameters_of_the_paper_s_base_encoder():
     feed_forward = 512 * 2048 + 2048 + 2048 * 512 + 512
     by_hand = 6 * (attention + feed_forward + 2 * 2 * 512)
     with torch.device("meta"):  # shapes without numbers
-        ours = Encoder(6, 512, 8, 2048, norm="post")
+        ours = Encoder(d_model=512, num_heads=8, num_layers=6, d_ff=2048, norm="post")
         theirs = nn.TransformerEncoder(nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True), 6)
     assert [sum(p.numel() for p in encoder.parameters()) for encoder in (ours, theirs)] == [by_hand] * 2
     assert by_hand == 18_914_304
@@ -343,7 +345,7 @@ def test_layer_norm_gives_mean_0_and_deviation_1():
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 def test_feed_forward_is_its_equation_at_every_position(activation):
     torch.manual_seed(0)
-    layer, x = FeedForward(6, 10, activation).double(), draw(2, 5, 6)
+    layer, x = FeedForward(d_model=6, d_ff=10, activation=activation).double(), draw(2, 5, 6)
     (W_1, b_1), (W_2, b_2) = ((W.weight.T, W.bias) for W in (layer.W_1, layer.W_2))
     for b, n in [(0, 0), (1, 4)]:
         hidden = x[b, n] @ W_1 + b_1
@@ -364,7 +366,7 @@ def test_positions_are_the_equation(n, d_model, base):
             angle = p / base ** ((column - column % 2) / d_model)
             expected[p, column] = math.cos(angle) if column % 2 else math.sin(angle)
     close(sinusoidal_positions(n, d_model, base), expected, atol=1e-6)
-    layer = PositionalEncoding(d_model, n + 3)
+    layer = PositionalEncoding(d_model=d_model, max_len=n + 3)
     if base == 10000.0:
         close(layer(torch.ones(2, n, d_model)), 1 + expected.expand(2, n, d_model), atol=1e-6)
 
@@ -398,7 +400,7 @@ def test_positions_refuse_what_they_have_no_room_for(kind):
 
 
 def test_sine_positions_move_but_are_not_stored_and_learned_ones_are():
-    sine, learned = PositionalEncoding(6, 5), LearnedPositions(6, 5)
+    sine, learned = PositionalEncoding(d_model=6, max_len=5), LearnedPositions(d_model=6, max_len=5)
     assert sine.state_dict() == {} and not list(sine.parameters())
     assert sine.double()(draw(5, 6)).dtype == torch.float64 and sine.to("meta").table.is_meta
     assert list(learned.state_dict()) == ["table"] and not list(learned.buffers())
@@ -409,7 +411,10 @@ def test_sine_positions_move_but_are_not_stored_and_learned_ones_are():
 @pytest.mark.parametrize("positions", ["sine", "learned", None])
 def test_without_positions_a_permutation_of_the_input_permutes_the_output(positions):
     torch.manual_seed(0)
-    tagger, order = Tagger(9, 4, 12, 2, 20, 2, positions).double().eval(), torch.tensor([3, 5, 0, 2, 4, 1])
+    tagger, order = (
+        Tagger(9, num_tags=4, d_model=12, num_heads=2, num_layers=2, d_ff=20, positions=positions).double().eval(),
+        torch.tensor([3, 5, 0, 2, 4, 1]),
+    )
     tokens = torch.tensor([[5, 3, 8, 2, 7, 1]])
     same = torch.allclose(tagger(tokens[:, order])[0], tagger(tokens)[0][:, order], atol=1e-10)
     assert same == (positions is None)
@@ -422,7 +427,7 @@ def test_without_positions_a_permutation_of_the_input_permutes_the_output(positi
 @pytest.mark.parametrize("dropout", [0.0, 0.4])
 def test_a_causal_encoder_leaks_nothing_in_either_mode(norm, dropout):
     torch.manual_seed(0)
-    encoder = Encoder(3, **SIZES, dropout=dropout, norm=norm, final_norm=True).double()
+    encoder = Encoder(num_layers=3, **SIZES, dropout=dropout, norm=norm, final_norm=True).double()
     moved = causality_probe(Masked(encoder, causal_mask(6)), draw(2, 6, 12))
     assert leaks(moved) == []
     assert all((found == causal_mask(6)).all() for found in moved.values()), "the past must have an influence"
@@ -443,7 +448,7 @@ class Masked(nn.Module):
 @pytest.mark.parametrize("causal", [True, False])
 def test_a_causal_tagger_leaks_nothing(causal):
     torch.manual_seed(0)
-    tagger = Tagger(10, 4, 12, 2, 20, 2, causal=causal, dropout=0.3)
+    tagger = Tagger(10, num_tags=4, d_model=12, num_heads=2, num_layers=2, d_ff=20, causal=causal, dropout=0.3)
     assert bool(leaks(causality_probe(tagger, TOKENS))) != causal
     masked = tagger.eval()(TOKENS, padding_mask(TOKENS))[1]
     seen = padding_mask(TOKENS) & (causal_mask(6) if causal else torch.ones(6, 6, dtype=torch.bool))
@@ -455,7 +460,7 @@ def test_a_causal_tagger_leaks_nothing(causal):
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_more_padding_changes_nothing(norm, training):
     torch.manual_seed(0)
-    tagger = Tagger(10, 4, 12, 2, 20, 3, norm=norm).double().train(training)
+    tagger = Tagger(10, num_tags=4, d_model=12, num_heads=2, num_layers=3, d_ff=20, norm=norm).double().train(training)
     output, weights = tagger(TOKENS, padding_mask(TOKENS))
     longer = F.pad(TOKENS, (0, 4))
     padded_output, padded_weights = tagger(longer, padding_mask(longer))
@@ -471,7 +476,7 @@ def test_more_padding_changes_nothing(norm, training):
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_rows_that_may_attend_to_nothing_stay_finite(norm):
     torch.manual_seed(0)
-    encoder, x = Encoder(2, **SIZES, norm=norm), torch.randn(3, 6, 12, requires_grad=True)
+    encoder, x = Encoder(num_layers=2, **SIZES, norm=norm), torch.randn(3, 6, 12, requires_grad=True)
     mask = padding_mask(TOKENS) & causal_mask(6)
     mask = mask.clone()
     mask[1] = False  # a sentence of padding alone
@@ -496,7 +501,7 @@ def test_without_a_batch_and_with_more_leading_axes():
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_dropout_in_training_only(norm):
     torch.manual_seed(0)
-    encoder, x = Encoder(2, **SIZES, dropout=0.5, norm=norm), torch.randn(2, 6, 12)
+    encoder, x = Encoder(num_layers=2, **SIZES, dropout=0.5, norm=norm), torch.randn(2, 6, 12)
     assert not torch.allclose(encoder(x)[0], encoder(x)[0])
     encoder.eval()
     assert torch.equal(encoder(x)[0], encoder(x)[0])
@@ -505,18 +510,20 @@ def test_dropout_in_training_only(norm):
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_without_the_feed_forward_layer_a_block_is_attention_alone(norm):
     torch.manual_seed(0)
-    block, x = EncoderBlock(12, 2, None, norm=norm).double(), draw(2, 6, 12)
+    block, x = EncoderBlock(d_model=12, num_heads=2, d_ff=None, norm=norm).double(), draw(2, 6, 12)
     normed = block.norm_1(x)
     alone = x + block.attention(normed)[0] if norm == "pre" else block.norm_1(x + block.attention(x)[0])
     close(block(x)[0], alone)
-    count = sum(p.numel() for p in Encoder(2, 12, 2, None, norm=norm).parameters())
+    count = sum(p.numel() for p in Encoder(d_model=12, num_heads=2, num_layers=2, d_ff=None, norm=norm).parameters())
     assert count == 2 * (4 * (12 * 12 + 12) + 2 * 12)
 
 
 @pytest.mark.parametrize("positions", ["sine", "learned", None])
 def test_state_dicts_save_and_load_with_weights_only(positions, tmp_path):
     torch.manual_seed(0)
-    tagger, other = (Tagger(10, 4, 12, 2, 20, 2, positions) for _ in range(2))
+    tagger, other = (
+        Tagger(10, num_tags=4, d_model=12, num_heads=2, num_layers=2, d_ff=20, positions=positions) for _ in range(2)
+    )
     assert not torch.allclose(other(TOKENS)[0], tagger(TOKENS)[0])
     torch.save(tagger.state_dict(), tmp_path / "tagger.pt")
     other.load_state_dict(torch.load(tmp_path / "tagger.pt", weights_only=True))
@@ -526,7 +533,10 @@ def test_state_dicts_save_and_load_with_weights_only(positions, tmp_path):
 @pytest.mark.parametrize("norm, kind", [("pre", LayerNorm), ("post", nn.Identity)])
 def test_a_tagger_is_its_parts(norm, kind):
     torch.manual_seed(0)
-    tagger, mask = Tagger(10, 4, 12, 2, 20, 2, norm=norm, dropout=0.3).eval(), padding_mask(TOKENS)
+    tagger, mask = (
+        Tagger(10, num_tags=4, d_model=12, num_heads=2, num_layers=2, d_ff=20, norm=norm, dropout=0.3).eval(),
+        padding_mask(TOKENS),
+    )
     x = tagger.embedding.vectors.weight[TOKENS] + sinusoidal_positions(6, 12)
     x, weights = tagger.encoder(x, mask)
     logits, same_weights = tagger(TOKENS, mask)
@@ -543,28 +553,48 @@ WRONG = {
     "n 4 and d_model 0": lambda: sinusoidal_positions(4, 0),
     "base -1": lambda: sinusoidal_positions(4, 4, -1),
     "x (2, 1) must end in 4": lambda: LayerNorm(4)(torch.zeros(2, 1)),
-    "d_model 4 and d_ff 0 must": lambda: FeedForward(4, 0),
+    "d_model 4 and d_ff 0 must": lambda: FeedForward(d_model=4, d_ff=0),
     "n 4 and d_model 2.5 must be whole numbers": lambda: sinusoidal_positions(4, 2.5),
     "d_model 4.0 must be whole numbers": lambda: LayerNorm(4.0),
     "x is of the type list": lambda: LayerNorm(4)([0.0] * 4),
-    "x is None": lambda: PositionalEncoding(4, 6)(None),
-    "x holds torch.float64, the weights torch.float32": lambda: FeedForward(4, 8)(torch.zeros(2, 4).double()),
-    "tokens is of the type list": lambda: Tagger(9, 4, 4, 2, 8, 1)([[1, 2]]),
-    "activation 'tanh' is unknown; there are relu, gelu": lambda: FeedForward(4, 8, "tanh"),
-    "x (2, 5) must be (…, positions, 4)": lambda: FeedForward(4, 8)(torch.zeros(2, 5)),
-    "norm 'middle' is unknown; there are pre, post": lambda: EncoderBlock(4, 2, 8, norm="middle"),
-    "d_model = 5 cannot be shared by num_heads = 2": lambda: Encoder(1, 5, 2, 8),
-    "d_ff 0 must": lambda: Encoder(1, 4, 2, 0),
-    "num_layers 0 must be at least 1": lambda: Encoder(0, 4, 2, 8),
-    "x (2, 3, 5) must end in 4": lambda: Encoder(1, 4, 2, 8)(torch.zeros(2, 3, 5)),
-    "query (2, 3, 5) must be (…, positions, 4)": lambda: Encoder(1, 4, 2, 8, norm="post")(torch.zeros(2, 3, 5)),
-    "torch.int64; it must be boolean": lambda: Encoder(1, 4, 2, 8)(torch.zeros(2, 3, 4), torch.ones(3, 3).long()),
-    "positions 'cosine' is unknown; there are sine, learned, None": lambda: Tagger(9, 4, 4, 2, 8, 1, "cosine"),
-    "not (3,) of torch.int64": lambda: Tagger(9, 4, 4, 2, 8, 1)(torch.tensor([1, 2, 3])),
-    "not (1, 2) of torch.float32": lambda: Tagger(9, 4, 4, 2, 8, 1)(torch.tensor([[1.0, 2.0]])),
-    "token ids from 1 to 9 must lie between 0 and 8": lambda: Tagger(9, 4, 4, 2, 8, 1)(torch.tensor([[1, 9]])),
-    "token ids from -1 to 2 must": lambda: Tagger(9, 4, 4, 2, 8, 1)(torch.tensor([[-1, 2]])),
-    "at most max_len = 2": lambda: Tagger(9, 4, 4, 2, 8, 1, max_len=2)(torch.tensor([[1, 2, 3]])),
+    "x is None": lambda: PositionalEncoding(d_model=4, max_len=6)(None),
+    "x holds torch.float64, the weights torch.float32": lambda: FeedForward(d_model=4, d_ff=8)(
+        torch.zeros(2, 4).double()
+    ),
+    "tokens is of the type list": lambda: Tagger(9, num_tags=4, d_model=4, num_heads=2, num_layers=1, d_ff=8)([[1, 2]]),
+    "activation 'tanh' is unknown; there are relu, gelu": lambda: FeedForward(d_model=4, d_ff=8, activation="tanh"),
+    "x (2, 5) must be (…, positions, 4)": lambda: FeedForward(d_model=4, d_ff=8)(torch.zeros(2, 5)),
+    "norm 'middle' is unknown; there are pre, post": lambda: EncoderBlock(
+        d_model=4, num_heads=2, d_ff=8, norm="middle"
+    ),
+    "d_model = 5 cannot be shared by num_heads = 2": lambda: Encoder(d_model=5, num_heads=2, num_layers=1, d_ff=8),
+    "d_ff 0 must": lambda: Encoder(d_model=4, num_heads=2, num_layers=1, d_ff=0),
+    "num_layers 0 must be at least 1": lambda: Encoder(d_model=4, num_heads=2, num_layers=0, d_ff=8),
+    "x (2, 3, 5) must end in 4": lambda: Encoder(d_model=4, num_heads=2, num_layers=1, d_ff=8)(torch.zeros(2, 3, 5)),
+    "query (2, 3, 5) must be (…, positions, 4)": lambda: Encoder(
+        d_model=4, num_heads=2, num_layers=1, d_ff=8, norm="post"
+    )(torch.zeros(2, 3, 5)),
+    "torch.int64; it must be boolean": lambda: Encoder(d_model=4, num_heads=2, num_layers=1, d_ff=8)(
+        torch.zeros(2, 3, 4), torch.ones(3, 3).long()
+    ),
+    "positions 'cosine' is unknown; there are sine, learned, None": lambda: Tagger(
+        9, num_tags=4, d_model=4, num_heads=2, num_layers=1, d_ff=8, positions="cosine"
+    ),
+    "not (3,) of torch.int64": lambda: Tagger(9, num_tags=4, d_model=4, num_heads=2, num_layers=1, d_ff=8)(
+        torch.tensor([1, 2, 3])
+    ),
+    "not (1, 2) of torch.float32": lambda: Tagger(9, num_tags=4, d_model=4, num_heads=2, num_layers=1, d_ff=8)(
+        torch.tensor([[1.0, 2.0]])
+    ),
+    "token ids from 1 to 9 must lie between 0 and 8": lambda: Tagger(
+        9, num_tags=4, d_model=4, num_heads=2, num_layers=1, d_ff=8
+    )(torch.tensor([[1, 9]])),
+    "token ids from -1 to 2 must": lambda: Tagger(9, num_tags=4, d_model=4, num_heads=2, num_layers=1, d_ff=8)(
+        torch.tensor([[-1, 2]])
+    ),
+    "at most max_len = 2": lambda: Tagger(9, num_tags=4, d_model=4, num_heads=2, num_layers=1, d_ff=8, max_len=2)(
+        torch.tensor([[1, 2, 3]])
+    ),
 }
 
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from utils import corpus, rnn, training, translating
+from utils import corpus, measures, rnn, translating
 from utils.masks import padding_mask
 from utils.vocabulary import END_ID, START_ID
 from utils.widgets.recurrence import draw_unrolled
@@ -62,7 +62,7 @@ def test_in_batches_it_writes_and_looks_as_it_does_alone(model):
         with torch.no_grad():
             _, expected = model(alone(pair), padding_mask(alone(pair)), reads)
         torch.testing.assert_close(rows[: reads.shape[1], : len(pair.source) + 1], expected[0], atol=1e-6, rtol=0)
-    links = [training.argmax_links(rows, len(pair.source), len(pair.target)) for pair, rows in zip(PAIRS, weights)]
+    links = [measures.argmax_links(rows, len(pair.source), len(pair.target)) for pair, rows in zip(PAIRS, weights)]
     assert all(len(one) == len(pair.target) for one, pair in zip(links, PAIRS))
 
 

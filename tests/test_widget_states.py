@@ -159,6 +159,6 @@ def test_a_wrong_connection_of_a_block_does_not_go_unnoticed(monkeypatch, norm, 
 @pytest.mark.parametrize("norm", encoder.ORDERS)
 def test_the_last_station_is_the_block(norm):
     torch.manual_seed(0)
-    block, x = encoder.EncoderBlock(16, 4, 32, norm=norm).eval(), torch.randn(5, 16)
+    block, x = encoder.EncoderBlock(d_model=16, num_heads=4, d_ff=32, norm=norm).eval(), torch.randn(5, 16)
     with torch.no_grad():
         assert torch.equal(encoder.block_stations(block, x, norm)[-1], block(x)[0])

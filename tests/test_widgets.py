@@ -60,7 +60,7 @@ def einsum_loops():
 def head_browser():
     torch.manual_seed(0)
     vocabulary = Vocabulary(SENTENCE.split())
-    tagger = Tagger(len(vocabulary), 3, 8, 2, 16, 2).eval()
+    tagger = Tagger(len(vocabulary), num_tags=3, d_model=8, num_heads=2, num_layers=2, d_ff=16).eval()
     return widgets.head_browser(
         tagger, vocabulary, ["A", "B", "C"], {"arrived"}, [SENTENCE], "arrived", 2, 1
     ), "sentence"
@@ -141,7 +141,10 @@ def writing_step(**changes):
 @pytest.mark.parametrize(
     "changes, problem",
     [
-        ({"translator": LanguageModel(8, 8, 2, 16, 1)}, "a LanguageModel lacks .* give a TransformerTranslator"),
+        (
+            {"translator": LanguageModel(8, d_model=8, num_heads=2, num_layers=1, d_ff=16)},
+            "a LanguageModel lacks .* give a TransformerTranslator",
+        ),
         ({"english": Vocabulary("ab")}, "the vocabularies have 6 and 7 words, the translator's 11 and 7: first the"),
         ({"sentences": SENTENCE}, "sentences 'the tall .*' must be a list of sentences, each a list of words"),
         ({"sentences": []}, r"sentences \[\] must be a list of sentences"),

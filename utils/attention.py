@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from .checks import require_fitting_shapes, require_multi_head, require_shares, require_vectors, require_whole
-from .masks import despite_broken_keys, put_aside
+from .masks import added
 
 
 def scaled_dot_product_attention(
@@ -19,37 +19,37 @@ def scaled_dot_product_attention(
 
     query (…, q, e), key (…, k, e), value (…, k, v); mask boolean, broadcasts to (…, q, k), True = may attend; two axes
     are always (q, k). Returns the output (…, q, v) and the weights (…, q, k); both are 0 for a query that may attend to
-    nothing. Inputs that do not fit, and padding (b, k) without its axis for the queries: ValueError that names them."""
+    nothing, and so are its gradients.
+
+    A masked key or value has no influence, forwards or backwards, as long as it is finite and its products with queries
+    and gradients are: padding must hold numbers, as in PyTorch, for 0 · NaN and 0 · ∞ are NaN. In float16, whose
+    largest number is 65,504, that ends early: a score above it is NaN, and a masked value of 2,000 can make the
+    gradients of queries and keys NaN, where `F.scaled_dot_product_attention`, which computes in float32, stays finite.
+
+    ValueError: inputs that do not fit, by name; padding (b, k) without its axis for the queries, unless b is q."""
     require_fitting_shapes(query, key, value, mask)
     weights = attention_weights(query, key, mask)  # (…, q, k)
-    return mix(weights, value, mask), weights
+    return weights @ value, weights
 
 
-@despite_broken_keys
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
     """softmax(Q Kᵀ / √e), (…, q, k). The query is divided, not the far more numerous scores, which could overflow."""
     scores = (query / math.sqrt(query.shape[-1])) @ key.mT  # (…, q, k)
-    return masked_softmax(scores, mask)
+    return masked_softmax_(scores, mask)
 
 
-def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+def masked_softmax_(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """softmax over the last axis of scores (…, q, k), with weight 0 where the mask is False.
 
-    Each row sums to 1, or is 0 where a query may attend to nothing (a softmax of nothing but -inf would be NaN)."""
+    Each row sums to 1, or is 0 where a query may attend to nothing (a softmax of nothing but −∞ would be NaN).
+    The mask is added to the scores in place, hence the `_` in the name: a copy of them would cost a tenth of the time.
+    """
     if mask is None:
         return torch.softmax(scores, dim=-1)
-    scores = scores.masked_fill(~mask, -math.inf)
     blind = ~mask.any(dim=-1, keepdim=True)  # (…, q, 1): may attend to nothing
-    if not blind.any():
-        return torch.softmax(scores, dim=-1)
-    return torch.softmax(scores.masked_fill(blind, 0.0), dim=-1).masked_fill(blind, 0.0)
-
-
-def mix(weights: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
-    """weights @ value; a masked value has no influence even if it is NaN or infinite (0 · NaN is NaN)."""
-    value, seen = put_aside(value, mask)
-    output = weights @ value  # (…, q, v)
-    return output if seen is None else output.masked_fill(seen, math.nan)
+    scores += added(mask | blind, scores.dtype)
+    weights = torch.softmax(scores, dim=-1)
+    return weights.masked_fill(blind, 0.0) if blind.any() else weights
 
 
 class SelfAttention(nn.Module):
@@ -58,7 +58,7 @@ class SelfAttention(nn.Module):
     Called with X (…, n, d_model) and perhaps a mask (…, n, n), it returns output (…, n, d_head) and weights (…, n, n).
     d_head is d_model if not given. Sizes below 1, or an X of another width: ValueError."""
 
-    def __init__(self, d_model: int, d_head: int | None = None):
+    def __init__(self, *, d_model: int, d_head: int | None = None):
         super().__init__()
         d_head = d_model if d_head is None else d_head
         require_whole(d_model=d_model, d_head=d_head)
@@ -80,12 +80,15 @@ class MultiHeadAttention(nn.Module):
     returns the output (…, q, d) and the weights (…, h, q, k) before dropout. key is query where it is left out, value
     is key. Sizes, shapes and dtypes that do not fit: ValueError that names them."""
 
-    def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0, bias: bool = True):
+    def __init__(self, *, d_model: int, num_heads: int, dropout: float = 0.0, bias: bool = True):
         super().__init__()
         require_shares(d_model=d_model, num_heads=num_heads)
-        self.num_heads, self.dropout = num_heads, nn.Dropout(dropout)
-        projections = (nn.Linear(d_model, d_model, bias) for _ in range(4))
-        self.W_q, self.W_k, self.W_v, self.W_o = projections
+        self.num_heads = num_heads
+        self.dropout = nn.Dropout(dropout)
+        self.W_q = nn.Linear(d_model, d_model, bias)
+        self.W_k = nn.Linear(d_model, d_model, bias)
+        self.W_v = nn.Linear(d_model, d_model, bias)
+        self.W_o = nn.Linear(d_model, d_model, bias)
 
     def forward(
         self, query: Tensor, key: Tensor | None = None, value: Tensor | None = None, mask: Tensor | None = None
@@ -97,7 +100,7 @@ class MultiHeadAttention(nn.Module):
         K = split_heads(self.W_k(key), self.num_heads)  # (…, h, k, e)
         V = split_heads(self.W_v(value), self.num_heads)  # (…, h, k, e)
         weights = attention_weights(Q, K, mask)  # (…, h, q, k)
-        heads = mix(self.dropout(weights), V, mask)  # (…, h, q, e)
+        heads = self.dropout(weights) @ V  # (…, h, q, e)
         return self.W_o(merge_heads(heads)), weights
 
 

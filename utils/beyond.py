@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .attention import MultiHeadAttention
-from .checks import known, require_last_axes, require_shares
+from .checks import require_choice, require_last_axes, require_shares
 from .transformer import POSITIONS, Encoder, FeedForward, LayerNorm
 
 BASES = "ACGT"
@@ -38,18 +38,18 @@ class PatchTransformer(nn.Module):
     """Patches, each with its place, through an encoder of two layers, and one answer for all of them.
 
     summary: "mean" of the outputs, or "cls": a learned row in front asks them all. positions False: none are added.
+    An image has n = 16 patches of d_patch = 4 numbers.
     Called with patches (b, n, d_patch) and perhaps the places (n,) that they have on the image (0, 1, … if not given),
     it returns logits (b, classes) and a list with the weights (b, h, q, k) of each layer (Dosovitskiy et al. 2021)."""
 
-    def __init__(
-        self, summary: str = "mean", positions: bool = True, classes: int = 10,
-        n: int = 16, d_patch: int = 4, d_model: int = 48,
-    ):  # fmt: skip
+    def __init__(self, summary: str = "mean", positions: bool = True, classes: int = 10):
         super().__init__()
-        self.summary, self.embed = known(summary, ("mean", "cls"), "summary"), nn.Linear(d_patch, d_model)
+        n, d_patch, d_model = 16, 4, 48
+        self.summary = require_choice(summary, ("mean", "cls"), "summary")
+        self.embed = nn.Linear(d_patch, d_model)
         self.positions = nn.Parameter(0.3 * torch.randn(n, d_model)) if positions else None
         self.cls = nn.Parameter(0.3 * torch.randn(1, 1, d_model)) if summary == "cls" else None
-        self.encoder = Encoder(2, d_model, num_heads=4, d_ff=2 * d_model, final_norm=True)
+        self.encoder = Encoder(d_model=d_model, num_heads=4, num_layers=2, d_ff=2 * d_model, final_norm=True)
         self.to_logits = nn.Linear(d_model, classes)
 
     def forward(self, patches: Tensor, places: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
@@ -65,14 +65,17 @@ class PatchTransformer(nn.Module):
 class PatchRestorer(nn.Module):
     """The hidden patches of an image, from those that can be seen (He et al. 2022; Xie et al. 2022).
 
+    Sizes are as in `PatchTransformer`.
     Called with patches (b, n, d_patch) and hidden (b, n), True where one learned row takes a patch's place, it returns
     all patches as the model restores them (b, n, d_patch) and a list with the weights (b, h, q, k) of each layer."""
 
-    def __init__(self, n: int = 16, d_patch: int = 4, d_model: int = 48):
+    def __init__(self):
         super().__init__()
-        self.embed, self.unknown = nn.Linear(d_patch, d_model), nn.Parameter(torch.zeros(d_model))
+        n, d_patch, d_model = 16, 4, 48
+        self.embed = nn.Linear(d_patch, d_model)
+        self.unknown = nn.Parameter(torch.zeros(d_model))
         self.positions = nn.Parameter(0.1 * torch.randn(n, d_model))
-        self.encoder = Encoder(2, d_model, num_heads=4, d_ff=2 * d_model, final_norm=True)
+        self.encoder = Encoder(d_model=d_model, num_heads=4, num_layers=2, d_ff=2 * d_model, final_norm=True)
         self.to_patch = nn.Linear(d_model, d_patch)
 
     def forward(self, patches: Tensor, hidden: Tensor) -> tuple[Tensor, list[Tensor]]:
@@ -86,7 +89,7 @@ def one_hot_bases(sequence: str) -> Tensor:
 
     Another letter: ValueError."""
     for letter in sequence:
-        known(letter, BASES + "N", "base")
+        require_choice(letter, BASES + "N", "base")
     return torch.tensor([[float(letter == base) for base in BASES] for letter in sequence]).view(-1, 4)
 
 
@@ -99,28 +102,26 @@ def plant(bases: Tensor, places: Tensor, motif: str, generator: torch.Generator 
         bases[rows, places[rows] + shift] = choices[drawn]
 
 
-def motif_sequences(
-    count: int, generator: torch.Generator | None = None, length: int = 120
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Random bases (count, length), 0 to 3, with planted motifs; classes (count,); places (count, 3), -1: not there.
+def motif_sequences(count: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """Random bases (count, 120), 0 to 3, with planted motifs; classes (count,); places (count, 3), -1: not there.
 
     Class 1 has A and B, class 0 one of them alone; the decoy is in every second sequence of either class."""
-    bases = torch.randint(4, (count, length), generator=generator)
+    bases = torch.randint(4, (count, 120), generator=generator)
     coins = torch.rand(count, 3, generator=generator) < 0.5  # the class, which one is alone, the decoy
     there = torch.stack([coins[:, 0] | coins[:, 1], coins[:, 0] | ~coins[:, 1], coins[:, 2]], dim=-1)
-    tens = torch.rand(count, length // 10, generator=generator).argsort(dim=-1)[:, :3]  # no two motifs overlap
+    tens = torch.rand(count, 12, generator=generator).argsort(dim=-1)[:, :3]  # no two motifs overlap
     places = (10 * tens + torch.randint(3, (count, 3), generator=generator)).where(there, -1)
     for motif, column in zip(MOTIFS.values(), places.T):
         plant(bases, column, motif, generator)
     return bases, coins[:, 0].long(), places
 
 
-def motif_pairs(count: int, generator: torch.Generator | None = None, length: int = 120) -> tuple[Tensor, Tensor]:
-    """Random bases (count, length), 0 to 3, with A and B both planted, and classes (count,).
+def motif_pairs(count: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
+    """Random bases (count, 120), 0 to 3, with A and B both planted, and classes (count,).
 
     Class 1 is near: they begin at most 32 bases apart; class 0 is far: 38 at least."""
-    bases = torch.randint(4, (count, length), generator=generator)
-    tens = torch.rand(count, length // 10, generator=generator).argsort(dim=-1)[:, :2]
+    bases = torch.randint(4, (count, 120), generator=generator)
+    tens = torch.rand(count, 12, generator=generator).argsort(dim=-1)[:, :2]
     places = 10 * tens + torch.randint(3, (count, 2), generator=generator)
     for motif, column in zip("AB", places.T):
         plant(bases, column, MOTIFS[motif], generator)
@@ -133,12 +134,16 @@ class MotifReader(nn.Module):
     positions: "sine", "learned" or None. Called with one-hot bases (b, n, 4), it returns logits (b, 2) and a list with
     the weights (b, h, 1, k), k = n - 7 windows, window i from base i to i + 7. Fewer than 4 columns: ValueError."""
 
-    def __init__(self, positions: str | None = None, d_model: int = 32, window: int = 8, num_heads: int = 2):
+    def __init__(self, positions: str | None = None):
         super().__init__()
-        self.windows, self.norm = nn.Conv1d(4, d_model, window), LayerNorm(d_model)
-        self.positions = POSITIONS[known(positions, POSITIONS, "positions")](d_model, 128)
+        require_choice(positions, POSITIONS, "positions")
+        d_model = 32
+        self.windows = nn.Conv1d(4, d_model, kernel_size=8)
+        self.norm = LayerNorm(d_model)
+        self.positions = POSITIONS[positions](d_model=d_model, max_len=128)
         self.question = nn.Parameter(0.1 * torch.randn(1, 1, d_model))
-        self.attention, self.feed_forward = MultiHeadAttention(d_model, num_heads), FeedForward(d_model, 2 * d_model)
+        self.attention = MultiHeadAttention(d_model=d_model, num_heads=2)
+        self.feed_forward = FeedForward(d_model=d_model, d_ff=2 * d_model)
         self.to_logits = nn.Linear(d_model, 2)
 
     def forward(self, bases: Tensor) -> tuple[Tensor, list[Tensor]]:

@@ -14,10 +14,10 @@ from torch import Tensor, nn
 MAKE_ONE = "padding_mask(tokens) makes it, boolean (b, 1, 1, k)"
 
 
-def require_whole(least: int = 1, **given: Any) -> None:
-    """ValueError, with their names, unless all numbers are whole and at least `least`."""
+def require_whole(least: float = 1, **given: Any) -> None:
+    """ValueError, with their names, unless all numbers are whole, none of them True or False, and at least `least`."""
     named = " and ".join(f"{name} {number!r}" for name, number in given.items())
-    if not all(isinstance(number, numbers.Integral) for number in given.values()):
+    if any(isinstance(number, bool) or not isinstance(number, numbers.Integral) for number in given.values()):
         raise ValueError(f"{named} must be whole numbers")
     if min(given.values()) < least:
         raise ValueError(f"{named} must be at least {least}")
@@ -31,7 +31,7 @@ def require_shares(**given: int) -> None:
         raise ValueError(f"{whole} = {size} cannot be shared by {parts} = {number}")
 
 
-def known(name: str | None, choices: Collection[str | None], what: str) -> str | None:
+def require_choice(name: str | None, choices: Collection[str | None], what: str) -> str | None:
     """`name`, or a ValueError that lists the choices."""
     if name not in choices:
         raise ValueError(f"{what} {name!r} is unknown; there are {', '.join(map(str, choices))}")
@@ -46,6 +46,15 @@ def require_tensors(**given: Any) -> None:
             raise ValueError(f"{name} is {kind}; it must be a tensor: torch.as_tensor makes one of numbers")
 
 
+def require_boolean(mask: Tensor) -> None:
+    """ValueError unless the mask is a boolean tensor."""
+    require_tensors(mask=mask)
+    if mask.dtype != torch.bool:
+        raise ValueError(
+            f"the mask has dtype {mask.dtype}; it must be boolean, True = may attend: mask.bool() converts"
+        )
+
+
 def require_vectors(name: str, x: Tensor, weight: Tensor) -> None:
     """ValueError unless x is a tensor (…, positions, d) that goes with a weight (·, d), in shape and in dtype."""
     require_tensors(**{name: x})
@@ -53,6 +62,18 @@ def require_vectors(name: str, x: Tensor, weight: Tensor) -> None:
         raise ValueError(f"{name} {tuple(x.shape)} must be (…, positions, {weight.shape[-1]})")
     if x.dtype != weight.dtype:
         raise ValueError(f"{name} holds {x.dtype}, the weights {weight.dtype}: {name}.to({weight.dtype}) converts")
+
+
+def require_rotatable(x: Tensor, places: Tensor | None) -> None:
+    """ValueError unless x (…, n, e) holds floats, with an even e, and the places broadcast to (…, n)."""
+    require_tensors(x=x)
+    if x.ndim < 2 or not x.is_floating_point():
+        raise ValueError(f"x {tuple(x.shape)} of {x.dtype} must be (…, n, e) and hold floats")
+    require_shares(e=x.shape[-1], entries_of_a_pair=2)
+    if places is not None:
+        require_tensors(places=places)
+        if places.ndim >= x.ndim or any(p not in (1, n) for p, n in zip(places.shape[::-1], x.shape[-2::-1])):
+            raise ValueError(f"places {tuple(places.shape)} do not broadcast to {tuple(x.shape[:-1])}, as x has them")
 
 
 def require_last_axes(sizes: Iterable[int], **given: Tensor) -> None:
@@ -97,18 +118,29 @@ def require_padding(mask: Tensor) -> None:
 
 
 def require_ids(ids: Tensor, size: int, what: str) -> None:
-    """ValueError unless ids, which `what` calls by their name, are whole numbers from 0 to size − 1."""
-    if ids.is_floating_point():
-        raise ValueError(f"{what} must be whole numbers, not {tuple(ids.shape)} of {ids.dtype}")
+    """ValueError unless ids, which `what` calls by their name, are int64 or int32, from 0 to size − 1.
+
+    (A table that is indexed by uint8 or bool takes them for a mask.)"""
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise ValueError(
+            f"{what} must be whole numbers, int64 or int32, not {tuple(ids.shape)} of {ids.dtype}: .long() converts"
+        )
     if ids.min() < 0 or ids.max() >= size:
         raise ValueError(f"{what} from {ids.min()} to {ids.max()} must lie between 0 and {size - 1}")
 
 
-def require_going_on(tokens: Tensor, mask: Tensor | None, before: Tensor | None) -> Tensor:
-    """The mask (b, 1, 1, n) of tokens (b, n), True if not given; ValueError unless it is boolean and fits them, and the
-    mask of the tokens before, if there were any, has as many rows."""
-    mask = torch.ones_like(tokens, dtype=torch.bool)[..., None, None, :] if mask is None else mask
-    if tokens.ndim != 2 or mask.dtype != torch.bool or mask.shape != (len(tokens), 1, 1, tokens.shape[1]):
+def require_continuation(tokens: Tensor, mask: Tensor | None, before: Tensor | None) -> Tensor:
+    """The mask (b, 1, 1, n) of tokens (b, n), all True if not given; `before` (b, 1, 1, k) is that of the tokens before
+    them, if there were any.
+
+    ValueError unless the mask is boolean and fits the tokens, and there were as many sentences before."""
+    require_tensors(tokens=tokens)
+    if tokens.ndim != 2:
+        raise ValueError(f"token ids must be whole numbers (b, n), not {tuple(tokens.shape)} of {tokens.dtype}")
+    if mask is None:
+        mask = torch.ones(len(tokens), 1, 1, tokens.shape[1], dtype=torch.bool)
+    require_boolean(mask)
+    if mask.shape != (len(tokens), 1, 1, tokens.shape[1]):
         raise ValueError(f"the mask {tuple(mask.shape)} is not that of tokens {tuple(tokens.shape)}: {MAKE_ONE}")
     if before is not None and len(before) != len(tokens):
         raise ValueError(f"the state is that of {len(before)} sentences; the tokens are {tuple(tokens.shape)}")
@@ -149,7 +181,11 @@ def require_fitting_shapes(
 
     heads: the axis that each of them is still going to be split into, before its last two; e may differ till then."""
     require_tensors(query=query, key=key, value=value)
-    if trouble := misfit(query, key, value, heads) or mask_misfit(mask, query, key, value, heads):
+    trouble = misfit(query, key, value, heads)
+    if mask is not None and trouble is None:
+        require_boolean(mask)
+        trouble = mask_misfit(mask, (*leading_axes(query, key, value), *heads, query.shape[-2], key.shape[-2]))
+    if trouble is not None:
         shapes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
         raise ValueError(f"{shapes}: {trouble}")
 
@@ -180,29 +216,14 @@ def leading_axes(*given: Tensor) -> tuple[int, ...] | None:
         return None
 
 
-def mask_misfit(mask: Tensor | None, query: Tensor, key: Tensor, value: Tensor, heads: tuple[int, ...]) -> str | None:
-    """Why the mask does not go with the scores (…, q, k); None where it does.
+def mask_misfit(mask: Tensor, scores: tuple[int, ...]) -> str | None:
+    """Why the mask does not broadcast to scores of the shape (…, q, k); None where it does.
 
-    Two axes are (q, k), as in PyTorch. Padding (b, k) has the same shape where there are as many sentences as queries;
-    then the content decides. Padding is a beginning of words in every row, of lengths in any order. A mask of queries
-    with such rows (causal; a prefix, then causal) lets no query see less than the one before it: where one would, and
-    none sees nothing, it is padding. Lengths that never fall are taken for (q, k)."""
-    if mask is None:
+    Two axes are (q, k), as in PyTorch. Where they cannot be, they may well be padding (b, k), a row a sentence."""
+    if mask.ndim <= len(scores) and all(m in (1, s) for m, s in zip(mask.shape[::-1], scores[::-1])):
         return None
-    require_tensors(mask=mask)
-    if mask.dtype != torch.bool:
-        return f"the mask has dtype {mask.dtype}; it must be boolean, True = may attend: mask.bool() converts"
-    scores = (*leading_axes(query, key, value), *heads, query.shape[-2], key.shape[-2])
-    fits = mask.ndim <= len(scores) and all(m in (1, s) for m, s in zip(mask.shape[::-1], scores[::-1]))
-    if mask.ndim == 2 < len(scores) and mask.shape == (scores[0], scores[-1]) and not (fits and grows(mask)):
+    trouble = f"the mask {tuple(mask.shape)} does not broadcast to the scores {scores}"
+    if mask.ndim == 2 < len(scores) and mask.shape == (scores[0], scores[-1]):
         index = f"[:, {'None, ' * (len(scores) - 2)}:]"
-        return f"the mask {tuple(mask.shape)} reads as padding (b, k), one row a sentence: write mask{index}"
-    return None if fits else f"the mask {tuple(mask.shape)} does not broadcast to the scores {scores}"
-
-
-def grows(mask: Tensor) -> bool:
-    """False where every row of the mask (q, k) is a beginning, of at least one key, and some row is shorter than the
-    one before it, as only padding is."""
-    lengths = mask.sum(-1)
-    beginnings = torch.equal(mask, torch.arange(mask.shape[-1]) < lengths[:, None])
-    return not (beginnings and lengths.min() > 0 and (lengths.diff() < 0).any())
+        return f"{trouble}; if it is padding (b, k), one row a sentence, write mask{index}"
+    return trouble

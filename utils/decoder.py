@@ -2,47 +2,50 @@
 translator.
 
 Axis letters: b batch, n position, q and k the same as query and as key, h head, e head dimension, d model dimension,
-v vocabulary. Masks are boolean, True = may attend. What reads word by word returns (output, state, weights)."""
+v vocabulary. Masks are boolean, True = may attend. Sizes are keyword arguments, in the order of `transformer.py`.
+What reads word by word returns (output, state, weights)."""
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from .attention import MultiHeadAttention, attention_weights, merge_heads, mix, split_heads
+from .attention import MultiHeadAttention, attention_weights, merge_heads, split_heads
 from .checks import (
-    known,
+    require_choice,
+    require_continuation,
     require_fitting_shapes,
-    require_going_on,
     require_ids,
+    require_rotatable,
     require_shares,
     require_tokens,
     require_vectors,
     require_whole,
 )
 from .decoding import write
-from .transformer import POSITIONS, Encoder, FeedForward, LayerNorm, TokenEmbedding
+from .transformer import POSITIONS, Encoder, FeedForward, LayerNorm, ResidualNorm, TokenEmbedding
 
 PAIRINGS = {"interleaved": -1, "halves": -2}  # the axis of a pair, once the e entries are (e/2, 2) or (2, e/2)
 ROTARY = {"rotary": "interleaved", "rotary halves": "halves"}  # positions that are not added, and their pairing
-Maybe = Tensor | None
 
 
-def rotate(x: Tensor, places: Maybe = None, pairing: str | None = "interleaved", base: float = 10000.0) -> Tensor:
-    """Rotary positions (Su et al. 2021): pair i of the entries of x (…, n, e) is turned by place / base^(2i/e).
+def rotate(x: Tensor, places: Tensor | None = None, pairing: str | None = "interleaved") -> Tensor:
+    """Rotary positions (Su et al. 2021): pair i of the entries of x (…, n, e) is turned by place / 10000^(2i/e).
 
     places broadcast to (…, n), and are 0, 1, … if not given. pairing: "interleaved" turns the entries 2i and 2i + 1
-    together, as in the paper, "halves" i and i + e/2, as many models do; None returns x. An odd e: ValueError."""
+    together, as in the paper, "halves" i and i + e/2, as many models do; None returns x. An x that holds no floats or
+    has a single axis, an odd e, places that do not fit, another pairing: ValueError."""
     if pairing is None:
         return x
-    known(pairing, PAIRINGS, "pairing")
-    require_shares(e=x.shape[-1], entries_of_a_pair=2)
+    require_choice(pairing, PAIRINGS, "pairing")
+    require_rotatable(x, places)
     places = torch.arange(x.shape[-2]) if places is None else places
     two_i = torch.arange(0, x.shape[-1], 2, dtype=torch.float64)  # (e/2,)
-    angles = places[..., None] / base ** (two_i / x.shape[-1])  # (…, n, e/2)
-    cos, sin, axis = angles.cos().to(x.dtype), angles.sin().to(x.dtype), PAIRINGS[pairing]
+    angles = places[..., None] / 10000 ** (two_i / x.shape[-1])  # (…, n, e/2)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    axis = PAIRINGS[pairing]
     first, second = x.unflatten(-1, (-1, 2) if axis == -1 else (2, -1)).unbind(axis)  # (…, n, e/2) each
     return torch.stack([first * cos - second * sin, first * sin + second * cos], dim=axis).flatten(-2)
 
@@ -54,39 +57,56 @@ class KeysValues(NamedTuple):
     values: Tensor
 
 
-class CachedAttention(MultiHeadAttention):
+class CachedAttention(nn.Module):
     """Multi-head attention in two halves, `keep` and `attend`, so that keys and values are computed once and kept.
 
     num_kv_heads: how many heads of keys and values there are, each for num_heads / num_kv_heads heads of queries: one
     (multi-query attention, Shazeer 2019), fewer than num_heads (grouped, Ainslie et al. 2023), or as many, the default.
     rotary: a pairing of `rotate`, by which queries and keys are turned to their places (…, 1, n), 0, 1, … if not given.
-    Called with query (…, q, d), and perhaps a memory (…, k, d) and a mask, it is a `MultiHeadAttention`."""
+    Called with query (…, q, d), and perhaps a memory (…, k, d) and a mask, it returns the output (…, q, d) and the
+    weights (…, h, q, k), as a `MultiHeadAttention` does whose key and value are the memory."""
 
     def __init__(
-        self, d_model: int, num_heads: int, dropout: float = 0.0, num_kv_heads: int | None = None,
+        self,
+        *,
+        d_model: int,
+        num_heads: int,
+        num_kv_heads: int | None = None,
+        dropout: float = 0.0,
         rotary: str | None = None,
-    ):  # fmt: skip
-        super().__init__(d_model, num_heads, dropout)
-        self.rotary, self.num_kv_heads = known(rotary, (None, *PAIRINGS), "rotary"), num_kv_heads or num_heads
+    ):
+        super().__init__()
+        self.num_heads = num_heads
+        self.num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        self.rotary = require_choice(rotary, (None, *PAIRINGS), "rotary")
+        self.dropout = nn.Dropout(dropout)
+        plain = MultiHeadAttention(d_model=d_model, num_heads=num_heads)  # W_q and W_o start as they do there
         require_shares(num_heads=num_heads, num_kv_heads=self.num_kv_heads)
-        self.W_k, self.W_v = (nn.Linear(d_model, d_model // num_heads * self.num_kv_heads) for _ in range(2))
+        d_kv = d_model // num_heads * self.num_kv_heads
+        self.W_q = plain.W_q
+        self.W_k = nn.Linear(d_model, d_kv)
+        self.W_v = nn.Linear(d_model, d_kv)
+        self.W_o = plain.W_o
 
-    def keep(self, x: Tensor, kept: KeysValues | None = None, places: Maybe = None) -> KeysValues:
+    def keep(self, x: Tensor, kept: KeysValues | None = None, places: Tensor | None = None) -> KeysValues:
         """The keys and values of x (…, n, d), behind those that were kept before."""
         require_vectors("x", x, self.W_k.weight)
-        keys, values = (split_heads(W(x), self.num_kv_heads) for W in (self.W_k, self.W_v))  # (…, h, n, e)
-        return appended(kept, KeysValues(rotate(keys, places, self.rotary), values))
+        keys = rotate(split_heads(self.W_k(x), self.num_kv_heads), places, self.rotary)  # (…, h, n, e)
+        values = split_heads(self.W_v(x), self.num_kv_heads)  # (…, h, n, e)
+        return appended(kept, KeysValues(keys, values))
 
-    def attend(self, x: Tensor, kept: KeysValues, mask: Maybe = None, places: Maybe = None) -> tuple[Tensor, Tensor]:
+    def attend(
+        self, x: Tensor, kept: KeysValues, mask: Tensor | None = None, places: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """The output (…, q, d) and weights (…, h, q, k) of the queries of x (…, q, d)."""
         require_vectors("x", x, self.W_q.weight)
         Q = rotate(split_heads(self.W_q(x), self.num_heads), places, self.rotary)  # (…, h, q, e)
-        K, V = (shared(part, self.num_heads // self.num_kv_heads) for part in kept)  # (…, h, k, e)
+        K, V = (repeat_heads(part, self.num_heads // self.num_kv_heads) for part in kept)  # (…, h, k, e)
         require_fitting_shapes(Q, K, V, mask)
         weights = attention_weights(Q, K, mask)  # (…, h, q, k)
-        return self.W_o(merge_heads(mix(self.dropout(weights), V, mask))), weights
+        return self.W_o(merge_heads(self.dropout(weights) @ V)), weights
 
-    def forward(self, query: Tensor, memory: Maybe = None, mask: Maybe = None) -> tuple[Tensor, Tensor]:
+    def forward(self, query: Tensor, memory: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         return self.attend(query, self.keep(query if memory is None else memory), mask)
 
 
@@ -95,25 +115,9 @@ def appended(kept: KeysValues | None, new: KeysValues) -> KeysValues:
     return new if kept is None else KeysValues(*(torch.cat(both, dim=-2) for both in zip(kept, new)))
 
 
-def shared(heads: Tensor, times: int) -> Tensor:
+def repeat_heads(heads: Tensor, times: int) -> Tensor:
     """(…, h, k, e) → (…, h · times, k, e): each head for so many heads of queries side by side."""
     return heads if times == 1 else heads.repeat_interleave(times, dim=-3)
-
-
-class ResidualNorm(LayerNorm):
-    """The layer norm before ("pre") or after ("post") a sublayer and its residual connection, as in `EncoderBlock`.
-    Dropout falls on what the sublayer adds."""
-
-    def __init__(self, d_model: int, norm: str = "pre", dropout: float = 0.0):
-        super().__init__(d_model)
-        self.norm, self.dropout = known(norm, ("pre", "post"), "norm"), nn.Dropout(dropout)
-
-    def before(self, x: Tensor) -> Tensor:
-        return self(x) if self.norm == "pre" else x
-
-    def after(self, x: Tensor, added: Tensor) -> Tensor:
-        x = x + self.dropout(added)
-        return self(x) if self.norm == "post" else x
 
 
 class BlockState(NamedTuple):
@@ -136,20 +140,20 @@ class DecoderBlock(nn.Module):
     the weights (b, h, n, k) of both attentions. With a state, the memory is not read: its keys are in the state."""
 
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm: str = "pre",
-        activation: str = "relu", cross: bool = True, num_kv_heads: int | None = None, rotary: str | None = None,
-    ):  # fmt: skip
+        self, *, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm: str = "pre", cross: bool = True,
+        activation: str = "relu", num_kv_heads: int | None = None, rotary: str | None = None):  # fmt: skip
         super().__init__()
-        self.attention = CachedAttention(d_model, num_heads, dropout, num_kv_heads, rotary)
-        self.cross_attention = CachedAttention(d_model, num_heads, dropout, num_kv_heads) if cross else None
-        self.feed_forward = FeedForward(d_model, d_ff, activation, dropout)
-        self.norm_1, self.norm_3 = ResidualNorm(d_model, norm, dropout), ResidualNorm(d_model, norm, dropout)
-        self.norm_2 = ResidualNorm(d_model, norm, dropout) if cross else None
+        heads = dict(d_model=d_model, num_heads=num_heads, num_kv_heads=num_kv_heads, dropout=dropout)
+        self.attention = CachedAttention(**heads, rotary=rotary)
+        self.cross_attention = CachedAttention(**heads) if cross else None
+        self.feed_forward = FeedForward(d_model=d_model, d_ff=d_ff, activation=activation, dropout=dropout)
+        self.norm_1, self.norm_3 = (ResidualNorm(d_model, norm=norm, dropout=dropout) for _ in range(2))
+        self.norm_2 = ResidualNorm(d_model, norm=norm, dropout=dropout) if cross else None
 
     def forward(
-        self, x: Tensor, mask: Maybe = None, memory: Maybe = None, memory_mask: Maybe = None,
-        state: BlockState = NOTHING_YET, places: Maybe = None,
-    ) -> tuple[Tensor, BlockState, tuple[Tensor, Maybe]]:  # fmt: skip
+        self, x: Tensor, mask: Tensor | None = None, memory: Tensor | None = None, memory_mask: Tensor | None = None,
+        state: BlockState = NOTHING_YET, places: Tensor | None = None,
+    ) -> tuple[Tensor, BlockState, tuple[Tensor, Tensor | None]]:  # fmt: skip
         y = self.norm_1.before(x)
         own = self.attention.keep(y, state.own, places)
         attended, own_weights = self.attention.attend(y, own, mask, places)
@@ -170,31 +174,51 @@ class Weights(NamedTuple):
 
 
 class Decoder(nn.Module):
-    """num_layers decoder blocks, one after the other; final_norm as in `Encoder`; options: those of `DecoderBlock`.
+    """num_layers decoder blocks, one after the other; final_norm as in `Encoder`, all else as in `DecoderBlock`.
 
     Called as a block is, with a list of their states, it returns the output (b, n, d), such a list, and `Weights`."""
 
     def __init__(
-        self, num_layers: int, d_model: int, num_heads: int, d_ff: int, final_norm: bool = False, **options: Any
+        self,
+        *,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm: str = "pre",
+        activation: str = "relu",
+        final_norm: bool = False,
+        cross: bool = True,
+        num_kv_heads: int | None = None,
+        rotary: str | None = None,
     ):
         super().__init__()
         require_whole(num_layers=num_layers)
-        self.blocks = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, **options) for _ in range(num_layers))
+        sizes = dict(d_model=d_model, num_heads=num_heads, num_kv_heads=num_kv_heads, d_ff=d_ff)
+        options = dict(dropout=dropout, norm=norm, activation=activation, cross=cross, rotary=rotary)
+        self.blocks = nn.ModuleList(DecoderBlock(**sizes, **options) for _ in range(num_layers))
         self.final_norm = LayerNorm(d_model) if final_norm else nn.Identity()
 
     def forward(
-        self, x: Tensor, mask: Maybe = None, memory: Maybe = None, memory_mask: Maybe = None,
-        state: list[BlockState] | None = None, places: Maybe = None,
-    ) -> tuple[Tensor, list[BlockState], Weights]:  # fmt: skip
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        state: list[BlockState] | None = None,
+        places: Tensor | None = None,
+    ) -> tuple[Tensor, list[BlockState], Weights]:
         if state is None and (memory is None) != (self.blocks[0].cross_attention is None):
             raise ValueError("there must be a memory where the blocks have cross=True, and only there")
-        kept, weights = [], Weights([], [])
-        for block, before in zip(self.blocks, state or [NOTHING_YET] * len(self.blocks)):
-            x, after, (own, cross) = block(x, mask, memory, memory_mask, before, places)
-            kept.append(after)
+        before = [NOTHING_YET] * len(self.blocks) if state is None else state
+        after, weights = [], Weights([], [])
+        for block, state_of_block in zip(self.blocks, before):
+            x, state_of_block, (own, cross) = block(x, mask, memory, memory_mask, state_of_block, places)
+            after.append(state_of_block)
             weights.own.append(own)
             weights.cross.append(cross)
-        return self.final_norm(x), kept, weights
+        return self.final_norm(x), after, weights
 
 
 class PlacedEmbedding(TokenEmbedding):
@@ -204,15 +228,21 @@ class PlacedEmbedding(TokenEmbedding):
     multiplied by √d_model when they are read (Vaswani et al. 2017, section 3.4)."""
 
     def __init__(
-        self, vocabulary_size: int, d_model: int, positions: str | None = "sine", max_len: int = 64,
+        self,
+        vocabulary_size: int,
+        *,
+        d_model: int,
+        positions: str | None = "sine",
+        max_len: int = 64,
         scaled: bool = False,
-    ):  # fmt: skip
-        known(positions, (*POSITIONS, *ROTARY), "positions")
-        super().__init__(vocabulary_size, d_model, None if positions in ROTARY else positions, max_len)
+    ):
+        require_choice(positions, (*POSITIONS, *ROTARY), "positions")
+        added = None if positions in ROTARY else positions
+        super().__init__(vocabulary_size, d_model=d_model, positions=added, max_len=max_len)
         self.scale = math.sqrt(d_model) if scaled else 1.0
         self.vectors.weight.data /= self.scale
 
-    def forward(self, tokens: Tensor, places: Maybe = None) -> Tensor:
+    def forward(self, tokens: Tensor, places: Tensor | None = None) -> Tensor:
         require_tokens(tokens, self.vectors)
         x = self.vectors(tokens) * self.scale  # (b, n, d)
         if places is None or isinstance(self.positions, nn.Identity):
@@ -227,76 +257,133 @@ class State(NamedTuple):
 
     blocks: list[BlockState]
     words: Tensor
-    memory_mask: Maybe = None
+    memory_mask: Tensor | None = None
 
 
-class WordByWord(nn.Module):
-    """The places of the last n of k tokens, and whom they may see, by the mask of words (b, 1, 1, k) among the k."""
-
-    def __init__(self, causal: bool = True):
-        super().__init__()
-        self.causal = causal
-
-    def places(self, words: Tensor, n: int) -> Tensor:
-        """(b, 1, n): how many words stand before each token, so that padding takes no place."""
-        return (words.cumsum(-1) - words.long())[:, 0, :, -n:]
-
-    def visible(self, words: Tensor, n: int) -> Tensor:
-        """(b, 1, n, k): the words up to each token; (b, 1, 1, k), all words, where causal is False."""
-        k = words.shape[-1]
-        return words & torch.ones(n, k, dtype=torch.bool).tril(k - n) if self.causal else words
-
-
-class LanguageModel(WordByWord):
+class LanguageModel(nn.Module):
     """Logits for the next token at every position, by a decoder that sees the tokens up to there, and perhaps a memory.
 
     positions: "sine", "learned", None, "rotary", "rotary halves". tied: the output layer `to_logits` and the embedding
-    have one matrix (Press & Wolf 2017), which should be `scaled` then. cross: there is a memory. norm "pre" brings a
-    final norm with it. options: those of `Decoder`.
+    have one matrix (Press & Wolf 2017), which should be `scaled` then. causal False lets every token see all others.
+    cross: there is a memory. final_norm: as in `Encoder`; if not given, norm "pre" brings one with it. All else is as
+    in `DecoderBlock`.
     Called with token ids (b, n), and perhaps the state after those before them, the mask (b, 1, 1, n) of padding, which
     may stand anywhere, a memory (b, k, d) and its mask, it returns logits (b, n, v), the state, and `Weights`."""
 
     def __init__(
-        self, vocabulary_size: int, d_model: int, num_heads: int, d_ff: int, num_layers: int,
-        positions: str | None = "sine", max_len: int = 64, scaled: bool = False, tied: bool = False,
-        causal: bool = True, cross: bool = False, norm: str = "pre", **options: Any,
-    ):  # fmt: skip
-        super().__init__(causal)
-        self.embedding = PlacedEmbedding(vocabulary_size, d_model, positions, max_len, scaled)
-        options = {"final_norm": norm == "pre", "rotary": ROTARY.get(positions)} | options
-        self.decoder = Decoder(num_layers, d_model, num_heads, d_ff, norm=norm, cross=cross, **options)
+        self,
+        vocabulary_size: int,
+        *,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        positions: str | None = "sine",
+        max_len: int = 64,
+        scaled: bool = False,
+        tied: bool = False,
+        causal: bool = True,
+        cross: bool = False,
+        dropout: float = 0.0,
+        norm: str = "pre",
+        activation: str = "relu",
+        final_norm: bool | None = None,
+        num_kv_heads: int | None = None,
+    ):
+        super().__init__()
+        self.causal = causal
+        self.embedding = PlacedEmbedding(
+            vocabulary_size, d_model=d_model, positions=positions, max_len=max_len, scaled=scaled
+        )
+        self.decoder = Decoder(
+            d_model=d_model,
+            num_heads=num_heads,
+            num_layers=num_layers,
+            d_ff=d_ff,
+            dropout=dropout,
+            norm=norm,
+            activation=activation,
+            final_norm=norm == "pre" if final_norm is None else final_norm,
+            cross=cross,
+            num_kv_heads=num_kv_heads,
+            rotary=ROTARY.get(positions),
+        )
         self.to_logits = nn.Linear(d_model, vocabulary_size, bias=False)
         if tied:
             self.to_logits.weight = self.embedding.vectors.weight
 
     def forward(
-        self, tokens: Tensor, state: State | None = None, mask: Maybe = None, memory: Maybe = None,
-        memory_mask: Maybe = None,
-    ) -> tuple[Tensor, State, Weights]:  # fmt: skip
-        new = require_going_on(tokens, mask, None if state is None else state.words)  # (b, 1, 1, n)
-        blocks, before, memory_mask = (None, new[..., :0], memory_mask) if state is None else state
-        words = torch.cat([before, new], dim=-1)  # (b, 1, 1, k)
-        places, visible = self.places(words, tokens.shape[1]), self.visible(words, tokens.shape[1])
+        self,
+        tokens: Tensor,
+        state: State | None = None,
+        mask: Tensor | None = None,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+    ) -> tuple[Tensor, State, Weights]:
+        words = require_continuation(tokens, mask, None if state is None else state.words)  # (b, 1, 1, n)
+        blocks = None
+        if state is not None:
+            blocks, memory_mask = state.blocks, state.memory_mask
+            words = torch.cat([state.words, words], dim=-1)  # (b, 1, 1, k)
+        n = tokens.shape[1]
+        places = self.places(words, n)
         x = self.embedding(tokens, places[:, 0])  # (b, n, d)
-        x, blocks, weights = self.decoder(x, visible, memory, memory_mask, blocks, places)
+        x, blocks, weights = self.decoder(x, self.visible(words, n), memory, memory_mask, blocks, places)
         return self.to_logits(x), State(blocks, words, memory_mask), weights
+
+    def places(self, words: Tensor, n: int) -> Tensor:
+        """(b, 1, n): of the last n of k tokens, how many words stand before each, so that padding takes no place.
+
+        words (b, 1, 1, k): which of the k are words."""
+        return (words.cumsum(-1) - words.long())[:, 0, :, -n:]
+
+    def visible(self, words: Tensor, n: int) -> Tensor:
+        """(b, 1, n, k): whom the last n of k tokens may see, the words up to each; or all words, (b, 1, 1, k), where
+        causal is False."""
+        k = words.shape[-1]
+        return words & torch.ones(n, k, dtype=torch.bool).tril(k - n) if self.causal else words
 
 
 class TokenEncoder(nn.Module):
     """From source tokens (b, k) with their mask a memory (b, k, d), and the weights (b, h, k, k) of each layer.
 
-    positions, scaled and norm are as in `LanguageModel`; options: those of `Encoder`."""
+    positions, scaled and final_norm are as in `LanguageModel`, all else as in `Encoder`."""
 
     def __init__(
-        self, vocabulary_size: int, d_model: int, num_heads: int, d_ff: int, num_layers: int,
-        positions: str | None = "sine", max_len: int = 64, scaled: bool = False, norm: str = "pre", **options: Any,
-    ):  # fmt: skip
+        self,
+        vocabulary_size: int,
+        *,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        positions: str | None = "sine",
+        max_len: int = 64,
+        scaled: bool = False,
+        dropout: float = 0.0,
+        norm: str = "pre",
+        activation: str = "relu",
+        final_norm: bool | None = None,
+    ):
         super().__init__()
-        self.embedding = PlacedEmbedding(vocabulary_size, d_model, positions, max_len, scaled)
-        options = {"final_norm": norm == "pre"} | options
-        self.encoder = Encoder(num_layers, d_model, num_heads, d_ff, norm=norm, **options)
-        for block in self.encoder.blocks if positions in ROTARY else ():
-            block.attention = CachedAttention(d_model, num_heads, options.get("dropout", 0.0), rotary=ROTARY[positions])
+        self.embedding = PlacedEmbedding(
+            vocabulary_size, d_model=d_model, positions=positions, max_len=max_len, scaled=scaled
+        )
+        self.encoder = Encoder(
+            d_model=d_model,
+            num_heads=num_heads,
+            num_layers=num_layers,
+            d_ff=d_ff,
+            dropout=dropout,
+            norm=norm,
+            activation=activation,
+            final_norm=norm == "pre" if final_norm is None else final_norm,
+        )
+        if positions in ROTARY:
+            for block in self.encoder.blocks:
+                block.attention = CachedAttention(
+                    d_model=d_model, num_heads=num_heads, dropout=dropout, rotary=ROTARY[positions]
+                )
 
     def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, list[Tensor]]:
         require_tokens(tokens, self.embedding.vectors, mask)

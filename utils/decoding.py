@@ -4,7 +4,6 @@ Axis letters: b batch, v vocabulary, w the beams of a sentence, n tokens so far.
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
@@ -52,8 +51,15 @@ def sampling(
     most probable, then to top_p. A temperature of 0, where it would be greedy search, or below: ValueError."""
     if not temperature > 0:
         raise ValueError(f"temperature {temperature} must be above 0; near 0, the choice is most_probable's")
-    draw, cut = drawn_by(generator), (lambda logits: logits) if top_k is None else partial(keep_top_k, count=top_k)
-    return lambda logits: draw(keep_top_p(cut(logits / temperature), top_p))
+    draw = drawn_by(generator)
+
+    def choose(logits):
+        logits = logits / temperature
+        if top_k is not None:
+            logits = keep_top_k(logits, top_k)
+        return draw(keep_top_p(logits, top_p))
+
+    return choose
 
 
 @torch.no_grad()
@@ -67,7 +73,8 @@ def write(
     tokens (b,). Returns the token ids of each sentence without `</s>`, and what was kept of each step (those of a
     sentence end with its `</s>`, while longer ones go on). Sizes below 1, logits that are NaN or ∞: ValueError."""
     require_whole(sentences=sentences, limit=limit)
-    token, done = torch.full((sentences, 1), START_ID), torch.zeros(sentences, dtype=torch.bool)
+    token = torch.full((sentences, 1), START_ID)
+    done = torch.zeros(sentences, dtype=torch.bool)
     tokens, kept = [], []
     while len(tokens) < limit and not done.all():
         logits, state, extra = step(token, state)  # (b, 1, v)
@@ -91,28 +98,30 @@ def rows_of(state: Any, rows: Tensor) -> Any:
 
 @torch.no_grad()
 def beam_search(
-    step: Callable, state: object, sentences: int, limit: int, width: int,
-    length_power: float = 0.0, pick: Callable = rows_of,
-) -> list[list[tuple[list[int], float]]]:  # fmt: skip
+    step: Callable, state: object, sentences: int, limit: int, width: int, length_power: float = 0.0
+) -> list[list[tuple[list[int], float]]]:
     """Of each sentence up to `width` sequences, from a search that goes on from the `width` most probable at each step.
 
     A sequence is its token ids without `</s>`, and the sum of the log-probabilities of all that was written, `</s>`
     included. One that has its `</s>` stays as it is among the others; one that reaches the limit ends without. Best
     first: the largest sum / tokens ** length_power; the sum itself favours short sequences, power 1 is the mean.
-    step, state and limit are those of `write`; pick(state, rows) gives the state of other rows. Width 1 is greedy."""
+    step and limit are those of `write`; the state is made of tensors whose first axis is the batch, or None, in tuples
+    and lists. Width 1 is greedy. Sizes below 1, logits that are NaN or ∞: ValueError."""
     require_whole(sentences=sentences, limit=limit, width=width)
     tokens = torch.full((sentences, 1), START_ID)  # (b·w, n), with one beam at first
     sums = torch.zeros(sentences, 1, dtype=torch.float64)  # (b, w)
     while tokens.shape[1] <= limit and not (tokens[:, -1] == END_ID).all():
         logits, state, _ = step(tokens[:, -1:], state)  # (b·w, 1, v)
         more = require_logits(logits[:, -1]).double().log_softmax(-1)  # (b·w, v)
-        ended, v = tokens[:, -1] == END_ID, more.shape[1]
+        v = more.shape[1]
+        ended = tokens[:, -1] == END_ID
         more[ended] = torch.arange(v).eq(END_ID).double().log()  # 0 for another </s>, −∞ for all else
         totals = (sums.reshape(-1, 1) + more).view(sentences, -1)  # (b, w·v)
         sums, best = (x[:, :width] for x in totals.sort(dim=-1, descending=True, stable=True))  # (b, w)
         first = torch.arange(sentences)[:, None] * (len(tokens) // sentences)  # (b, 1): a sentence's first row
         rows = (first + best // v).flatten()  # (b·w,): the beams that go on
-        tokens, state = torch.cat([tokens[rows], best.reshape(-1, 1) % v], dim=1), pick(state, rows)
+        tokens = torch.cat([tokens[rows], best.reshape(-1, 1) % v], dim=1)
+        state = rows_of(state, rows)
     beams = tokens[:, 1:].unflatten(0, (sentences, -1))  # (b, w, n)
     lengths = (beams != END_ID).sum(-1)  # (b, w), without `</s>`
     order = (sums / (lengths + 1).clamp(max=limit) ** length_power).argsort(dim=-1, descending=True, stable=True)

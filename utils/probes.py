@@ -27,7 +27,9 @@ def causality_probe(module: nn.Module, x: Tensor, seed: int = 0) -> dict[str, Te
     positions = -2 if x.is_floating_point() else -1
     if x.ndim < -positions or not x.numel():
         raise ValueError(f"the probe needs vectors (…, n, d) or token ids (…, n), not {tuple(x.shape)} of {x.dtype}")
-    n, was_training, moved = x.shape[positions], module.training, {}
+    n = x.shape[positions]
+    was_training = module.training
+    moved = {}
 
     def run(x):
         torch.manual_seed(seed)
@@ -43,7 +45,8 @@ def causality_probe(module: nn.Module, x: Tensor, seed: int = 0) -> dict[str, Te
             others = two_changes(x, seed)
             for mode in ("train", "eval"):
                 module.train(mode == "train")
-                before, moved[mode] = run(x), torch.zeros(n, n, dtype=torch.bool)
+                before = run(x)
+                moved[mode] = torch.zeros(n, n, dtype=torch.bool)
                 if before.isnan().any():
                     raise ValueError(f"in {mode} mode the output holds NaN before anything is changed")
                 for other, j in product(others, range(n)):

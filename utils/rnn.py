@@ -1,19 +1,25 @@
 """Recurrent networks: an Elman cell, a language model, encoder and decoder, and the attention between the two.
 
 Axis letters: b batch, n position, q target position (query), k source position (key), d hidden dimension, v vocabulary.
-Masks are those of padding, (b, 1, 1, k), True = a word; padding never reaches a state, a weight or a loss."""
+Masks are those of padding, (b, 1, 1, k), True = a word; padding never reaches a state, a weight or a loss.
+Sizes are keyword arguments, but for that of a vocabulary, which comes first."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from .attention import masked_softmax
-from .checks import known, require_fitting_memory, require_last_axes, require_shares, require_tokens, require_whole
+from .attention import masked_softmax_
+from .checks import (
+    require_choice,
+    require_fitting_memory,
+    require_last_axes,
+    require_shares,
+    require_tokens,
+    require_whole,
+)
 from .decoding import drawn_by, most_probable, write
-from .masks import lengths
 
 
 class ElmanCell(nn.Module):
@@ -21,7 +27,7 @@ class ElmanCell(nn.Module):
 
     Called with x (…, d_in) and the old state (…, d_hidden), returns the new one. Sizes that do not fit: ValueError."""
 
-    def __init__(self, d_in: int, d_hidden: int):
+    def __init__(self, *, d_in: int, d_hidden: int):
         super().__init__()
         require_whole(d_in=d_in, d_hidden=d_hidden)
         self.W = nn.Parameter(torch.randn(d_in, d_hidden) / d_in**0.5)
@@ -36,10 +42,11 @@ class ElmanCell(nn.Module):
 CELLS = {"elman": nn.RNN, "gru": nn.GRU}
 
 
-def recurrent(cell: str, d_in: int, d_hidden: int, bidirectional: bool = False) -> nn.Module:
+def recurrent(cell: str, *, d_in: int, d_hidden: int, bidirectional: bool = False) -> nn.Module:
     """torch's recurrent layer, inputs (b, n, d_in): "elman" (equal to an `ElmanCell` at every step) or "gru"."""
+    require_choice(cell, CELLS, "cell")
     require_whole(d_in=d_in, d_hidden=d_hidden)
-    return CELLS[known(cell, CELLS, "cell")](d_in, d_hidden, batch_first=True, bidirectional=bidirectional)
+    return CELLS[cell](d_in, d_hidden, batch_first=True, bidirectional=bidirectional)
 
 
 class RecurrentLanguageModel(nn.Module):
@@ -47,10 +54,10 @@ class RecurrentLanguageModel(nn.Module):
 
     Called with tokens (b, n) and perhaps a state, it returns logits (b, n, v) and the last state."""
 
-    def __init__(self, vocabulary_size: int, d_embedding: int, d_hidden: int, cell: str = "elman"):
+    def __init__(self, vocabulary_size: int, *, d_embedding: int, d_hidden: int, cell: str = "elman"):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary_size, d_embedding)
-        self.rnn = recurrent(cell, d_embedding, d_hidden)
+        self.rnn = recurrent(cell, d_in=d_embedding, d_hidden=d_hidden)
         self.to_logits = nn.Linear(d_hidden, vocabulary_size)
 
     def forward(self, tokens: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -89,18 +96,19 @@ class RecurrentEncoder(nn.Module):
     tokens, or shows padding elsewhere: ValueError."""
 
     def __init__(
-        self, vocabulary_size: int, d_embedding: int, d_hidden: int, cell: str = "gru", bidirectional: bool = True
+        self, vocabulary_size: int, *, d_embedding: int, d_hidden: int, cell: str = "gru", bidirectional: bool = True
     ):
         super().__init__()
         directions = 2 if bidirectional else 1
         require_shares(d_hidden=d_hidden, directions=directions)
         self.embedding = nn.Embedding(vocabulary_size, d_embedding)
-        self.rnn = recurrent(cell, d_embedding, d_hidden // directions, bidirectional)
+        self.rnn = recurrent(cell, d_in=d_embedding, d_hidden=d_hidden // directions, bidirectional=bidirectional)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Memory:
         require_tokens(tokens, self.embedding, mask)
         x = self.embedding(tokens)  # (b, k, d_embedding)
-        packed = pack_padded_sequence(x, lengths(mask), batch_first=True, enforce_sorted=False)
+        lengths = mask.sum(-1).flatten()  # (b,)
+        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
         states, last = self.rnn(packed)
         states, _ = pad_packed_sequence(states, batch_first=True, total_length=x.shape[1])  # (b, k, d)
         return Memory(states, torch.cat(list(last), dim=-1), mask)
@@ -114,13 +122,14 @@ class RecurrentDecoder(nn.Module):
     None for the weights that it does not have."""
 
     def __init__(
-        self, vocabulary_size: int, d_embedding: int, d_hidden: int, cell: str = "gru", context: str = "every"
+        self, vocabulary_size: int, *, d_embedding: int, d_hidden: int, cell: str = "gru", context: str = "every"
     ):
         super().__init__()
-        self.context = known(context, ("first", "every"), "context")
+        self.context = require_choice(context, ("first", "every"), "context")
+        d_in = d_embedding + d_hidden if context == "every" else d_embedding
         self.embedding = nn.Embedding(vocabulary_size, d_embedding)
         self.first = nn.Linear(d_hidden, d_hidden)
-        self.rnn = recurrent(cell, d_embedding + d_hidden * (context == "every"), d_hidden)
+        self.rnn = recurrent(cell, d_in=d_in, d_hidden=d_hidden)
         self.to_logits = nn.Linear(d_hidden, vocabulary_size)
 
     def forward(self, tokens: Tensor, memory: Memory, state: Tensor | None = None) -> Step:
@@ -133,37 +142,56 @@ class RecurrentDecoder(nn.Module):
         return self.to_logits(states), state, None
 
 
-def dot_score(query: Tensor, keys: Tensor, parameters: Mapping[str, Tensor]) -> Tensor:
-    """query · key: query (b, q, d), keys (b, k, d) → (b, q, k); no parameters. Sizes that do not fit: ValueError."""
-    require_last_axes((query.shape[-1], query.shape[-1]), query=query, keys=keys)
-    return query @ keys.transpose(-2, -1)
+class DotScore(nn.Module):
+    """query · key, which learns nothing: the sizes of queries and keys must be equal.
+
+    A score is called with query (b, q, d_query) and keys (b, k, d_key), and returns (b, q, k). Other sizes: ValueError.
+    """
+
+    def __init__(self, *, d_query: int, d_key: int):
+        super().__init__()
+        if d_query != d_key:
+            raise ValueError(f"the dot product needs equal sizes, but d_query = {d_query} and d_key = {d_key}")
+        self.d = d_query
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        require_last_axes((self.d, self.d), query=query, keys=keys)
+        return query @ keys.mT
 
 
-def bilinear_score(query: Tensor, keys: Tensor, parameters: Mapping[str, Tensor]) -> Tensor:
-    """query W_s keyᵀ (Luong et al. 2015, "general"): W_s (d_query, d_key), so that the sizes may differ."""
-    W_s = parameters["W_s"]
-    require_last_axes(W_s.shape, query=query, keys=keys)
-    return query @ W_s @ keys.transpose(-2, -1)
+class BilinearScore(nn.Module):
+    """query W_s keyᵀ (Luong et al. 2015, "general"), W_s (d_query, d_key); called as `DotScore` is.
+
+    W_s starts as the identity, and so the score as the dot product."""
+
+    def __init__(self, *, d_query: int, d_key: int):
+        super().__init__()
+        self.W_s = nn.Parameter(torch.eye(d_query, d_key))
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        require_last_axes(self.W_s.shape, query=query, keys=keys)
+        return query @ self.W_s @ keys.mT
 
 
-def additive_score(query: Tensor, keys: Tensor, parameters: Mapping[str, Tensor]) -> Tensor:
-    """tanh(query W_q + key W_k) · w (Bahdanau et al. 2015): W_q (d_query, d), W_k (d_key, d), w (d,)."""
-    W_q, W_k = parameters["W_q"], parameters["W_k"]
-    require_last_axes((len(W_q), len(W_k)), query=query, keys=keys)
-    queries, keys = query @ W_q, keys @ W_k  # (b, q, d), (b, k, d)
-    pairs = queries[..., :, None, :] + keys[..., None, :, :]  # (b, q, k, d)
-    return torch.tanh(pairs) @ parameters["w"]
+class AdditiveScore(nn.Module):
+    """tanh(query W_q + key W_k) · w (Bahdanau et al. 2015); called as `DotScore` is.
+
+    W_q (d_query, d), W_k (d_key, d), w (d,), where d is d_query."""
+
+    def __init__(self, *, d_query: int, d_key: int):
+        super().__init__()
+        self.W_q = nn.Parameter(torch.randn(d_query, d_query) / d_query**0.5)
+        self.W_k = nn.Parameter(torch.randn(d_key, d_query) / d_key**0.5)
+        self.w = nn.Parameter(torch.randn(d_query) / d_query**0.5)
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        require_last_axes((len(self.W_q), len(self.W_k)), query=query, keys=keys)
+        queries, keys = query @ self.W_q, keys @ self.W_k  # (b, q, d), (b, k, d)
+        pairs = queries[..., :, None, :] + keys[..., None, :, :]  # (b, q, k, d)
+        return torch.tanh(pairs) @ self.w
 
 
-SCORES = {"dot": dot_score, "bilinear": bilinear_score, "additive": additive_score}
-
-
-def score_parameters(score: str, d: int) -> nn.ParameterDict:
-    """What a score learns, for queries and keys of size d. The bilinear one starts as the dot product, W_s = 1."""
-    if known(score, SCORES, "score") == "bilinear":
-        return nn.ParameterDict({"W_s": torch.eye(d)})
-    shapes = {"W_q": (d, d), "W_k": (d, d), "w": (d,)} if score == "additive" else {}
-    return nn.ParameterDict({name: torch.randn(shape) / d**0.5 for name, shape in shapes.items()})
+SCORES = {"dot": DotScore, "bilinear": BilinearScore, "additive": AdditiveScore}
 
 
 class AttentionDecoder(nn.Module):
@@ -173,13 +201,13 @@ class AttentionDecoder(nn.Module):
     Its first state, learned, is the same for all sentences: what it knows of a source comes through attention alone.
     Called as `RecurrentDecoder` is; the weights are (b, q, k), 0 on padding."""
 
-    def __init__(self, vocabulary_size: int, d_embedding: int, d_hidden: int, cell: str = "gru", score: str = "dot"):
+    def __init__(self, vocabulary_size: int, *, d_embedding: int, d_hidden: int, cell: str = "gru", score: str = "dot"):
         super().__init__()
-        self.score = known(score, SCORES, "score")
+        require_choice(score, SCORES, "score")
         self.embedding = nn.Embedding(vocabulary_size, d_embedding)
         self.start = nn.Parameter(torch.randn(d_hidden) / d_hidden**0.5)
-        self.rnn = recurrent(cell, d_embedding, d_hidden)
-        self.parameters_of_score = score_parameters(score, d_hidden)
+        self.rnn = recurrent(cell, d_in=d_embedding, d_hidden=d_hidden)
+        self.score = SCORES[score](d_query=d_hidden, d_key=d_hidden)
         self.combine = nn.Linear(2 * d_hidden, d_hidden)
         self.to_logits = nn.Linear(d_hidden, vocabulary_size)
 
@@ -194,18 +222,16 @@ class AttentionDecoder(nn.Module):
     def attend(self, query: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         """The context vectors (b, q, d) of queries (b, q, d), and the weights (b, q, k)."""
         mask = memory.mask[:, 0]  # (b, 1, k), as there are no heads
-        states = memory.states.masked_fill(~mask.mT, 0.0)  # (b, k, d), padding may hold NaN
-        scores = SCORES[self.score](query, states, self.parameters_of_score)  # (b, q, k)
-        weights = masked_softmax(scores, mask)
-        return weights @ states, weights
+        weights = masked_softmax_(self.score(query, memory.states), mask)  # (b, q, k)
+        return weights @ memory.states, weights
 
 
 class PreviousStateDecoder(AttentionDecoder):
     """The same, asking with the state before (Bahdanau et al. 2015): only then it reads last word and context."""
 
-    def __init__(self, vocabulary_size: int, d_embedding: int, d_hidden: int, cell: str = "gru", score: str = "dot"):
-        super().__init__(vocabulary_size, d_embedding, d_hidden, cell, score)
-        self.rnn = recurrent(cell, d_embedding + d_hidden, d_hidden)
+    def __init__(self, vocabulary_size: int, *, d_embedding: int, d_hidden: int, cell: str = "gru", score: str = "dot"):
+        super().__init__(vocabulary_size, d_embedding=d_embedding, d_hidden=d_hidden, cell=cell, score=score)
+        self.rnn = recurrent(cell, d_in=d_embedding + d_hidden, d_hidden=d_hidden)
 
     def forward(self, tokens: Tensor, memory: Memory, state: Tensor | None = None) -> Step:
         require_fitting_memory(tokens, memory, self.embedding, self.rnn.hidden_size)

@@ -14,9 +14,10 @@ Changes = list[tuple[nn.Module, str, object]]  # (layer, name of the attribute, 
 def load(ours: nn.Module, theirs: nn.Module) -> nn.Module:
     """Copy the weights of PyTorch's layer into ours, and return ours.
 
-    MultiHeadAttention takes them from nn.MultiheadAttention, EncoderBlock from nn.TransformerEncoderLayer, Encoder from
-    nn.TransformerEncoder, DecoderBlock and Decoder likewise, TransformerTranslator its two stacks from nn.Transformer,
-    LayerNorm from nn.LayerNorm, ElmanCell from nn.RNN. Rates of dropout are not copied.
+    MultiHeadAttention and CachedAttention take them from nn.MultiheadAttention, EncoderBlock from
+    nn.TransformerEncoderLayer, Encoder from nn.TransformerEncoder, DecoderBlock and Decoder likewise,
+    TransformerTranslator its two stacks from nn.Transformer, LayerNorm from nn.LayerNorm, ElmanCell from nn.RNN. Rates
+    of dropout are not copied.
     ValueError where kind, sizes, norm or activation differ; then nothing is copied."""
     kinds = [kind.__name__ for kind in type(ours).__mro__]  # by name, for notebooks define these layers once more
     name = next((kind for kind in kinds if kind in CHANGES), None)
@@ -57,7 +58,8 @@ def of_multi_head(ours: nn.Module, theirs: nn.MultiheadAttention, bias: bool | N
         )
     apart = (theirs.q_proj_weight, theirs.k_proj_weight, theirs.v_proj_weight)
     weights = apart if theirs.in_proj_weight is None else theirs.in_proj_weight.chunk(3)
-    linears, sources = (ours.W_q, ours.W_k, ours.W_v, ours.W_o), (*weights, theirs.out_proj.weight)
+    linears = (ours.W_q, ours.W_k, ours.W_v, ours.W_o)
+    sources = (*weights, theirs.out_proj.weight)
     changes = [(linear, "weight", weight) for linear, weight in zip(linears, sources)]
     changes += [(linear, "in_features", weight.shape[1]) for linear, weight in zip(linears, sources)]
     if bias:
@@ -91,7 +93,7 @@ def of_sublayers(ours: nn.Module, theirs: nn.Module, kind: type, attentions: dic
     feed_forward = ours.feed_forward
     if not isinstance(theirs, kind) or feed_forward is None:
         raise ValueError(f"a block with feed-forward layer {feed_forward} cannot load a {type(theirs).__name__}")
-    here = (feed_forward.W_1.out_features, getattr(ours, "norm", None) or ours.norm_1.norm, feed_forward.activation)
+    here = (feed_forward.W_1.out_features, ours.norm_1.norm, feed_forward.activation)
     activation = activation_name(theirs.activation, theirs.linear1.weight.dtype)
     there = (theirs.linear1.out_features, "pre" if theirs.norm_first else "post", activation)
     if here != there:
@@ -156,6 +158,7 @@ def bias_or_zeros(layer: nn.Module) -> Tensor:
 
 CHANGES = {
     "MultiHeadAttention": of_multi_head,
+    "CachedAttention": of_multi_head,
     "LayerNorm": of_norm,
     "EncoderBlock": of_block,
     "Encoder": of_encoder,

@@ -1,14 +1,24 @@
 """The Transformer encoder: tokens with positions, layer norm, feed-forward layer, block, stack; and a tagger of them.
 
 Axis letters: b batch, n position, q and k the same as query and as key, h head, d model dimension.
-Masks are boolean, True = may attend, and broadcast to (b, h, q, k)."""
+Masks are boolean, True = may attend, and broadcast to (b, h, q, k).
+Sizes are keyword arguments in one order: the vocabulary's, which comes first and needs no name, d_model, num_heads,
+num_layers, d_ff."""
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .attention import MultiHeadAttention
-from .checks import known, require_last_axes, require_room, require_tokens, require_vectors, require_whole
+from .checks import (
+    require_boolean,
+    require_choice,
+    require_last_axes,
+    require_room,
+    require_tokens,
+    require_vectors,
+    require_whole,
+)
 from .masks import causal_mask
 
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
@@ -17,9 +27,10 @@ ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
 def sinusoidal_positions(n: int, d_model: int, base: float = 10000.0) -> Tensor:
     """(n, d_model): P[p, 2j] = sin(p / base^(2j/d)), P[p, 2j+1] = cos(p / base^(2j/d)).
 
-    Vaswani et al. 2017, section 3.5; an odd d_model ends with a sine. Sizes below 1 or base ≤ 0: ValueError."""
+    Vaswani et al. 2017, section 3.5; an odd d_model ends with a sine. Sizes below 1, a base that is not above 0:
+    ValueError."""
     require_whole(n=n, d_model=d_model)
-    if base <= 0:
+    if not base > 0:
         raise ValueError(f"base {base} must be above 0")
     position = torch.arange(n)[:, None]  # (n, 1)
     two_j = torch.arange(0, d_model, 2, dtype=torch.float64)  # (⌈d/2⌉,)
@@ -34,7 +45,7 @@ class PositionalEncoding(nn.Module):
     The table goes with the module to another dtype; the state dict leaves it out, as the equation gives it anew. More
     than max_len positions, or another width: ValueError."""
 
-    def __init__(self, d_model: int, max_len: int):
+    def __init__(self, *, d_model: int, max_len: int):
         super().__init__()
         self.register_buffer("table", sinusoidal_positions(max_len, d_model), persistent=False)
 
@@ -46,8 +57,8 @@ class PositionalEncoding(nn.Module):
 class LearnedPositions(PositionalEncoding):
     """The same with a table that is learned; it starts at random, N(0, 1)."""
 
-    def __init__(self, d_model: int, max_len: int):
-        super().__init__(d_model, max_len)
+    def __init__(self, *, d_model: int, max_len: int):
+        super().__init__(d_model=d_model, max_len=max_len)
         self.table = nn.Parameter(torch.randn_like(self.table))
 
 
@@ -57,11 +68,12 @@ class LayerNorm(nn.Module):
     The variance is the biased one, divided by d_model, and float16 is computed in float32, both as in PyTorch. Another
     width than d_model: ValueError."""
 
-    def __init__(self, d_model: int, eps: float = 1e-5):
+    def __init__(self, d_model: int):
         super().__init__()
         require_whole(d_model=d_model)
-        self.gamma, self.beta = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
+        self.gamma = nn.Parameter(torch.ones(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+        self.eps = 1e-5
 
     def forward(self, x: Tensor) -> Tensor:
         require_last_axes(self.gamma.shape, x=x)
@@ -71,17 +83,39 @@ class LayerNorm(nn.Module):
         return (centred / torch.sqrt(variance + self.eps) * self.gamma + self.beta).to(x.dtype)
 
 
+class ResidualNorm(LayerNorm):
+    """The residual connection around a sublayer, with a layer norm before it ("pre") or after it ("post").
+
+    "post" is norm(x + sublayer(x)), Vaswani et al. 2017, section 3.1; "pre" is x + sublayer(norm(x)), Xiong et al.
+    2020. In either, the sublayer gets `before(x)`, and `after(x, added)` goes on from what it added, on which dropout
+    falls. Another norm: ValueError."""
+
+    def __init__(self, d_model: int, *, norm: str = "pre", dropout: float = 0.0):
+        super().__init__(d_model)
+        self.norm = require_choice(norm, ("pre", "post"), "norm")
+        self.dropout = nn.Dropout(dropout)
+
+    def before(self, x: Tensor) -> Tensor:
+        return self(x) if self.norm == "pre" else x
+
+    def after(self, x: Tensor, added: Tensor) -> Tensor:
+        x = x + self.dropout(added)
+        return self(x) if self.norm == "post" else x
+
+
 class FeedForward(nn.Module):
     """activation(x W_1 + b_1) W_2 + b_2, the same at every position (Vaswani et al. 2017, equation 2).
 
     activation: "relu" or "gelu". Dropout falls on the d_ff hidden values. Another activation, sizes below 1, or an x
     that is not (…, n, d_model): ValueError."""
 
-    def __init__(self, d_model: int, d_ff: int, activation: str = "relu", dropout: float = 0.0):
+    def __init__(self, *, d_model: int, d_ff: int, activation: str = "relu", dropout: float = 0.0):
         super().__init__()
         require_whole(d_model=d_model, d_ff=d_ff)
-        self.W_1, self.W_2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
-        self.activation, self.dropout = known(activation, ACTIVATIONS, "activation"), nn.Dropout(dropout)
+        self.activation = require_choice(activation, ACTIVATIONS, "activation")
+        self.dropout = nn.Dropout(dropout)
+        self.W_1 = nn.Linear(d_model, d_ff)
+        self.W_2 = nn.Linear(d_ff, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
         require_vectors("x", x, self.W_1.weight)
@@ -92,32 +126,33 @@ class FeedForward(nn.Module):
 class EncoderBlock(nn.Module):
     """Self-attention, then a feed-forward layer, each with a residual connection and a layer norm.
 
-    norm: "post" is x = norm(x + sublayer(x)), Vaswani et al. 2017, section 3.1; "pre" is x = x + sublayer(norm(x)),
-    Xiong et al. 2020. d_ff None leaves the feed-forward layer out. Dropout falls on the attention weights, on the
-    hidden values of the feed-forward layer, and on what each of the two adds to x.
+    norm: "pre" or "post", see `ResidualNorm`. d_ff None leaves the feed-forward layer out. Dropout falls on the
+    attention weights, on the hidden values of the feed-forward layer, and on what each of the two adds to x.
     Called with x (…, n, d) and perhaps a mask, it returns the output (…, n, d) and the weights (…, h, q, k)."""
 
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int | None,
-        dropout: float = 0.0, norm: str = "pre", activation: str = "relu",
-    ):  # fmt: skip
+        self,
+        *,
+        d_model: int,
+        num_heads: int,
+        d_ff: int | None,
+        dropout: float = 0.0,
+        norm: str = "pre",
+        activation: str = "relu",
+    ):
         super().__init__()
-        self.norm, self.dropout = known(norm, ("pre", "post"), "norm"), nn.Dropout(dropout)
-        self.attention, self.norm_1 = MultiHeadAttention(d_model, num_heads, dropout), LayerNorm(d_model)
-        self.feed_forward = None if d_ff is None else FeedForward(d_model, d_ff, activation, dropout)
-        self.norm_2 = None if d_ff is None else LayerNorm(d_model)
+        self.attention = MultiHeadAttention(d_model=d_model, num_heads=num_heads, dropout=dropout)
+        self.norm_1 = ResidualNorm(d_model, norm=norm, dropout=dropout)
+        self.feed_forward = self.norm_2 = None
+        if d_ff is not None:
+            self.feed_forward = FeedForward(d_model=d_model, d_ff=d_ff, activation=activation, dropout=dropout)
+            self.norm_2 = ResidualNorm(d_model, norm=norm, dropout=dropout)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        if self.norm == "pre":
-            attended, weights = self.attention(self.norm_1(x), mask=mask)
-            x = x + self.dropout(attended)
-            if self.feed_forward is not None:
-                x = x + self.dropout(self.feed_forward(self.norm_2(x)))
-        else:
-            attended, weights = self.attention(x, mask=mask)
-            x = self.norm_1(x + self.dropout(attended))
-            if self.feed_forward is not None:
-                x = self.norm_2(x + self.dropout(self.feed_forward(x)))
+        attended, weights = self.attention(self.norm_1.before(x), mask=mask)
+        x = self.norm_1.after(x, attended)
+        if self.feed_forward is not None:
+            x = self.norm_2.after(x, self.feed_forward(self.norm_2.before(x)))
         return x, weights
 
 
@@ -128,12 +163,13 @@ class Encoder(nn.Module):
     (…, h, q, k) of each layer."""
 
     def __init__(
-        self, num_layers: int, d_model: int, num_heads: int, d_ff: int | None,
+        self, *, d_model: int, num_heads: int, num_layers: int, d_ff: int | None,
         dropout: float = 0.0, norm: str = "pre", activation: str = "relu", final_norm: bool = False,
     ):  # fmt: skip
         super().__init__()
         require_whole(num_layers=num_layers)
-        blocks = (EncoderBlock(d_model, num_heads, d_ff, dropout, norm, activation) for _ in range(num_layers))
+        options = dict(dropout=dropout, norm=norm, activation=activation)
+        blocks = (EncoderBlock(d_model=d_model, num_heads=num_heads, d_ff=d_ff, **options) for _ in range(num_layers))
         self.blocks = nn.ModuleList(blocks)
         self.final_norm = LayerNorm(d_model) if final_norm else nn.Identity()
 
@@ -155,11 +191,12 @@ class TokenEmbedding(nn.Module):
     3.4) to a matrix that it shares with the output layer, and that has to start small for it. Called with token ids (b,
     n), it returns (b, n, d_model). Ids outside the vocabulary, or more than max_len of them: ValueError."""
 
-    def __init__(self, vocabulary_size: int, d_model: int, positions: str | None = "sine", max_len: int = 64):
+    def __init__(self, vocabulary_size: int, *, d_model: int, positions: str | None = "sine", max_len: int = 64):
         super().__init__()
         require_whole(vocabulary_size=vocabulary_size, d_model=d_model)
+        require_choice(positions, POSITIONS, "positions")
         self.vectors = nn.Embedding(vocabulary_size, d_model)
-        self.positions = POSITIONS[known(positions, POSITIONS, "positions")](d_model, max_len)
+        self.positions = POSITIONS[positions](d_model=d_model, max_len=max_len)
 
     def forward(self, tokens: Tensor) -> Tensor:
         require_tokens(tokens, self.vectors)
@@ -174,17 +211,21 @@ class Tagger(nn.Module):
     (b, h, q, k) of each layer."""
 
     def __init__(
-        self, vocabulary_size: int, num_tags: int, d_model: int, num_heads: int, d_ff: int | None, num_layers: int,
+        self, vocabulary_size: int, *, num_tags: int, d_model: int, num_heads: int, num_layers: int, d_ff: int | None,
         positions: str | None = "sine", max_len: int = 64, norm: str = "pre", causal: bool = False,
         dropout: float = 0.0,
     ):  # fmt: skip
         super().__init__()
-        self.embedding, self.causal = TokenEmbedding(vocabulary_size, d_model, positions, max_len), causal
-        self.encoder = Encoder(num_layers, d_model, num_heads, d_ff, dropout, norm, final_norm=norm == "pre")
+        sizes = dict(d_model=d_model, num_heads=num_heads, num_layers=num_layers, d_ff=d_ff)
+        self.causal = causal
+        self.embedding = TokenEmbedding(vocabulary_size, d_model=d_model, positions=positions, max_len=max_len)
+        self.encoder = Encoder(**sizes, dropout=dropout, norm=norm, final_norm=norm == "pre")
         self.to_logits = nn.Linear(d_model, num_tags)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
         x = self.embedding(tokens)  # (b, n, d)
+        if mask is not None:
+            require_boolean(mask)
         if self.causal:
             past = causal_mask(tokens.shape[-1])  # (q, k)
             mask = past if mask is None else mask & past
