@@ -77,6 +77,13 @@ def test_every_tool_is_documented_where_it_stands():
             assert f"    python -m {name}" in text, path.name
 
 
+def test_the_table_of_tools_names_every_one():
+    table = DOCUMENTS["CONTRIBUTING.md"].partition("| tool |")[2].partition("\n\n")[0]
+    tools = [path for place in ("tools/**/*.py", "experiments/*.py") for path in ROOT.glob(place)]
+    names = {path.stem for path in tools} - {"__init__", "conf"}
+    assert len(names) > 20 and {name for name in names if f"`{name}`" not in table} == set()
+
+
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", *(n for n in DOCUMENTS if n.startswith("docs/"))])
 def test_every_documented_target_of_make_is_one(name):
     targets = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))

@@ -21,6 +21,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from ..files import write_whole
 from . import settings
 
 FILE, VERSION = "progress.json", 1
@@ -111,12 +112,7 @@ def _write(file: Path) -> None:
                 file.rename(next(path for path in aside if not path.exists()))
         new = _with(tries, kept["exercises"])
         if new != kept["exercises"]:
-            part = file.with_name(f"{FILE}.{os.getpid()}.part")
-            try:
-                part.write_text(json.dumps(kept | {"exercises": new}, indent=1) + "\n", encoding="utf-8")
-                os.replace(part, file)
-            finally:
-                part.unlink(missing_ok=True)
+            write_whole(file, json.dumps(kept | {"exercises": new}, indent=1) + "\n")
     del _unwritten[: len(tries)]
 
 
