@@ -26,9 +26,9 @@ SCRIPT = Path("tools") / "setup_environment.py"
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
 
 PYTHON = """#!/bin/sh
-case "$*" in *"pip install"*) echo "$@" >> "{folder}/calls"; env > "{folder}/environment";; esac
+case "$*" in *"-m pip "*install*) echo "$@" >> "{folder}/calls"; env > "{folder}/environment";; esac
 case "$*" in *{failing}*) echo "{error}"; exit 1;; esac
-case "$*" in *"pip install"*) exec "{python}" -IS "{folder}/pip.py" "{site}" "$@";; esac
+case "$*" in *"-m pip "*install*) exec "{python}" -IS "{folder}/pip.py" "{site}" "$@";; esac
 """
 PIP = """
 import json, pathlib, re, sys
@@ -57,6 +57,7 @@ class Stage:
         self.site = self.venv / "lib" / "python3.11" / "site-packages"
         self.site.mkdir(parents=True)
         (self.venv / "bin").mkdir()
+        (self.venv / "pyvenv.cfg").touch()
         (folder / "pip.py").write_text(PIP)
         self.let_pip()
         self.let_torch_need([])
@@ -142,7 +143,7 @@ def test_uv_installs_all_but_torch_where_it_is_there(stage, uv):
     uv(f'exec "{sys.executable}" -IS "{stage.folder}/pip.py" "{stage.site}" "$@"')
     assert stage.set_up() == 0
     torch, others = stage.installs()
-    assert "pip install" in torch and torch.endswith(f"torch=={TORCH}+cpu")
+    assert "-m pip " in torch and torch.endswith(f"torch=={TORCH}+cpu")
     assert others.startswith(f"uv pip install --python {stage.venv / 'bin' / 'python'} --no-config ")
     assert others.endswith(f"-r {stage.folder}/requirements.txt") and f"-c {stage.folder}/constraints.txt" in others
     assert stage.set_up() == 0 and not stage.installs(), "what uv installed is recognised"
@@ -153,7 +154,7 @@ def test_pip_takes_over_where_uv_fails(stage, uv):
     uv(f'mkdir "{left}"; echo "numpy/__init__.py,,1" > "{left}/RECORD"; exit 2')
     assert stage.set_up() == 0
     _, first, second = stage.installs()
-    assert first.startswith("uv pip install") and "-m pip install" in second
+    assert first.startswith("uv pip install") and "-m pip " in second
     assert not left.exists(), "what uv left half done is not taken for installed"
 
 
@@ -172,7 +173,7 @@ def test_pip_mends_what_uv_says_that_it_installed(stage, uv):
     uv(f'mkdir "{broken}"; echo "numpy-2.4.6.dist-info/INSTALLER,,2" > "{broken}/RECORD"')
     assert stage.set_up() == 0
     _, first, second = stage.installs()
-    assert first.startswith("uv pip install") and "-m pip install" in second
+    assert first.startswith("uv pip install") and "-m pip " in second
     assert (broken / "INSTALLER").read_text() == "pip"
 
 
@@ -612,6 +613,31 @@ def test_a_kill_between_a_packages_books_and_its_files_is_mended(course):
     assert not course.is_whole(), "the kill came too late for this test"
     course.set_up()
     assert course.is_whole() and course.set_up() == ""
+
+
+def test_without_its_pyvenv_cfg_nothing_is_installed_into_the_python_that_it_came_from(course, tmp_path):
+    """With a Python of the test's own as the base: a .venv that was copied in part must never lead to it."""
+    base = tmp_path / "base"
+    wheel(course.wheels, "torch", "9.8.0+cpu", {"torch.py": ""})
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", base], check=True)
+    (site,) = base.glob("lib/python*/site-packages")
+    for path in course.site.glob("pip*"):
+        shutil.copytree(path, site / path.name)
+    (course.venv / "pyvenv.cfg").unlink()
+    for python in (course.venv / "bin").glob("python*"):
+        python.unlink()
+    (course.venv / "bin" / "python").write_text(f'#!/bin/sh\nexec "{base}/bin/python" "$@"\n')
+    (course.venv / "bin" / "python").chmod(0o755)
+    before = sorted(path.name for path in site.iterdir())
+    assert not setup_environment.is_usable(str(course.venv))
+    course.start().communicate(timeout=100)
+    assert sorted(path.name for path in site.iterdir()) == before
+    course.set_up()
+    assert course.is_whole() and (course.venv / "pyvenv.cfg").exists()
+
+
+def test_pip_is_told_to_install_into_environments_alone(stage):
+    assert stage.set_up() == 0 and all("-m pip --require-virtualenv install" in call for call in stage.installs())
 
 
 def test_an_altered_environment_is_mended(course):

@@ -271,8 +271,16 @@ def move_scripts(venv):
 
 
 def is_usable(venv):
-    """Whether `venv` has a Python that is new enough and a pip with all its files."""
-    return any(map(is_whole, installed(venv).get("pip", []))) and works(venv_python(venv), "import pip")
+    """Whether `venv` is an environment of its own, with a Python that is new enough and a pip with all its files.
+
+    Without pyvenv.cfg, bin/python is the Python that it is a link to: what pip installs would go there.
+    """
+    own = "import pip; assert sys.prefix != sys.base_prefix"
+    return (
+        os.path.isfile(os.path.join(venv, "pyvenv.cfg"))
+        and any(map(is_whole, installed(venv).get("pip", [])))
+        and works(venv_python(venv), own)
+    )
 
 
 def build_venv(venv, this_python):
@@ -311,7 +319,8 @@ def build_venv(venv, this_python):
 def pip_install(venv, arguments, log):
     """Call pip, its words at the end of the file `log`; returns its exit code."""
     python = venv_python(venv)
-    command = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input"] + arguments
+    command = [python, "-m", "pip", "--require-virtualenv", "install", "--disable-pip-version-check", "--no-input"]
+    command += arguments
     with io.open(log, "a", encoding="utf-8", errors="backslashreplace") as output:
         output.write("\n$ " + " ".join(command) + "\n")
         output.flush()
