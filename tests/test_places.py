@@ -155,4 +155,4 @@ def test_on_colab_and_nowhere_else_a_learner_is_told_how_to_keep_the_work():
 def test_the_package_itself_is_light():
     """What is said on Colab is said at once, and `import utils` loads nothing."""
     tree = ast.parse((ROOT / "utils" / "__init__.py").read_text(encoding="utf-8"))
-    assert [alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names] == ["os", "sys"]
+    assert [alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names] == ["sys"]
