@@ -18,12 +18,11 @@ import shutil
 import sys
 from pathlib import Path
 
-import carry_over
-
 COURSE = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(COURSE))
+sys.path[:0] = [str(COURSE), str(COURSE / "tools" / "setup")]
 
-from utils.exercises import catalogue  # noqa: E402  (the folder above has to be on the path first)
+import carry_over  # noqa: E402  (the folders have to be on the path first)
+from utils.exercises import catalogue  # noqa: E402
 
 MARKED = 'import os\nos.environ["ATTENTION_MARKED"] = "1"  # this is marked work: hint and solution are closed'
 NBGRADER_CONFIG = '''"""Written by tools/export_assignment.py: where the course is, and time for its trainings."""
