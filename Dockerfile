@@ -15,8 +15,8 @@ WORKDIR /course
 FROM base
 # The packages, in a layer of their own: they are installed anew only where their versions change.
 COPY --chown=learner requirements.txt constraints.txt ./
-COPY --chown=learner tools/setup_environment.py tools/
-RUN PIP_NO_CACHE_DIR=1 python tools/setup_environment.py
+COPY --chown=learner tools/setup/setup_environment.py tools/setup/
+RUN PIP_NO_CACHE_DIR=1 python tools/setup/setup_environment.py
 COPY --chown=learner . .
 # .git comes along, for `make update`, and a token in its settings would, too: then there is no image.
 RUN if grep -Eisq 'extraheader|https?://[^/]*@' .git/config; then \

@@ -1,10 +1,10 @@
-PYTHON ?= python3
+PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do "$$name" -c "import sys; assert sys.version_info >= (3, 11)" 2>/dev/null && echo "$$name" && break; done)
 PYTEST ?=
 REPO ?=
 PINS ?=
 FROM ?=
 BIN := .venv/bin
-SET_UP = "$(PYTHON)" tools/setup_environment.py $(if $(filter file,$(origin PYTHON)),,--this-python)
+SET_UP = "$(PYTHON)" tools/setup/setup_environment.py $(if $(filter file,$(origin PYTHON)),,--this-python)
 # Jupyter writes below HOME: where that cannot be, into .venv.
 WRITABLE_HOME = test -w "$$HOME" || { export HOME="$(CURDIR)/.venv/home"; mkdir -p "$$HOME"; }
 # JupyterLab refuses to run as root, as one does in a container, unless told so.
@@ -17,7 +17,7 @@ SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_
 AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
 QUICK := $(shell sed -E '/^\#|trains$$/d; s|(\w+) .*|notebooks/\1.ipynb|' tests/syllabus.txt)
 
-.PHONY: help lab update site site-serve test test-processors test-colab test-classroom notebooks checkpoints glove vectors pins links clean setup setup-test setup-site python
+.PHONY: help lab update site site-serve test test-processors test-colab test-classroom notebooks checkpoints glove vectors pins links clean setup setup-test setup-site setup-all python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
@@ -42,7 +42,7 @@ lab: setup
 # FROM: an older copy of the course, or notebooks saved on Colab, to take the answers from. One path may have blanks in it.
 update: export FROM := $(FROM)
 update: python
-	@if test -e "$$FROM"; then set -- "$$FROM"; else set -- $$FROM; fi; "$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))" tools/update_course.py "$$@"
+	@if test -e "$$FROM"; then set -- "$$FROM"; else set -- $$FROM; fi; "$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))" tools/setup/update_course.py "$$@"
 
 site: setup-site
 	@$(BIN)/python -m tools.site.build
@@ -51,7 +51,7 @@ site-serve: site
 	@echo "The site is at http://127.0.0.1:8000 until Ctrl + C"
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8000
 
-test: setup-test setup-site
+test: setup-all
 	@$(COMPARABLE) $(BIN)/python -m pytest $(PYTEST)
 	@$(if $(PYTEST),,$(COMPARABLE) $(SSE) $(BIN)/python -m pytest -q $(QUICK))
 
@@ -61,12 +61,12 @@ test-processors: setup-test
 
 # Colab's older packages are laid over those of .venv, in front of them on the path.
 test-colab: setup-test
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --upgrade --target .venv/colab -r tools/requirements-colab.txt
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --upgrade --target .venv/colab -r tools/setup/requirements-colab.txt
 	@PYTHONPATH="$(CURDIR)/.venv/colab" $(COMPARABLE) $(BIN)/python -m pytest $(PYTEST) notebooks tests/test_notebooks.py tests/test_alone.py
 
 # Both have a .venv of their own, with the course's packages behind theirs on the path.
 test-classroom: setup-test
-	@test -x .venv/classroom/bin/otter || { $(BIN)/python -m venv .venv/classroom && .venv/classroom/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -r tools/requirements-classroom.txt; }
+	@test -x .venv/classroom/bin/otter || { $(BIN)/python -m venv .venv/classroom && .venv/classroom/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -r tools/setup/requirements-classroom.txt; }
 	@$(BIN)/python -c "import site; print(site.getsitepackages()[0])" > "$$(.venv/classroom/bin/python -c 'import site; print(site.getsitepackages()[0])')/course.pth"
 	@$(COMPARABLE) $(BIN)/python -m pytest $(PYTEST) tests/test_export.py
 
@@ -85,7 +85,7 @@ vectors: python
 	@$(BIN)/python tools/train_vectors.py
 
 pins: setup-test
-	@$(BIN)/python tools/raise_pins.py $(PINS)
+	@$(BIN)/python tools/setup/raise_pins.py $(PINS)
 
 links: setup-test
 	@$(BIN)/python -m tools.notebooks.links $(REPO)
@@ -103,5 +103,8 @@ setup-test: python
 setup-site: python
 	@$(SET_UP) requirements-site.txt
 
+setup-all: python
+	@$(SET_UP) requirements-test.txt requirements-site.txt
+
 python:
-	@command -v "$(PYTHON)" >/dev/null || { echo "setup: $(PYTHON) was not found: install Python 3.11 or newer, for instance from python.org, then run the command again." >&2; exit 1; }
+	@command -v "$(PYTHON)" >/dev/null || { echo "setup: $(or $(PYTHON),Python 3.11 or newer) was not found: install Python 3.11 or newer, for instance from python.org, then run the command again." >&2; exit 1; }

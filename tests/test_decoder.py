@@ -567,7 +567,12 @@ def test_what_does_not_fit_is_named():
     _, state, _ = model(TARGET)
     memory = draw(3, 7, 16)
     for call, said in [
-        (lambda: model(TARGET[0]), "is not that of tokens (5,): "),
+        (lambda: model(TARGET[0]), "whole numbers (b, n), not (5,)"),
+        (lambda: model(TARGET.tolist()), "tokens is of the type list"),
+        (lambda: model(TARGET.to(torch.uint8)), "not (3, 5) of torch.uint8: .long() converts"),
+        (lambda: model(TARGET > 0), "not (3, 5) of torch.bool"),
+        (lambda: model(TARGET + 0j), "not (3, 5) of torch.complex64"),
+        (lambda: model(TARGET, mask=padding_mask(TARGET).float()), "dtype torch.float32; it must be boolean"),
         (lambda: model(TARGET.float()), "token ids must be whole numbers"),
         (lambda: model(TARGET + 20), "token ids from 20 to 29 must lie between 0 and 10"),
         (lambda: model(TARGET, mask=mask), "the mask (3, 1, 1, 7) is not that of tokens (3, 5)"),
@@ -580,6 +585,11 @@ def test_what_does_not_fit_is_named():
         (lambda: translator(SOURCE, mask[..., :5], TARGET), "is not that of tokens (3, 7)"),
         (lambda: rotate(draw(3, 5), torch.arange(3)), "e = 5 cannot be shared by entries_of_a_pair = 2"),
         (lambda: rotate(draw(3, 4), torch.arange(3), "pairs"), "there are interleaved, halves"),
+        (lambda: rotate(torch.arange(8).view(2, 4)), "x (2, 4) of torch.int64 must be (…, n, e) and hold floats"),
+        (lambda: rotate([[1.0, 2.0]]), "x is of the type list"),
+        (lambda: rotate(draw(4)), "x (4,) of torch.float64 must be (…, n, e)"),
+        (lambda: rotate(draw(3, 4), torch.arange(2)), "places (2,) do not broadcast to (3,)"),
+        (lambda: rotate(draw(3, 4), [0, 1, 2]), "places is of the type list"),
         (
             lambda: CachedAttention(d_model=12, num_heads=3, num_kv_heads=2),
             "num_heads = 3 cannot be shared by num_kv_heads = 2",
@@ -606,3 +616,9 @@ def test_a_block_goes_on_from_its_own_state():
     second, state, _ = block(x[:, 4:], causal_mask(6)[4:], state=state, places=torch.tensor([4, 5]))
     close(torch.cat([first, second], dim=1), whole, atol=1e-12)
     assert isinstance(state, BlockState) and state.own.keys.shape == (2, 2, 6, 6)
+
+
+@pytest.mark.parametrize("kind", [LanguageModel, TokenEncoder])
+def test_an_option_that_does_not_exist_is_named_by_what_was_called(kind):
+    with pytest.raises(TypeError, match=rf"{kind.__name__}.*'dropuot'"):
+        kind(9, d_model=8, num_heads=2, num_layers=1, d_ff=8, dropuot=0.1)

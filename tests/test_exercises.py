@@ -579,20 +579,25 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ),
     (
         "multi_head_attention",
-        "return MultiHeadAttention(X.shape[-1], num_heads)(X)",
+        "return MultiHeadAttention(d_model=X.shape[-1], num_heads=num_heads)(X)",
         ["draws matrices of its own", "W_q, W_k, W_v and W_o"],
         ["topk", "dtype"],
     ),
     (
         "multi_head_attention",
-        "return MultiHeadAttention(X.shape[-1], num_heads)(X)[0]",
+        "return MultiHeadAttention(d_model=X.shape[-1], num_heads=num_heads)(X)[0]",
         ["draws matrices of its own"],
         ["dtype"],
     ),
     ("project_per_head", "return W @ X.T", ["transposed matrices"], ["K.transpose"]),
     ("project_per_head", 'return torch.einsum(X, W, "nd,hde->hne")', ["its string first"], ["Join"]),
     ("count_parameters", "return 3 * d_model**2 + bias", ["you count three", "True counts as 1"], ["num_heads`"]),
-    ("count_parameters", "return MultiHeadAttention(d_model, num_heads, bias=bias)", ["that is a layer"], ["the ()?"]),
+    (
+        "count_parameters",
+        "return MultiHeadAttention(d_model=d_model, num_heads=num_heads, bias=bias)",
+        ["that is a layer"],
+        ["the ()?"],
+    ),
     ("multi_head_attention", SPLIT + "return Q @ K.T", ["`.T` exchanges all the axes, the heads among them"], []),
     (
         "multi_head_attention",

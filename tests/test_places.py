@@ -37,15 +37,15 @@ def test_the_packages_layer_has_what_the_installation_reads(tmp_path, monkeypatc
     copied = [rest.split()[1:] for word, rest in INSTRUCTIONS if word == "COPY"]
     for *names, place in copied[:-1]:
         for name in names:
-            (tmp_path / place).mkdir(exist_ok=True)
+            (tmp_path / place).mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, tmp_path / place)
     assert copied[-1] == [".", "."]
     needed = setup_environment.pins(ROOT / "requirements.txt", ROOT / "constraints.txt")
     assert setup_environment.pins(tmp_path / "requirements.txt", tmp_path / "constraints.txt") == needed
-    code = "import setup_environment as s; print(s.digest(s.COURSE, s.COURSE, s.COURSE + '/requirements.txt'))"
+    code = "import setup_environment as s; print(s.digest_of(s.COURSE, s.COURSE, [s.COURSE / 'requirements.txt']))"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=tmp_path / "tools", env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=tmp_path / "tools" / "setup", env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -155,4 +155,4 @@ def test_on_colab_and_nowhere_else_a_learner_is_told_how_to_keep_the_work():
 def test_the_package_itself_is_light():
     """What is said on Colab is said at once, and `import utils` loads nothing."""
     tree = ast.parse((ROOT / "utils" / "__init__.py").read_text(encoding="utf-8"))
-    assert [alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names] == ["os", "sys"]
+    assert [alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names] == ["sys"]

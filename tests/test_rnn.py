@@ -62,7 +62,7 @@ every_decoder = pytest.mark.parametrize("name", DECODERS)
 
 def decoder(name, cell="gru"):
     kind, options = DECODERS[name]
-    return spread(kind(WORDS, SIZE, STATE, cell, **options))
+    return spread(kind(WORDS, d_embedding=SIZE, d_hidden=STATE, cell=cell, **options))
 
 
 def translator(name, cell="gru", bidirectional=True, seed=0):

@@ -323,10 +323,10 @@ def test_parameters_of_the_paper_s_base_encoder():
 )
 @settings(max_examples=60, deadline=None)
 def test_layer_norm_is_torch_s(d_model, scale, eps, seed):
-    ours, theirs = LayerNorm(d_model, eps).double(), nn.LayerNorm(d_model, eps, dtype=torch.float64)
+    theirs = nn.LayerNorm(d_model, eps, dtype=torch.float64)
     gamma, beta = draw(d_model, seed=seed + 100), draw(d_model, seed=seed + 200)
-    ours.load_state_dict({"gamma": gamma, "beta": beta})
     theirs.load_state_dict({"weight": gamma, "bias": beta})
+    ours = load(LayerNorm(d_model).double(), theirs)
     x, twin = (((draw(3, 2, d_model, seed=seed) + 1) * scale).requires_grad_() for _ in range(2))
     output, expected, upstream = ours(x), theirs(twin), draw(3, 2, d_model, seed=seed + 1)
     close(output, expected)
@@ -391,7 +391,7 @@ def test_a_shift_is_a_rotation():
 
 @pytest.mark.parametrize("kind", [PositionalEncoding, LearnedPositions])
 def test_positions_refuse_what_they_have_no_room_for(kind):
-    layer = kind(6, 5)
+    layer = kind(d_model=6, max_len=5)
     assert layer(torch.zeros(2, 5, 6)).shape == layer(torch.zeros(1, 2, 5, 6))[0].shape == (2, 5, 6)
     for shape in [(2, 6, 6), (2, 5, 1), (6,)]:
         with pytest.raises(ValueError) as caught:
@@ -543,7 +543,8 @@ def test_a_tagger_is_its_parts(norm, kind):
     close(logits, x @ tagger.to_logits.weight.T + tagger.to_logits.bias, atol=1e-6)
     assert logits.shape == (3, 6, 4) and all(map(torch.equal, weights, same_weights))
     assert type(tagger.encoder.final_norm) is kind
-    assert {(block.norm, block.dropout.p) for block in tagger.encoder.blocks} == {(norm, 0.3)}
+    norms = [one for block in tagger.encoder.blocks for one in (block.norm_1, block.norm_2)]
+    assert {(one.norm, one.dropout.p) for one in norms} == {(norm, 0.3)}
 
 
 # Refusals
@@ -552,6 +553,7 @@ WRONG = {
     "n 0 and d_model 4": lambda: sinusoidal_positions(0, 4),
     "n 4 and d_model 0": lambda: sinusoidal_positions(4, 0),
     "base -1": lambda: sinusoidal_positions(4, 4, -1),
+    "base nan must be above 0": lambda: sinusoidal_positions(4, 4, math.nan),
     "x (2, 1) must end in 4": lambda: LayerNorm(4)(torch.zeros(2, 1)),
     "d_model 4 and d_ff 0 must": lambda: FeedForward(d_model=4, d_ff=0),
     "n 4 and d_model 2.5 must be whole numbers": lambda: sinusoidal_positions(4, 2.5),
@@ -579,6 +581,12 @@ WRONG = {
     ),
     "positions 'cosine' is unknown; there are sine, learned, None": lambda: Tagger(
         9, num_tags=4, d_model=4, num_heads=2, num_layers=1, d_ff=8, positions="cosine"
+    ),
+    "the mask has dtype torch.float32; it must be boolean": lambda: Tagger(
+        9, num_tags=4, d_model=4, num_heads=2, num_layers=1, d_ff=8, causal=True
+    )(torch.tensor([[1, 2]]), torch.ones(2, 2)),
+    "not (1, 2) of torch.uint8": lambda: Tagger(9, num_tags=4, d_model=4, num_heads=2, num_layers=1, d_ff=8)(
+        torch.tensor([[1, 2]], dtype=torch.uint8)
     ),
     "not (3,) of torch.int64": lambda: Tagger(9, num_tags=4, d_model=4, num_heads=2, num_layers=1, d_ff=8)(
         torch.tensor([1, 2, 3])

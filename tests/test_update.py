@@ -1,4 +1,4 @@
-"""tools/update_course.py and tools/carry_over.py: a learner's work comes through an update, and none of it is lost.
+"""tools/setup/update_course.py and carry_over.py: a learner's work comes through an update, and none of it is lost.
 
 The clones are small repositories on this machine; the notebooks of the course itself are carried over once, all.
 """
@@ -598,7 +598,7 @@ def test_a_notebook_with_a_new_name_gets_the_answers(clone, capsys):
 def test_a_folder_that_is_no_clone_is_told_what_to_do(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(update_course, "COURSE", tmp_path)
     assert update_course.main([]) == 1
-    assert "python tools/update_course.py OLD" in capsys.readouterr().err
+    assert "python tools/setup/update_course.py OLD" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("has_tag", [True, False])
@@ -655,7 +655,10 @@ def test_of_two_notebooks_the_broken_one_is_named(clone, tmp_path, capsys):
 @pytest.mark.skipif(os.name == "nt", reason="needs make")
 def test_make_update_takes_a_folder_with_blanks_in_its_name(clone, tmp_path):
     clone.edit(
-        {name: (ROOT / name).read_text() for name in ("Makefile", "tools/update_course.py", "tools/carry_over.py")}
+        {
+            name: (ROOT / name).read_text()
+            for name in ("Makefile", "tools/setup/update_course.py", "tools/setup/carry_over.py")
+        }
     )
     clone.edit({"tests/syllabus.txt": ""})
     clone.write(tmp_path, {"old two/02.ipynb": MINE, "three/02.ipynb": MINE})

@@ -1,17 +1,11 @@
 """Everything that the notebooks import."""
 
-import os
 import sys
 
 VERSION = "0.2.0"  # of the course; `make links` writes it into the notebooks, which fetch the tag of that name with a v
 
 if "google.colab" in sys.modules:
     print("This is Colab: File > Save a copy in Drive keeps your work. Otherwise it is gone when the session ends.")
-if sys.platform == "emscripten" or "ATTENTION_BROWSER" in os.environ:
-    from . import browser
-
-    if browser.wanted():
-        browser.install()
 
 
 def __getattr__(name: str) -> object:

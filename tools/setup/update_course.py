@@ -1,8 +1,8 @@
 """Bring in the course's new version and carry a learner's work over (`make update`).
 
-    python tools/update_course.py            fetch the new version with git, as `git pull` would
-    python tools/update_course.py OLD ...    this folder is the new version: take the answers from notebooks in OLD,
-                                             a folder of an older copy of the course, or notebook files saved on Colab
+    python tools/setup/update_course.py            fetch the new version with git, as `git pull` would
+    python tools/setup/update_course.py OLD ...    this folder is the new version: take the answers from notebooks in
+                                                   OLD, a folder of an older copy, or notebook files saved on Colab
 
 `git pull` stops where a notebook was edited, and merging notebooks as text leaves files that no longer open. Here each
 notebook is merged cell by cell (carry_over.py); another file that both sides changed becomes the course's. First of
@@ -25,8 +25,8 @@ from pathlib import Path
 
 import carry_over
 
-COURSE = Path(__file__).resolve().parent.parent
-FROM_HERE = "python tools/update_course.py OLD, where OLD is this folder"
+COURSE = Path(__file__).resolve().parents[2]
+FROM_HERE = "python tools/setup/update_course.py OLD, where OLD is this folder"
 AS_TEXT = {"encoding": "utf-8", "errors": "surrogateescape"}
 
 
