@@ -4,6 +4,7 @@ import stat
 
 import pytest
 
+import carry_over
 from tools.notebooks import files
 from utils import cells
 from utils.files import write_whole
@@ -30,17 +31,21 @@ def test_only_dots_make_a_stub(body, stub):
     for source in (STUB.format(body), STUB.format(body).splitlines(keepends=True)):  # as nbformat and as JSON has it
         written = cell(source, "exercise:softmax")
         assert cells.is_stub(written) == cells.is_bare(written) == stub
+    written = cell(STUB.format(body), "exercise:softmax")
+    assert carry_over.is_stub(written) == carry_over.is_bare(written) == stub, "make update has a reader of its own"
 
 
 @pytest.mark.parametrize("more", ["# mine", "print(softmax)"])
 def test_a_stub_with_something_of_a_learner_s_is_not_bare(more):
     written = cell(f"{STUB.format('return ...')}\n{more}", "exercise:softmax")
     assert cells.is_stub(written) and not cells.is_bare(written)
+    assert carry_over.is_stub(written) and not carry_over.is_bare(written)
 
 
 @pytest.mark.parametrize("source", ["", "def softmax(x", "def other(x):\n    return ...", "softmax = 3", "\0"])
 def test_what_defines_no_such_function_is_no_stub(source):
-    assert not cells.is_stub(cell(source, "exercise:softmax"))
+    written = cell(source, "exercise:softmax")
+    assert not cells.is_stub(written) and not carry_over.is_stub(written)
 
 
 def test_every_exercise_of_the_course_is_handed_out_as_a_stub():
