@@ -23,8 +23,8 @@ FILES = [
     "requirements-site.txt",
     "constraints.txt",
     "environment.yml",
-    "tools/requirements-glove.txt",
-    "tools/requirements-vectors.txt",
+    "tools/vectors/requirements-glove.txt",
+    "tools/vectors/requirements-vectors.txt",
 ]
 CONDA = {"torch": "pytorch-cpu"}  # what conda-forge calls a package
 GRAPHICS = re.compile(r"(nvidia|cuda)-|triton$")  # what only builds for graphics cards bring along
