@@ -1,4 +1,4 @@
-"""tools/vectors/fetch_glove.py: fetching the beginning of an archive, from a server on this machine with all its faults."""
+"""tools/vectors/fetch_glove.py: the beginning of an archive, from a server on this machine with all its faults."""
 
 import functools
 import io

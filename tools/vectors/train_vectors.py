@@ -653,9 +653,7 @@ def main() -> None:
     vectors = train(counts, arguments.epochs)
     write_npz(arguments.output, vocabulary[:SHIPPED_WORDS], vectors[:SHIPPED_WORDS].astype(np.float16))
     print(f"{arguments.output} written after {time.monotonic() - began:.0f} s")
-    print(
-        "python tools/vectors/evaluate_vectors.py says how good it is; data/README.md quotes its figures and the checksum"
-    )
+    print("python tools/vectors/evaluate_vectors.py says how good it is; data/README.md quotes that, and the checksum")
 
 
 if __name__ == "__main__":
