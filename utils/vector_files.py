@@ -17,7 +17,9 @@ _PACKING = 10  # numbers that mean something can hardly be packed
 
 def first_duplicate(words: Sequence[str]) -> str | None:
     """The first word that occurs more than once."""
-    return next((word for word, number in Counter(words).items() if number > 1), None)
+    if len(set(words)) == len(words):
+        return None
+    return next(word for word, number in Counter(words).items() if number > 1)
 
 
 def write_npz(path: str | os.PathLike, words: Sequence[str], matrix: np.ndarray) -> None:
