@@ -77,12 +77,12 @@ checkpoints: setup-test
 	@$(COMPARABLE) $(BIN)/python -m tools.notebooks.checkpoints
 
 glove: python
-	@$(SET_UP) tools/requirements-glove.txt
-	@$(BIN)/python tools/fetch_glove.py
+	@$(SET_UP) tools/vectors/requirements-glove.txt
+	@$(BIN)/python tools/vectors/fetch_glove.py
 
 vectors: python
-	@$(SET_UP) tools/requirements-vectors.txt
-	@$(BIN)/python tools/train_vectors.py
+	@$(SET_UP) tools/vectors/requirements-vectors.txt
+	@$(BIN)/python tools/vectors/train_vectors.py
 
 pins: setup-test
 	@$(BIN)/python tools/setup/raise_pins.py $(PINS)

@@ -86,13 +86,13 @@ def test_a_package_is_pinned_once():
 
 
 def test_the_word_vectors_are_made_with_the_versions_of_the_course():
-    course, vectors = pins("requirements.txt") | pins("constraints.txt"), pins("tools/requirements-vectors.txt")
+    course, vectors = pins("requirements.txt") | pins("constraints.txt"), pins("tools/vectors/requirements-vectors.txt")
     assert {name: course.get(name, version) for name, version in vectors.items()} == vectors
 
 
 def test_glove_takes_the_versions_that_are_tested():
     tester = pins("requirements-test.txt")
-    glove = pins("tools/requirements-glove.txt")
+    glove = pins("tools/vectors/requirements-glove.txt")
     assert glove and {name: tester.get(name) for name in glove} == glove
     assert not set(glove) & set(pins("requirements.txt")), "who does not want GloVe does not install it"
 
@@ -134,8 +134,7 @@ def imports(source):
 def test_whatever_is_imported_is_required():
     learner, tester = set(pins("requirements.txt")), set(pins("requirements-test.txt"))
     for path in sorted((ROOT / "utils").rglob("*.py")):
-        glove = set(pins("tools/requirements-glove.txt")) if path.name == "vector_files.py" else set()
-        require(imports(path.read_text(encoding="utf-8")), learner | glove, path)
+        require(imports(path.read_text(encoding="utf-8")), learner, path)
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         for cell in files.read(path).cells:
             if cell.cell_type == "code":

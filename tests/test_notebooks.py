@@ -589,12 +589,11 @@ def test_notebook_01_runs_with_vectors_in_stanfords_format(tmp_path):
     """The course's vectors turned round a random axis: other numbers, the same angles, in a file such as Stanford's."""
     ours = WordVectors.load()
     turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(100, 100)))
-    path = tmp_path / "glove.6B.100d.txt"
-    rows = zip(ours.words[:15_000], ours.matrix @ turn)
-    path.write_text("".join(f"{word} {' '.join(f'{x:.5f}' for x in row)}\n" for word, row in rows), encoding="utf-8")
+    path = tmp_path / "glove.6B.100d.first15000.npz"
+    WordVectors(ours.words[:15_000], (ours.matrix @ turn)[:15_000].round(5)).save(path)
     notebook = copy.deepcopy(NOTEBOOKS["01_dot_product_similarity"])
     switch = next(cell for cell in notebook.cells if cell.source.startswith("USE_STANFORD = False"))
-    file = 'home / "data" / "glove.6B.100d.first40000.txt"'  # what `make glove` leaves there
+    file = 'home / "data" / "glove.6B.100d.first40000.npz"'  # what `make glove` leaves there
     assert f"WordVectors.load({file})" in switch.source
     switch.source = switch.source.replace("= False", "= True").replace(file, repr(str(path)))
     executed = run(notebook)
