@@ -197,9 +197,9 @@ def test_no_code_that_the_course_does_without(name, pattern):
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\d)")
 TINY_IN_MATHEMATICS = {  # exact in its first digits on every processor, for no sum of larger numbers is behind it
-    "02_single_token_attention": {"2e-35"},  # exp(-80)
-    "05_rnn_with_attention": {"6e-11"},  # a product of twelve probabilities
-    "06_transformer_encoder": {"1.9e-17"},  # 0.3 to the power of 32
+    "SINGLE": {"2e-35"},  # exp(-80)
+    "RNN": {"6e-11"},  # a product of twelve probabilities
+    "ENC": {"1.9e-17"},  # 0.3 to the power of 32
 }
 COMPARES = {"equal", "allclose", "isclose", "array_equal", "array_equiv"}
 
@@ -227,9 +227,9 @@ def printed_comparisons(source):
 
 @every_notebook
 def test_stored_outputs_hold_on_every_processor(name):
-    said = {number: tiny_numbers(str(text)) for number, cell in enumerate(code_cells(name), 1) for text in texts(cell)}
-    noise = {number: found for number, found in said.items() if found - TINY_IN_MATHEMATICS.get(name, set())}
-    assert not noise, "by code cell; plots.in_words says below 1e-9"
+    said = {cell.id: tiny_numbers(" ".join(str(text) for text in texts(cell))) for cell in code_cells(name)}
+    noise = {cell: found for cell, found in said.items() if found - TINY_IN_MATHEMATICS.get(cell, set())}
+    assert not noise, "by cell; plots.in_words says below 1e-9"
     assert not [found for cell in code_cells(name) for found in printed_comparisons(cell.source)]
 
 

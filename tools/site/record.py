@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import hashlib
 import html
+import inspect
 import json
 import os
 import shutil
@@ -31,9 +32,11 @@ import slices  # noqa: E402
 from shown import PAGES, Page  # noqa: E402
 from slices import names  # noqa: E402, F401
 
+import dependencies  # noqa: E402
 import execute_notebooks  # noqa: E402  (the folders above have to be on the path first)
+from dependencies import Cell  # noqa: E402
 from utils import widgets  # noqa: E402
-from utils.exercises.tasks import TOPICS  # noqa: E402
+from utils.exercises import catalogue  # noqa: E402
 
 try:
     import fcntl
@@ -41,6 +44,7 @@ except ImportError:  # Windows
     fcntl = None
 
 CACHE = COURSE / ".site-cache"
+APART = ("widgets", "exercises")  # rooms of utils/ of which a film needs a few files
 PLAYER = ("frames.js", "frames.css")
 HEAD = """<link rel="stylesheet" href="{folder}/frames.css">
 <script src="{folder}/frames.js" defer></script>
@@ -51,38 +55,36 @@ HEAD = """<link rel="stylesheet" href="{folder}/frames.css">
 
 
 def kind(name: str) -> str:
-    """The function of `widgets` that makes the widget `name`: 01_word_map_2 is a word_map."""
-    bare = name.split("_", 1)[1]
-    return bare if hasattr(widgets, bare) else bare.rpartition("_")[0]
+    """The function of `widgets` that makes the widget `name`: word_map_2 is a word_map."""
+    return name if hasattr(widgets, name) else name.rpartition("_")[0]
 
 
 def page_of(name: str) -> Page:
     return PAGES.get(kind(name), Page())
 
 
-def code_of(name: str) -> list[Path]:
-    """The files on which a film depends besides its notebook; of widgets and exercises those of this one alone."""
+def code_of(name: str, cells: Sequence[Cell]) -> list[Path]:
+    """The files on which a film depends besides its notebook; of widgets and exercises those of these cells alone."""
     module = Path(sys.modules[getattr(widgets, kind(name)).__module__].__file__)
-    shared = [
-        path for path in (COURSE / "utils").rglob("*.py") if path.parent.name not in ("widgets", "exercises", "tasks")
-    ]
-    shared += [module.with_name(f"{part}.py") for part in ("canvas", "controls")]
-    shared += (COURSE / "utils" / "exercises").glob(f"tasks/{TOPICS[int(name[:2])]}*.py")
-    data = [COURSE / "data" / "course_vectors.npz", COURSE / "data" / "checkpoints" / "SHA256SUMS"]
-    return sorted([*shared, module, *data, HERE / "films.py"])
+    files = [path for path in (COURSE / "utils").rglob("*.py") if path.relative_to(COURSE).parts[1] not in APART]
+    files += [module, *(module.with_name(f"{part}.py") for part in ("canvas", "controls")), HERE / "films.py"]
+    files += [COURSE / "data" / "course_vectors.npz", COURSE / "data" / "checkpoints" / "SHA256SUMS"]
+    bound = set().union(*(cell.binds for cell in cells))
+    files += [Path(inspect.getfile(found.reference)) for exercise, found in catalogue().items() if exercise in bound]
+    return sorted({*files})
 
 
-def key(name: str, sources: Sequence[str]) -> str:
-    """Changes where the film does: with the cells' `sources`, with what a page shows, with the code behind it."""
-    digest = hashlib.sha256("\0".join([*sources, repr(page_of(name))]).encode())
-    for path in code_of(name):
+def key(name: str, cells: Sequence[Cell]) -> str:
+    """Changes where the film does: with the cells that it needs, with what a page shows, with the code behind it."""
+    digest = hashlib.sha256(f"{dependencies.key(cells)}\0{page_of(name)!r}".encode())
+    for path in code_of(name, cells):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
 def kept(path: Path) -> dict[str, Path]:
     """{widget of a notebook: the file of its film in the cache, whether it is there or not}."""
-    return {name: CACHE / f"{name}.{key(name, cells)}.json" for name, cells in slices.sources(path).items()}
+    return {name: CACHE / f"{name}.{key(name, cells)}.json" for name, cells in slices.slices(path).items()}
 
 
 def missing(path: Path) -> dict[str, Path]:
