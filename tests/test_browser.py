@@ -21,6 +21,7 @@ from pathlib import Path
 import notebook_pages
 import pytest
 from chromium import CHROMIUM, MISSING, barriers
+from topics import notebook
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -310,7 +311,7 @@ def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_repor
 
 def test_the_site_s_link_opens_the_notebook(open_notebook):
     """JupyterLab is started on a notebook, as `make lab` does, which says where its folder begins."""
-    links = notebook_pages.places("04_masking.ipynb", "ada/course")
+    links = notebook_pages.places(notebook("masking").name, "ada/course")
     link = re.search(r'href="http://localhost:8888/([^"]+)"', links)[1]
     assert open_notebook(link, folder="").locator(".jp-Notebook h1", has_text="04 · Masking").is_visible()
 

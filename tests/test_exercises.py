@@ -848,7 +848,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         ["two things"],
     ),
 ]
-MENDED += [  # of notebook 08
+MENDED += [  # of the notebook beyond text
     ("patchify", "return images.reshape(len(images), -1, size**2)", ["reads on along the rows"], ["entry"]),
     ("patchify", "return images.unfold(1, size, size).unfold(2, size, size)", ["joined two by two"], ["gives shape"]),
     ("patchify", "return torch.nn.functional.unfold(images, size, stride=size).mT", ["images[:, None]"], ["entry"]),

@@ -32,7 +32,7 @@ sys.path.insert(0, str(COURSE))
 
 from utils.checkpoints import FOLDER, SUMS  # noqa: E402  (the folder above has to be on the path first)
 
-TOLD = "weights of `{target}` after its training in notebook {notebook} | MIT, as the code"
+TOLD = "weights of `{target}` after its training in *{notebook}* | MIT, as the code"
 ROW = f"| `checkpoints/{{file}}` | {TOLD} | {{size:,}} | `{{sha}}` |"
 SAVE = """
 import torch as _torch
@@ -129,10 +129,12 @@ def rows(notebooks, folder=FOLDER):
     """The rows of data/README.md, one a checkpoint, in the order of the course."""
     found = []
     for path in notebooks:
-        for name, target in stations(execute_notebooks.read(path)).items():
+        notebook = execute_notebooks.read(path)
+        title = re.match(r"# (?:\d\d · )?(.+)", notebook.cells[0].source)[1]
+        for name, target in stations(notebook).items():
             file = folder / f"{name}.pt"
             if file.is_file():
-                told = {"file": file.name, "target": target, "notebook": path.stem[:2], "size": file.stat().st_size}
+                told = {"file": file.name, "target": target, "notebook": title, "size": file.stat().st_size}
                 found.append(ROW.format(**told, sha=hashlib.sha256(file.read_bytes()).hexdigest()))
     return found
 
