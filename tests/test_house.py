@@ -273,6 +273,52 @@ def test_files_name_no_registry_and_no_machine():
             assert not found, f"{path.relative_to(ROOT)}: {found.group()}"
 
 
+NUMBERED = re.compile(r"\bnotebooks? \d\d\b|(?<![\w.-])\d\d_[a-z]\w+")
+FIRST = "00_start_here"  # comes before all others, and is opened by its file's name
+
+
+def test_no_text_but_the_notebooks_and_readme_s_table_holds_a_notebook_s_number():
+    """So a notebook can be put in between: `make links` writes the numbers of both from the file names."""
+    for path in course_files():
+        if path.suffix in BINARY | {".ipynb"} or path.name in (
+            "CONTRIBUTING.md",
+            "README.md",
+            "measured.json",
+            "test_update.py",
+        ):
+            continue
+        text = re.sub(r"^\| \d\d \|.*", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        found = [one for one in NUMBERED.findall(text) if one != FIRST]
+        assert not found, f"{path.relative_to(ROOT)}: {found}; name the topic, as in: the notebook on masking"
+
+
+def test_numbers_in_notebooks_are_those_of_the_files():
+    """A second `make links` would change nothing, and every mention is a link."""
+    known = links.stems()
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        cells = execute_notebooks.read(path).cells
+        assert cells[0].source.startswith(f"# {path.name[:2]} · "), path.name
+        for cell in cells:
+            if cell.cell_type == "markdown":
+                assert links.with_numbers(cell.source, known) == cell.source, f"{path.name}, {cell.id}: make links"
+                assert not re.search(r"\b[Nn]otebooks? \d\d\b", links.TO_NOTEBOOK.sub("", cell.source)), cell.id
+            else:
+                assert not NUMBERED.search(cell.source), f"{path.name}, {cell.id}"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert links.with_table(readme, known) == readme
+
+
+def test_a_notebook_put_in_between_moves_all_numbers():
+    known = {"start_here": "00_start_here", "sets": "01_sets", "masking": "02_masking"}
+    text = "See [notebook 01](01_masking.ipynb#cell-a), [01 · Masking](01_masking.ipynb), [it](masking.ipynb)."
+    moved = "See [notebook 02](02_masking.ipynb#cell-a), [02 · Masking](02_masking.ipynb), [it](02_masking.ipynb)."
+    assert links.with_numbers(text, known) == moved == links.with_numbers(moved, known)
+    plain = "Notebook 01 says `notebook 01`, [in notebook 01](https://a.b).\n## Notebook 01\nnotebook 09, x_01"
+    assert links.with_numbers(plain, known) == plain.replace("Notebook 01 says", "[Notebook 01](01_sets.ipynb) says")
+    row = "| 01 | [Masking](notebooks/01_masking.ipynb) | see | 5 + 5 | [Binder](b?path=notebooks%2F01_masking.ipynb) |"
+    assert links.with_table(row, known) == row.replace("01_", "02_").replace("| 01 |", "| 02 |")
+
+
 def test_licences_are_there():
     assert "MIT License" in (ROOT / "LICENSE").read_text()
     assert "licenses/by/4.0" in (ROOT / "LICENSE-text").read_text()

@@ -31,7 +31,7 @@ NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
 COLAB, BINDER = "https://colab.research.google.com/github/", "https://mybinder.org/v2/gh/"
 TO_NOTEBOOK = re.compile(r"\[([^\]]*)\]\((?:\d\d_)?([a-z]\w*)\.ipynb(#[^)]*)?\)")
 PLAIN = re.compile(r"(\[[^\]]*\]\([^)]*\)|`[^`]*`|<[^>]*>|^#.*)|\b([Nn]otebook (\d\d))\b", re.MULTILINE)
-FILE = re.compile(r"\b\d\d_([a-z]\w*)\.ipynb")
+FILE = re.compile(r"(?<!\d)\d\d_([a-z]\w*)\.ipynb")
 LAUNCH_LINK = re.compile(rf"(?:{COLAB}|{BINDER})[^)\s]+".replace(".", r"\."))
 
 
