@@ -15,7 +15,7 @@ COMPARABLE := env -u MPLBACKEND -u ATTENTION_MARKED OMP_NUM_THREADS=1 PYTHONHASH
 # Kernels of older processors, which round otherwise: what is stored in the notebooks has to hold with them, too.
 SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_2 OPENBLAS_CORETYPE=NEHALEM DNNL_MAX_CPU_ISA=SSE41
 AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
-QUICK := $(shell sed -E '/^\#|trains$$/d; s|(\w+) .*|notebooks/\1.ipynb|' tests/syllabus.txt)
+QUICK := $(shell sed -E '/^\#|trains$$/d; s|(\w+) .*|notebooks/[0-9][0-9]_\1.ipynb|' tests/syllabus.txt)
 
 .PHONY: help lab update site site-serve test test-processors test-colab test-classroom notebooks checkpoints glove vectors pins links clean setup setup-test setup-site setup-all python
 
@@ -30,7 +30,7 @@ help:
 	@echo "make test-classroom         export notebooks for nbgrader and otter-grader, and let both grade answers"
 	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
 	@echo "make checkpoints            train what the stations of the notebooks load, and store its weights"
-	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for notebook 01"
+	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for the notebook on similarity"
 	@echo "make vectors                train the vectors that ship with the course anew (needs WordNet)"
 	@echo "make pins                   raise all pinned versions; PINS=\"torch==VERSION\" keeps that one"
 	@echo "make links REPO=owner/name  write the course's address into notebooks and README"
@@ -77,12 +77,12 @@ checkpoints: setup-test
 	@$(COMPARABLE) $(BIN)/python -m tools.notebooks.checkpoints
 
 glove: python
-	@$(SET_UP) tools/requirements-glove.txt
-	@$(BIN)/python tools/fetch_glove.py
+	@$(SET_UP) tools/vectors/requirements-glove.txt
+	@$(BIN)/python tools/vectors/fetch_glove.py
 
 vectors: python
-	@$(SET_UP) tools/requirements-vectors.txt
-	@$(BIN)/python tools/train_vectors.py
+	@$(SET_UP) tools/vectors/requirements-vectors.txt
+	@$(BIN)/python tools/vectors/train_vectors.py
 
 pins: setup-test
 	@$(BIN)/python tools/setup/raise_pins.py $(PINS)

@@ -5,6 +5,7 @@ checked; unrun cells are refused; the time and memory of each notebook are repor
 """
 
 import os
+import re
 import runpy
 import shutil
 import signal
@@ -67,8 +68,15 @@ record_runs(nbval.plugin.IPyNbFile)
 
 # What takes long comes first, so that no worker waits for the other at the end; the trainings of two notebooks before
 # the tests that run them again, and those that record the widgets' films before those that only show them.
-FIRST = ["notebooks/05_", "notebooks/07_", "notebooks/08_", "notebooks/06_", "tests/test_exercises"]
-FIRST += ["tests/test_notebooks", "tests/test_browser.", "tests/test_living", "tests/test_answers", "notebooks/03_"]
+TRAINS = re.findall(r"^(\w+) .* trains$", (ROOT / "tests" / "syllabus.txt").read_text(), re.MULTILINE)
+FIRST = [f"notebooks/{path.name}" for topic in TRAINS for path in (ROOT / "notebooks").glob(f"[0-9]*_{topic}.ipynb")]
+FIRST += [
+    "tests/test_exercises",
+    "tests/test_notebooks",
+    "tests/test_browser.",
+    "tests/test_living",
+    "tests/test_answers",
+]
 FIRST += ["tests/test_setup", "tests/test_site", "tests/test_widget_states", "tests/test_grading"]
 
 

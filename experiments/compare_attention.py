@@ -1,4 +1,4 @@
-"""Train the small translators of notebook 05 with several seeds, for the tables of its section 6.
+"""Train the small recurrent translators with several seeds, for the tables of the notebook on RNNs with attention.
 
     python -m experiments.compare_attention [--seeds 0 1 2 3 4]        some ten minutes
 
@@ -25,7 +25,7 @@ SIZES = {"d_embedding": 64, "d_hidden": 96}
 
 
 class Decoder(rnn.AttentionDecoder):
-    """The decoder of notebook 05 with two switches: which state asks, and whether its context goes into a state."""
+    """The recurrent decoder with two switches: which state asks, and whether its context goes into a state."""
 
     def __init__(self, vocabulary_size, *, asks="current", feeds=False, score="dot", **sizes):
         super().__init__(vocabulary_size, **sizes, score=score)

@@ -1,4 +1,4 @@
-"""Train the small models of notebook 08 with several seeds, for its tables.
+"""Train the small models of the notebook beyond text with several seeds, for its tables.
 
     python -m experiments.compare_beyond [digits rivals map fits motifs distance] [--seeds 0 1 2 3 4]    fifteen minutes
 

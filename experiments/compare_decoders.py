@@ -1,4 +1,4 @@
-"""Train the translators of notebook 07 with several seeds, for its tables.
+"""Train the translators of the notebook on the decoder with several seeds, for its tables.
 
     python -m experiments.compare_decoders [TABLE ...] [--seeds 0 1 2 3 4] [--weights FOLDER]        all tables: an hour
 
@@ -41,7 +41,7 @@ VARIANTS = {  # sizes, options of the decoder, and parts of the recipe, that are
 
 
 def new_model(english, spanish, name):
-    if name == "RNN":  # the one of notebook 05
+    if name == "RNN":  # the recurrent one
         encoder = rnn.RecurrentEncoder(len(english), **RNN_SIZES)
         return rnn.RecurrentTranslator(encoder, rnn.AttentionDecoder(len(spanish), **RNN_SIZES, score="additive"))
     options = {key: value for key, value in VARIANTS[name].items() if key not in RECIPE}

@@ -4,20 +4,18 @@ import ast
 import contextlib
 import io
 import os
-import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
+from topics import LISTED, notebook
 
 from utils import cells
 from utils.exercises import catalogue, use
 
 HERE = Path(__file__).parent
-LINES = (HERE / "syllabus.txt").read_text(encoding="utf-8").splitlines()
-QUICK = [line.split()[0] for line in LINES if re.match(r"\d\d_(?!.*trains$)", line)]
-NOTEBOOKS = [HERE.parent / "notebooks" / f"{name}.ipynb" for name in QUICK]
+NOTEBOOKS = [notebook(topic) for topic, ids in LISTED if not ids.endswith(" trains")]
 EXERCISES = catalogue()
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 from chromium import CHROMIUM, MISSING, barriers
+from topics import notebook
 
 from tools.site import notebook_pages
 
@@ -311,7 +312,7 @@ def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_repor
 
 def test_the_site_s_link_opens_the_notebook(open_notebook):
     """JupyterLab is started on a notebook, as `make lab` does, which says where its folder begins."""
-    links = notebook_pages.places("04_masking.ipynb", "ada/course")
+    links = notebook_pages.places(notebook("masking").name, "ada/course")
     link = re.search(r'href="http://localhost:8888/([^"]+)"', links)[1]
     assert open_notebook(link, folder="").locator(".jp-Notebook h1", has_text="04 · Masking").is_visible()
 

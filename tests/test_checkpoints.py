@@ -169,10 +169,10 @@ def test_a_notebook_is_trained_as_far_as_its_last_station_and_a_second_run_leave
     course = tmp_path / "course"
     shutil.copytree(ROOT / "data", course / "data", ignore=shutil.ignore_patterns("*.npz", "*.pt", SUMS, "cache"))
     (course / "notebooks").mkdir()
-    path, folder = course / "notebooks" / "05_tiny.ipynb", course / "data" / "checkpoints"
+    path, folder = course / "notebooks" / "tiny.ipynb", course / "data" / "checkpoints"
     sources = ["import torch", "torch.manual_seed(0)\nmodel = torch.nn.Linear(2, 2)", TRAINED, TWIN, STATION, "1 / 0"]
     cells = [new_code_cell(source, metadata={"tags": TAGS.get(source, [])}) for source in sources]
-    nbformat.write(new_notebook(cells=[new_markdown_cell("# Tiny"), *cells]), path)
+    nbformat.write(new_notebook(cells=[new_markdown_cell("# 05 · Tiny"), *cells]), path)
     assert make_checkpoints.make(path, folder) == ["tiny_twin.pt", "tiny.pt"]
     assert torch.load(folder / "tiny_twin.pt", weights_only=True)["weight"].eq(1).all(), "what `trained` made of it"
     make_checkpoints.list_all(course)
@@ -182,7 +182,7 @@ def test_a_notebook_is_trained_as_far_as_its_last_station_and_a_second_run_leave
     assert first == {file: file.read_bytes() for file in course.rglob("*") if file.is_file()}
     assert set(checksums(folder)) == {"tiny.pt", "tiny_twin.pt"}
     assert checksums(folder)["tiny.pt"] == hashlib.sha256((folder / "tiny.pt").read_bytes()).hexdigest()
-    row = "| `checkpoints/tiny.pt` | weights of `model` after its training in notebook 05 |"
+    row = "| `checkpoints/tiny.pt` | weights of `model` after its training in *Tiny* |"
     assert (course / "data" / "README.md").read_text().count(row) == 1
     load_checkpoint("tiny", torch.nn.Linear(2, 2), folder)
     path.unlink()

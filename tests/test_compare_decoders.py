@@ -1,4 +1,4 @@
-"""The tool behind notebook 07's tables: a quick look prints them all; models that were kept are not trained again."""
+"""The tool behind the decoder's tables: a quick look prints them all; models that were kept are not trained again."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The drawings of notebook 07's last section say what they show, and it is right."""
+"""The drawings of what models of today do differently say what they show, and it is right."""
 
 import math
 import re

@@ -9,6 +9,7 @@ import re
 import textwrap
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +18,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from utils.attention import MultiHeadAttention
-from utils.exercises import catalogue, check, hint, solution, use
+from utils.exercises import catalogue, check, hint, solution, tasks, use
 from utils.exercises.engine import exercise, source
 from utils.exercises.known import Known
 from utils.exercises.rows import mistake as read_row
+from utils.exercises.rows import sections
 from utils.exercises.running import as_tensor, run, same, unchanged
 
 EXERCISES = list(catalogue().values())
@@ -50,6 +52,38 @@ def said(capsys, function):
 
 
 # ---- the catalogue
+
+
+HEADINGS = "[one: mistakes]\n+ 1 ->\n    the one is missing.\n\n[two: right]\n= 2\n"
+
+
+def test_a_file_of_rows_is_read_by_its_headings(tmp_path):
+    (file := tmp_path / "tiny.txt").write_text(HEADINGS)
+    found = sections(file, ("one", "two", "three"))
+    assert list(found) == [("one", "mistakes"), ("two", "right")] and found["two", "right"] == "= 2\n"
+    assert sections(tmp_path / "none.txt", ()) == {}
+
+
+@pytest.mark.parametrize(
+    "old, new, why",
+    [
+        ("[one:", "[ones:", r"tiny.txt: the heading \[ones: mistakes\] names no exercise of its module"),
+        ("mistakes]", "mistake]", r"tiny.txt: the heading \[one: mistake\] is none of broken, mistakes, right"),
+        ("[two: right]", "[one: mistakes]", r"tiny.txt: the heading \[one: mistakes\] stands there twice"),
+        ("[two: right]", "[two:  right] ", r"tiny.txt: the heading \[two:  right\] is none of"),
+        ("[one: mistakes]", "[one: mistakes", r"tiny.txt: '\[one: mistakes' stands above the first heading"),
+    ],
+)
+def test_a_typo_in_a_heading_drops_nothing_in_silence(tmp_path, old, new, why):
+    (file := tmp_path / "tiny.txt").write_text(HEADINGS.replace(old, new))
+    with pytest.raises(ValueError, match=why):
+        sections(file, ("one", "two", "three"))
+
+
+def test_every_file_of_rows_stands_beside_its_module():
+    """So no rows wait for a module of another name."""
+    files = {path.stem for path in Path(tasks.__file__).parent.glob("*.txt")}
+    assert files == {found.__module__.rpartition(".")[2] for found in EXERCISES}
 
 
 @pytest.mark.parametrize("found, mistake", MISTAKES, ids=lambda part: part.name)
@@ -820,7 +854,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         ["two things"],
     ),
 ]
-MENDED += [  # of notebook 08
+MENDED += [  # of the notebook beyond text
     ("patchify", "return images.reshape(len(images), -1, size**2)", ["reads on along the rows"], ["entry"]),
     ("patchify", "return images.unfold(1, size, size).unfold(2, size, size)", ["joined two by two"], ["gives shape"]),
     ("patchify", "return torch.nn.functional.unfold(images, size, stride=size).mT", ["images[:, None]"], ["entry"]),

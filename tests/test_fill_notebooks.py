@@ -66,3 +66,17 @@ def test_every_definition_of_utils_can_be_shown():
     for name, (source, node) in fill_notebooks.in_utils().items():
         code = "\n".join(fill_notebooks.without_docstrings(source, node))
         assert ast.parse(code).body[0].name == name
+
+
+def test_a_stub_without_docstring_gets_one_and_keeps_its_body():
+    """A maintainer's new cell: the body is not taken for the docstring, nor a comment for the signature."""
+    reference = 'def scores(\n    query,\n    keys,\n):\n    """Scores (n,)."""\n    return keys @ query'
+    body = "    # mine\n    return ...\n\n\ncheck(scores)"
+    expected = reference.replace("    return keys @ query", body)
+    assert fill_notebooks.with_stub_of(f"def scores(q):\n{body}", "scores", reference) == expected
+    assert fill_notebooks.with_stub_of(expected, "scores", reference) == expected
+
+
+def test_a_stub_in_one_line_is_refused():
+    with pytest.raises(ValueError, match="`return ...` on a line of its own"):
+        fill_notebooks.with_stub_of("def f(x): return ...", "f", 'def f(x):\n    """It."""\n    return x')

@@ -9,6 +9,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from test_exercises import written
+from topics import named
 
 from tools.notebooks import files
 from utils import cells
@@ -71,7 +72,7 @@ def test_every_exercise_of_a_notebook_gets_a_line(tmp_path, capsys):
         ("from utils.exercises.tasks.dot_product_similarity import variance_kept", "exercise:variance_kept"),
     )
     said = told(capsys, "grade", path.name, "--json", "all.json", "--csv", "all.csv")
-    assert said[0] == "maria.ipynb (01_dot_product_similarity): 1 of 6 right"
+    assert said[0] == f"maria.ipynb ({named('dot_product_similarity')}): 1 of 6 right"
     assert said[1].startswith("  ✔ dot_product: right on all")
     assert said[2] == f"  ✘ magnitude: {wrong.message}"
     assert said[3] == "  ○ cosine_similarity: not tried yet."
@@ -88,10 +89,10 @@ def test_every_exercise_of_a_notebook_gets_a_line(tmp_path, capsys):
     with (tmp_path / "all.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["status"] for row in rows] == ["right", "wrong", "todo", "wrong", "wrong", "missing"]
-    assert {(row["file"], row["notebook"]) for row in rows} == {("maria.ipynb", "01_dot_product_similarity")}
+    assert {(row["file"], row["notebook"]) for row in rows} == {("maria.ipynb", named("dot_product_similarity"))}
 
 
-@pytest.mark.parametrize("name", ["03_multi_head_attention", "06_transformer_encoder"])
+@pytest.mark.parametrize("name", [named("multi_head_attention"), named("transformer_encoder")])
 def test_a_solved_notebook_is_all_right_with_and_without_tags(name, tmp_path):
     """Without tags, too, where the notebook defines a function again later, as the course's own."""
     notebook = files.read(ROOT / "notebooks" / f"{name}.ipynb")

@@ -18,6 +18,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools.notebooks import execute as execute_notebooks
 from tools.notebooks import files, links
 from tools.notebooks import seeds as repeat_with_seeds
+from utils.cells import VOLATILE
 
 ROOT = Path(__file__).parent.parent
 POSIX = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
@@ -86,13 +87,13 @@ def test_a_package_is_pinned_once():
 
 
 def test_the_word_vectors_are_made_with_the_versions_of_the_course():
-    course, vectors = pins("requirements.txt") | pins("constraints.txt"), pins("tools/requirements-vectors.txt")
+    course, vectors = pins("requirements.txt") | pins("constraints.txt"), pins("tools/vectors/requirements-vectors.txt")
     assert {name: course.get(name, version) for name, version in vectors.items()} == vectors
 
 
 def test_glove_takes_the_versions_that_are_tested():
     tester = pins("requirements-test.txt")
-    glove = pins("tools/requirements-glove.txt")
+    glove = pins("tools/vectors/requirements-glove.txt")
     assert glove and {name: tester.get(name) for name in glove} == glove
     assert not set(glove) & set(pins("requirements.txt")), "who does not want GloVe does not install it"
 
@@ -134,8 +135,7 @@ def imports(source):
 def test_whatever_is_imported_is_required():
     learner, tester = set(pins("requirements.txt")), set(pins("requirements-test.txt"))
     for path in sorted((ROOT / "utils").rglob("*.py")):
-        glove = set(pins("tools/requirements-glove.txt")) if path.name == "vector_files.py" else set()
-        require(imports(path.read_text(encoding="utf-8")), learner | glove, path)
+        require(imports(path.read_text(encoding="utf-8")), learner, path)
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         for cell in files.read(path).cells:
             if cell.cell_type == "code":
@@ -260,6 +260,47 @@ def test_files_name_no_registry_and_no_machine():
             assert not found, f"{path.relative_to(ROOT)}: {found.group()}"
 
 
+NUMBERED = re.compile(r"\bnotebooks? \d\d\b|(?<![\w.-])\d\d_[a-z]\w+")
+NUMBERS = {"CONTRIBUTING.md", "README.md", "measured.json", "test_house.py", "test_update.py"}  # may hold some
+FIRST = "00_start_here"  # comes before all others, and is opened by its file's name
+
+
+def test_no_text_but_the_notebooks_and_readme_s_table_holds_a_notebook_s_number():
+    """So a notebook can be put in between: `make links` writes the numbers of both from the file names."""
+    for path in course_files():
+        if path.suffix in BINARY | {".ipynb"} or path.name in NUMBERS:
+            continue
+        found = [one for one in NUMBERED.findall(path.read_text(encoding="utf-8")) if one != FIRST]
+        assert not found, f"{path.relative_to(ROOT)}: {found}; name the topic, as in: the notebook on masking"
+
+
+def test_numbers_in_notebooks_are_those_of_the_files():
+    """A second `make links` would change nothing, and every mention is a link."""
+    known = links.stems()
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        cells = files.read(path).cells
+        assert cells[0].source.startswith(f"# {path.name[:2]} · "), path.name
+        for cell in cells:
+            if cell.cell_type == "markdown":
+                assert links.with_numbers(cell.source, known) == cell.source, f"{path.name}, {cell.id}: make links"
+                assert not re.search(r"\b[Nn]otebooks? \d\d\b", links.TO_NOTEBOOK.sub("", cell.source)), cell.id
+            else:
+                assert not NUMBERED.search(cell.source), f"{path.name}, {cell.id}"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert links.with_table(readme, known) == readme
+
+
+def test_a_notebook_put_in_between_moves_all_numbers():
+    known = {"start_here": "00_start_here", "sets": "01_sets", "masking": "02_masking"}
+    text = "See [notebook 01](01_masking.ipynb#cell-a), [01 · Masking](01_masking.ipynb), [it](masking.ipynb)."
+    moved = "See [notebook 02](02_masking.ipynb#cell-a), [02 · Masking](02_masking.ipynb), [it](02_masking.ipynb)."
+    assert links.with_numbers(text, known) == moved == links.with_numbers(moved, known)
+    plain = "Notebook 01 says `notebook 01`, [in notebook 01](https://a.b).\n## Notebook 01\nnotebook 09, x_01"
+    assert links.with_numbers(plain, known) == plain.replace("Notebook 01 says", "[Notebook 01](01_sets.ipynb) says")
+    row = "| 01 | [Masking](notebooks/01_masking.ipynb) | see | 5 + 5 | [Binder](b?path=notebooks%2F01_masking.ipynb) |"
+    assert links.with_table(row, known) == row.replace("01_", "02_").replace("| 01 |", "| 02 |")
+
+
 def test_licences_are_there():
     assert "MIT License" in (ROOT / "LICENSE").read_text()
     assert "licenses/by/4.0" in (ROOT / "LICENSE-text").read_text()
@@ -378,14 +419,15 @@ def test_a_second_execution_leaves_no_diff(notebook):
     assert path.read_text() == first
 
 
-def test_kept_output_is_made_anew_when_a_cell_before_it_changes(notebook):
-    path = notebook("import math", "x = 1", CLOCK)
+def test_kept_output_is_made_anew_when_a_cell_changes_that_it_depends_on(notebook):
+    path = notebook("import math", "x = 1", "y = 1", ("import time; print(x, time.time())", VOLATILE))
     assert execute_notebooks.main([str(path)]) == 0
     before = files.read(path)
-    before.cells[2].source = "x = 2"
-    assert execute_notebooks.stored_and_valid(before) == []
-    before.cells[2].source = "x = 1"
-    assert execute_notebooks.stored_and_valid(before) == [before.cells[3]]
+    for source, kept in (("x = 2", []), ("x = 1  # a word", before.cells[4:5])):
+        before.cells[2].source = source
+        assert execute_notebooks.stored_and_valid(before) == kept
+    before.cells[3].source = "y = 2"
+    assert execute_notebooks.stored_and_valid(before) == before.cells[4:5]
 
 
 def test_a_cell_that_raises_leaves_the_file_alone(notebook, capsys):

@@ -16,8 +16,10 @@ import nbformat
 import pytest
 from chromium import CHROMIUM, MISSING
 from course_widgets import COURSE
+from nbformat.v4 import new_code_cell, new_notebook
 
-from tools.site import films, record, slices
+from tools.notebooks.dependencies import Cell
+from tools.site import films, record
 from tools.site.record_widgets import values
 from tools.site.shown import PAGES, Page
 from utils import widgets
@@ -102,7 +104,7 @@ def test_a_page_shows_what_the_kernel_shows(name, open_page, site, browser_repor
 
 @in_chromium
 def test_a_wrong_picture_does_not_go_unnoticed(open_page, site, tmp_path):
-    name = "00_sentence_attention"
+    name = "sentence_attention"
     kept = record.load(name, WIDGETS[name])
     film = json.loads(gzip.decompress(base64.b64decode(kept["film"])))
     film["words"][0]["at"].reverse()
@@ -118,7 +120,7 @@ def test_a_wrong_picture_does_not_go_unnoticed(open_page, site, tmp_path):
 
 @in_chromium
 def test_a_widget_is_used_by_keyboard_and_heard(open_page):
-    box = open_page("02_attention_walk")
+    box = open_page("attention_walk")
     page, status = box.page, box.get_by_role("status")
     assert status.inner_text() == "", "the first picture is not news"
     assert (
@@ -140,7 +142,7 @@ def test_a_widget_is_used_by_keyboard_and_heard(open_page):
 
 @in_chromium
 def test_a_phone_scrolls_the_picture_and_not_the_page(open_page):
-    for name in ("04_paint_mask", "07_writing_step", "08_patches"):
+    for name in ("paint_mask", "writing_step", "patches"):
         box = open_page(name)
         box.page.set_viewport_size({"width": 390, "height": 844})
         assert box.page.evaluate("document.documentElement.scrollWidth") <= 390, name
@@ -152,10 +154,10 @@ def test_a_phone_scrolls_the_picture_and_not_the_page(open_page):
 @in_chromium
 def test_a_film_that_is_missing_leaves_the_first_picture(browser, site, tmp_path):
     (tmp_path / "widgets").mkdir()
-    for file in ("widgets/frames.js", "widgets/frames.css", "02_projections.html"):
+    for file in ("widgets/frames.js", "widgets/frames.css", "projections.html"):
         (tmp_path / file).write_bytes((site / file).read_bytes())
     page = browser.new_page()
-    page.goto((tmp_path / "02_projections.html").as_uri())
+    page.goto((tmp_path / "projections.html").as_uri())
     page.get_by_text("could not be loaded").wait_for()
     assert page.locator(".living svg").count() == 1 and page.locator("select").is_disabled()
     page.close()
@@ -185,35 +187,25 @@ def test_every_widget_of_the_notebooks_is_on_its_page():
             assert typed or set(grid) <= set(values(controls[control])), (name, control)
 
 
-def test_a_cell_needs_the_cells_that_make_its_names():
-    texts = [
-        "import torch",
-        "kind = 3",
-        "def f(x):\n    return x + offset",
-        "model = build()",
-        "offset = 1",
-        "for name in []:\n    model.fit(name)",
-        "kind = 4",
-        "def build():\n    return [torch for kind in range(2)]",
-        "lone = 5",
-        "model.append(f(offset))",
-        "print(lone, model)",
-        "widgets.show(model, f)",
-    ]
-    cells = [slices.Cell(text) for text in texts]
-    assert slices.called_widget(texts[-1]) == "show" and slices.called_widget("a = widgets.show()") is None
-    assert slices.needed(cells, 11) == [0, 2, 3, 4, 5, 9, 11]
-    assert slices.needed(cells, 9) == [0, 2, 3, 4, 5, 9]
+def test_films_have_names_of_their_own(tmp_path):
+    assert len(WIDGETS) == sum(len(record.names(path)) for path in NOTEBOOKS)
+    for number, kinds in enumerate(["a b a", "b", "a"]):
+        cells = [new_code_cell(f"widgets.{kind}()", id=f"{kind}{number}{k}") for k, kind in enumerate(kinds.split())]
+        nbformat.write(new_notebook(cells=cells), tmp_path / f"{number}.ipynb")
+    found = [record.names(tmp_path / f"{number}.ipynb") for number in range(3)]
+    assert found == [{"a00": "a", "b01": "b", "a02": "a_2"}, {"b10": "b_2"}, {"a20": "a_3"}]
 
 
 def test_a_film_is_made_anew_where_what_it_depends_on_changes(monkeypatch):
-    name = "04_paint_mask"
-    first = record.key(name, ["widgets.paint_mask()"])
-    assert first == record.key(name, ["widgets.paint_mask()"]) != record.key(name, ["widgets.paint_mask(1)"])
-    code = {path.name for path in record.code_of(name)}
-    assert {"masking.py", "canvas.py", "masks.py", "films.py"} <= code and not {"beyond.py"} - code
+    name, cells = "paint_mask", [Cell("causal_mask = use('causal_mask')"), Cell("widgets.paint_mask(causal_mask)")]
+    first = record.key(name, cells)
+    assert first == record.key(name, [cells[0], Cell("widgets.paint_mask( causal_mask )  # a word")])
+    assert first != record.key(name, [cells[0], Cell("widgets.paint_mask(causal_mask, 1)")])
+    code = {path.relative_to(ROOT).as_posix().removeprefix("utils/") for path in record.code_of(name, cells)}
+    assert {"widgets/masking.py", "widgets/canvas.py", "masks.py", "exercises/tasks/masking.py", "beyond.py"} <= code
+    assert not {"widgets/beyond.py", "exercises/tasks/decoder.py"} & code
     monkeypatch.setitem(PAGES, "paint_mask", Page(note="another"))
-    assert record.key(name, ["widgets.paint_mask()"]) != first
+    assert record.key(name, cells) != first
 
 
 def test_too_many_states_are_refused():

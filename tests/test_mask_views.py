@@ -1,4 +1,4 @@
-"""What notebook 04 shows: pictures of masks, the mask to paint, and the outputs that a changed word moves."""
+"""Masks to look at: pictures of masks, the mask to paint, and the outputs that a changed word moves."""
 
 import re
 

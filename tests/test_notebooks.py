@@ -21,6 +21,7 @@ import alone
 import nbformat
 import numpy as np
 import pytest
+from topics import SYLLABUS, TRAINS, named
 
 from tools.notebooks import execute as execute_notebooks
 from tools.notebooks import files, links, reading_time
@@ -37,10 +38,7 @@ from utils.vectors import WordVectors
 ROOT = Path(__file__).parent.parent
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 NOTEBOOKS = {path.stem: files.read(path) for path in PATHS}
-LISTED = [line.split(maxsplit=1) for line in (ROOT / "tests" / "syllabus.txt").read_text().splitlines()[1:]]
-SYLLABUS = {name: ids.removesuffix(" trains") for name, ids in LISTED}
 SVG = "image/svg+xml"
-TRAINS = {name for name, ids in LISTED if ids.endswith(" trains")}
 FILLER = re.compile(r"\b(simply|just|obviously|of course|trivially)\b", re.IGNORECASE)
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:root|work|home/\w|tmp/\w|Users/\w)|[A-Z]:\\Users")
 ADDRESS_IN_MEMORY = re.compile(r"\bat 0x[0-9a-f]{6,}")
@@ -87,9 +85,9 @@ def test_the_syllabus_lists_the_notebooks():
     assert list(SYLLABUS) == list(NOTEBOOKS)
 
 
-def test_the_map_in_notebook_00_is_the_readmes():
+def test_the_map_of_the_course_is_the_readmes():
     rows = fill_notebooks.map_rows()
-    assert len(rows) == len(NOTEBOOKS) and all(row in prose("00_start_here") for row in rows)
+    assert len(rows) == len(NOTEBOOKS) and all(row in prose(named("start_here")) for row in rows)
     for row, (name, notebook) in zip(rows, NOTEBOOKS.items()):
         assert f"({name}.ipynb)" in row
         told = re.search(r"(\d+) minutes to read and run.*?(\d+) more for", notebook.cells[0].source)
@@ -187,9 +185,8 @@ def test_no_code_that_the_course_does_without(name, pattern):
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\d)")
 TINY_IN_MATHEMATICS = {  # exact in its first digits on every processor, for no sum of larger numbers is behind it
-    "02_single_token_attention": {"2e-35"},  # exp(-80)
-    "05_rnn_with_attention": {"6e-11"},  # a product of twelve probabilities
-    "06_transformer_encoder": {"1.9e-17"},  # 0.3 to the power of 32
+    "9da0c068": {"6e-11"},  # a product of twelve probabilities
+    "0c2a72ec": {"1.9e-17"},  # 0.3 to the power of 32
 }
 COMPARES = {"equal", "allclose", "isclose", "array_equal", "array_equiv"}
 
@@ -217,9 +214,9 @@ def printed_comparisons(source):
 
 @every_notebook
 def test_stored_outputs_hold_on_every_processor(name):
-    said = {number: tiny_numbers(str(text)) for number, cell in enumerate(code_cells(name), 1) for text in texts(cell)}
-    noise = {number: found for number, found in said.items() if found - TINY_IN_MATHEMATICS.get(name, set())}
-    assert not noise, "by code cell; plots.in_words says below 1e-9"
+    said = {cell.id: tiny_numbers(" ".join(str(text) for text in texts(cell))) for cell in code_cells(name)}
+    noise = {cell: found for cell, found in said.items() if found - TINY_IN_MATHEMATICS.get(cell, set())}
+    assert not noise, "by cell; plots.in_words says below 1e-9"
     assert not [found for cell in code_cells(name) for found in printed_comparisons(cell.source)]
 
 
@@ -585,16 +582,15 @@ def test_one_can_go_on_from_a_station_in_a_fresh_kernel(runs, name, number):
     assert NOTEBOOKS[name].cells[station_cells(name)[number] - 1].source.startswith("**Station.**")
 
 
-def test_notebook_01_runs_with_vectors_in_stanfords_format(tmp_path):
+def test_the_notebook_on_similarity_runs_with_vectors_in_stanfords_format(tmp_path):
     """The course's vectors turned round a random axis: other numbers, the same angles, in a file such as Stanford's."""
     ours = WordVectors.load()
     turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(100, 100)))
-    path = tmp_path / "glove.6B.100d.txt"
-    rows = zip(ours.words[:15_000], ours.matrix @ turn)
-    path.write_text("".join(f"{word} {' '.join(f'{x:.5f}' for x in row)}\n" for word, row in rows), encoding="utf-8")
-    notebook = copy.deepcopy(NOTEBOOKS["01_dot_product_similarity"])
+    path = tmp_path / "glove.6B.100d.first15000.npz"
+    WordVectors(ours.words[:15_000], (ours.matrix @ turn)[:15_000].round(5)).save(path)
+    notebook = copy.deepcopy(NOTEBOOKS[named("dot_product_similarity")])
     switch = next(cell for cell in notebook.cells if cell.source.startswith("USE_STANFORD = False"))
-    file = 'home / "data" / "glove.6B.100d.first40000.txt"'  # what `make glove` leaves there
+    file = 'home / "data" / "glove.6B.100d.first40000.npz"'  # what `make glove` leaves there
     assert f"WordVectors.load({file})" in switch.source
     switch.source = switch.source.replace("= False", "= True").replace(file, repr(str(path)))
     executed = run(notebook)

@@ -74,10 +74,30 @@ def test_runs_with_other_seeds_are_kept_until_the_cell_changes(tmp_path, monkeyp
     assert (later.measured, later.seeds, later.failed) == (["later «0 to 1»"], "0 to 1", []), "seed 2 never got there"
     for cell, seeds in ((3, ["0 to 2", ""]), (2, ["", ""])):  # the later cell, then the one before it as well
         changed = files.read(path)
-        changed.cells[cell].source += "  # another cell"
+        changed.cells[cell].source += "\nprint('more')"
         nbformat.write(changed, path)
         assert [claim.seeds for claim in ledger.claims(path, kept, {})] == seeds
     assert first.failed == [2] and next(ledger.claims(path, kept, {})).measured == ["0 of 9"]
+
+
+def test_spreads_are_carried_over_where_a_run_says_the_same(tmp_path, monkeypatch):
+    path, record = tmp_path / "tiny.ipynb", tmp_path / "measured.json"
+    monkeypatch.setattr(repeat_with_seeds, "MEASURED", record)
+    nbformat.write(tiny("x = 9", "print(f'{SEED} of {x}')\nassert x > 2", "print(x)\nassert x"), path)
+    assert execute_notebooks.main([str(path)]) == 0
+    assert repeat_with_seeds.main([str(path), "--seeds", "1", "--store"]) == 0
+    before = {cell.id: cell for cell in files.read(path).cells}
+    for source, carried, spread in (("x = 3 * 3", 2, "0 to 1"), ("x = 8", 0, "")):
+        changed = files.read(path)
+        changed.cells[2].source = source
+        nbformat.write(changed, path)
+        assert repeat_with_seeds.carry(before, [changed])[0] == [], "not before the cells ran again"
+        assert execute_notebooks.main([str(path)]) == 0
+        found, void = repeat_with_seeds.carry(before, [files.read(path)])
+        assert (len(found), len(void)) == (carried, 2 - carried)
+        claims = ledger.claims(path, repeat_with_seeds.read_measured(), {})
+        assert [claim.seeds for claim in claims] == [spread] * 2
+        before = {cell.id: cell for cell in files.read(path).cells}
 
 
 # What others have found
@@ -86,9 +106,9 @@ def test_runs_with_other_seeds_are_kept_until_the_cell_changes(tmp_path, monkeyp
 @pytest.mark.parametrize(
     "text, problem",
     [
-        ("[05_x a agrees Cho (2014)]\nno colon\n", "no row"),
-        ("[05_x a yes: Cho (2014)]\nSo it is.\n", "a verdict is one of"),
-        ("[05_x a agrees: Cho (2014)]\n", "no row"),
+        ("[a agrees Cho (2014)]\nno colon\n", "no row"),
+        ("[a yes: Cho (2014)]\nSo it is.\n", "a verdict is one of"),
+        ("[a agrees: Cho (2014)]\n", "no row"),
         ("words\n", "no row"),
     ],
 )
@@ -98,8 +118,8 @@ def test_a_row_that_is_none_is_refused(text, problem):
 
 
 def test_a_row_may_choose_lines():
-    found = ledger.rows("# a remark\n[05_x a in part: Cho (2014)]\nIt is\nso.\n> control\n")
-    assert found == {("05_x", "a"): [ledger.Row("in part", "Cho (2014)", "It is so.", ("control",))]}
+    found = ledger.rows("# a remark\n[a in part: Cho (2014)]\nIt is\nso.\n> control\n")
+    assert found == {"a": [ledger.Row("in part", "Cho (2014)", "It is so.", ("control",))]}
 
 
 def test_a_table_in_a_text_is_spelled_out():
@@ -109,13 +129,14 @@ def test_a_table_in_a_text_is_spelled_out():
 
 def test_what_others_found_stands_beside_a_claim_and_its_source_in_the_notebook():
     known = ledger.rows((ROOT / "tools/site/claims.txt").read_text(encoding="utf-8"))
-    claims = {(claim.notebook, claim.cell): claim for found in ledger.course().values() for claim in found}
-    for (stem, cell), row in ((place, row) for place, rows in known.items() for row in rows):
-        assert (stem, cell) in claims, f"claims.txt: [{stem} {cell}] is no cell that asserts or tells something"
-        assert claims[stem, cell].telling(row) or not row.lines, f"[{stem} {cell}] tells nothing of {row.lines}"
+    claims = {claim.cell: claim for found in ledger.course().values() for claim in found}
+    for cell, row in ((cell, row) for cell, rows in known.items() for row in rows):
+        assert cell in claims, f"claims.txt: [{cell}] is no cell that asserts or tells something"
+        assert claims[cell].telling(row) or not row.lines, f"[{cell}] tells nothing of {row.lines}"
+        stem = claims[cell].notebook
         text = " ".join(cell.source for cell in NOTEBOOKS[stem].cells if cell.cell_type == "markdown")
         name, year = re.match(r"([^\s,]+).*\((\d{4})\)", row.source).groups()
-        assert re.search(rf"{name}[^.;]*(?:\. )?[^.;]*{year}", text), f"notebook {stem} does not cite {row.source}"
+        assert re.search(rf"{name}[^.;]*(?:\. )?[^.;]*{year}", text), f"{stem} does not cite {row.source}"
 
 
 # The pages

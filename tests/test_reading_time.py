@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from topics import named
 
 from tools.notebooks import files, reading_time
 
@@ -71,7 +72,7 @@ def test_minutes_are_written_into_titles_readme_and_map_once(tmp_path):
     places = [tmp_path / "README.md", *files.paths(tmp_path)]
     reading_time.write_minutes(tmp_path)
     before = {path: path.read_bytes() for path in places}
-    path = tmp_path / "notebooks" / "01_dot_product_similarity.ipynb"
+    path = tmp_path / "notebooks" / f"{named('dot_product_similarity')}.ipynb"
     changed = json.loads(path.read_text(encoding="utf-8"))
     changed["cells"].append(json.loads(json.dumps(new_markdown_cell("word " * 6000))))
     path.write_text(json.dumps(changed), encoding="utf-8")

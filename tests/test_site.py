@@ -17,6 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 pytest.importorskip("sphinx", reason="the packages of requirements-site.txt are not installed (make setup-site)")
 
 from chromium import CHROMIUM, MISSING, barriers
+from topics import named
 
 from tools.notebooks import links
 from tools.site import build, notebook_pages
@@ -24,6 +25,7 @@ from utils import cells
 from utils.style import image_html, luminance
 
 ROOT = Path(__file__).parent.parent
+SINGLE = named("single_token_attention")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 STATIC = ROOT / "tools" / "site" / "theme" / "static"
 FIRST_PAINT = 300_000  # bytes that a page takes before it shows, packed as servers send them
@@ -202,20 +204,20 @@ def test_a_site_takes_the_place_of_an_older_one_or_leaves_it(tmp_path, monkeypat
 
 def test_a_cell_that_was_never_run_is_named(tmp_path):
     cell = new_code_cell("print(1)", id="lonely")
-    with pytest.raises(SystemExit, match="00_tiny.ipynb, cell lonely was never run"):
-        notebook_pages.page(new_notebook(cells=[new_markdown_cell("# Tiny"), cell]), "00_tiny.ipynb", tmp_path, "a/b")
+    with pytest.raises(SystemExit, match="tiny.ipynb, cell lonely was never run"):
+        notebook_pages.page(new_notebook(cells=[new_markdown_cell("# Tiny"), cell]), "tiny.ipynb", tmp_path, "a/b")
 
 
 def test_a_notebook_becomes_markdown(tmp_path):
     code = new_code_cell('print("```")', execution_count=1, outputs=[new_output("stream", text="a < b\n\nc\n")])
-    text = new_markdown_cell("See [02](02_single_token_attention.ipynb) and the [README](../README.md).")
+    text = new_markdown_cell(f"See [02]({SINGLE}.ipynb) and the [README](../README.md).")
     notebook = new_notebook(cells=[new_markdown_cell("# Tiny"), text, code])
-    page = notebook_pages.page(notebook, "00_tiny.ipynb", tmp_path, "ada/course")
-    assert "[02](02_single_token_attention.md)" in page and "[README](readme.md)" in page
+    page = notebook_pages.page(notebook, "tiny.ipynb", tmp_path, "ada/course")
+    assert f"[02]({SINGLE}.md)" in page and "[README](readme.md)" in page
     assert '````python\nprint("```")\n````' in page and "a &lt; b\n\nc</pre>" in page
     shown = image_html("image/svg+xml", b'<svg width="9" height="8"></svg>', "a < b")
     code.outputs = [new_output("display_data", data={"text/html": shown, "text/plain": "a < b"})]
-    page = notebook_pages.page(notebook, "00_tiny.ipynb", tmp_path, "ada/course", {code.id: "<p>{}</p>".format})
+    page = notebook_pages.page(notebook, "tiny.ipynb", tmp_path, "ada/course", {code.id: "<p>{}</p>".format})
     address = re.search(r'<p><img src="([^"]+)" alt="a &lt; b" width="9" height="8"', page)[1]
     assert b"<svg" in (tmp_path / address).read_bytes()
 
@@ -279,7 +281,7 @@ def open_page(browser):
 @pytest.mark.browser
 @NO_CHROMIUM
 class TestInChromium:
-    NAME = "02_single_token_attention.html"
+    NAME = f"{SINGLE}.html"
 
     @pytest.mark.parametrize("width, scheme", [(1280, "dark"), (390, "light")])
     def test_every_page_is_whole(self, open_page, address, pages, width, scheme):
@@ -320,7 +322,7 @@ class TestInChromium:
         page.keyboard.press("Enter")
         assert page.locator("#map").is_visible() and menu.get_attribute("aria-expanded") == "true"
         page.get_by_role("link", name="04 · Masking").press("Enter")
-        page.wait_for_url("**/04_masking.html")
+        page.wait_for_url(f"**/{named('masking')}.html")
 
     def test_light_and_dark_stay_as_chosen(self, open_page, address):
         page, _ = open_page(1280, "light", address)
@@ -371,7 +373,7 @@ class TestInChromium:
         equations, *wrong = page.evaluate(EQUATIONS)
         assert equations and wrong == [0, 0, 0] and not complaints
         page.get_by_role("link", name="03 · Multi-head attention").first.click()
-        page.wait_for_url("**/03_multi_head_attention.html")
+        page.wait_for_url(f"**/{named('multi_head_attention')}.html")
 
     def test_at_double_size_it_is_still_one_column_of_text(self, open_page, address):
         """200 % zoom of a window of 1280 pixels is a window of 640."""

@@ -109,9 +109,12 @@ def test_a_vector_without_a_direction_is_refused(compass, wrong):
 def test_wrong_arguments_are_named(compass):
     with pytest.raises(ValueError, match=re.escape("a vector of shape (2,), got shape (3,)")):
         compass.nearest(np.ones(3))
-    with pytest.raises(ValueError, match="count is a number of words, 1 or more, not 0"):
-        compass.nearest("north", 0)
-    with pytest.raises(ValueError, match="among is a number of words, 1 or more, not -1"):
+    for wrong in (0, 2.5, "3", None):
+        with pytest.raises(ValueError, match=f"count is a whole number of words, 1 or more, not {wrong!r}"):
+            compass.nearest("north", wrong)
+    with pytest.raises(ValueError, match="among is a whole number of words, 1 or more, not 2.5"):
+        compass.nearest("north", among=2.5)
+    with pytest.raises(ValueError, match="among is a whole number of words, 1 or more, not -1"):
         compass.analogy("north", "east", "south", among=-1)
     with pytest.raises(ValueError, match="3 words need a matrix"):
         WordVectors(["a", "b", "c"], np.ones((2, 2)))

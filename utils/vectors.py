@@ -7,11 +7,12 @@ import difflib
 import os
 import re
 from collections.abc import Sequence
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
 
-from .vector_files import first_duplicate, read_npz, read_text_or_cache, suffix_of
+from .vector_files import first_duplicate, read_npz, read_text, write_npz
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "course_vectors.npz"
 
@@ -30,46 +31,44 @@ class WordVectors:
             raise ValueError(f"{len(self.words)} words need a matrix of as many rows, not one of {self.matrix.shape}")
         self._index = dict(zip(self.words, range(len(self.words))))
         if len(self._index) != len(self.words):
-            raise ValueError(f"the word {first_duplicate(self.words)[0]!r} occurs twice")
+            raise ValueError(f"the word {first_duplicate(self.words)!r} occurs twice")
 
     @classmethod
     def load(cls, source: str | os.PathLike | None = None) -> "WordVectors":
-        """Read the vectors that ship with the course, or those in the file `source`.
+        """Read the vectors that ship with the course, or those in the file `source`, an .npz as `save` writes it.
 
-        `source` may be a text file as GloVe, word2vec and fastText write it (a line holds a word and its d numbers,
-        a blank or a tab between), the same file packed as `.gz`, or a member of a `.zip`: "glove.zip" if it holds one
-        `.txt` member, "glove.zip::glove.6B.100d.txt" if it holds several. What was read is kept beside the file, in
-        `<file>.cache.npz`, and the next load takes it from there as long as the file stays the same. An `.npz` in the
-        format of the course's own file can be read too.
-
-        Raises FileNotFoundError (with the way to get the file), ValueError for a damaged file (with its line), and
-        MemoryError (with the file) for one that is too large."""
+        Raises FileNotFoundError and, for a damaged file, ValueError, with the way to get the file."""
+        path = SHIPPED if source is None else Path(source).expanduser()
         if source is None:
-            return cls._load_shipped()
-        path, _, member = os.fspath(source).partition("::")
-        path = Path(path).expanduser()
-        if not path.is_file():
-            raise FileNotFoundError(
-                f"There is no file {path}. `make glove` fetches Stanford's vectors into the folder data/; "
-                "WordVectors.load() without a name uses the vectors that ship with the course."
-            )
-        if suffix_of(path) == ".npz":
-            words, matrix, _ = read_npz(path)
+            remedy = f"get it back with `git checkout -- data/{path.name}`, or clone the course again"
+        elif path.suffix.lower() == ".npz":
+            remedy = "`make glove` fetches Stanford's vectors, WordVectors.from_text(…).save(…) makes a file of yours"
         else:
-            words, matrix = read_text_or_cache(path, member)
-        return cls(words, matrix, _describe(member or path.name, *matrix.shape))
-
-    @classmethod
-    def _load_shipped(cls) -> "WordVectors":
-        remedy = f"get it back with `git checkout -- data/{SHIPPED.name}`, or clone the course again"
+            raise ValueError(f"{path} is not an .npz: WordVectors.from_text reads a text file, and .save makes an .npz")
+        if not path.is_file():
+            raise FileNotFoundError(f"The word vectors {path} are missing: {remedy}.")
         try:
-            words, matrix, _ = read_npz(SHIPPED)
-        except FileNotFoundError:
-            raise FileNotFoundError(f"The course's word vectors, {SHIPPED}, are missing: {remedy}.") from None
+            words, matrix = read_npz(path)
         except ValueError as error:
             raise ValueError(f"{error}: {remedy}.") from error
-        size = f"{len(words):,} words, {matrix.shape[1]} dimensions"
-        return cls(words, matrix, f"the course's own vectors ({size}, trained on WordNet text)")
+        return cls(words, matrix, describe(path, *matrix.shape))
+
+    @classmethod
+    def from_text(cls, source: str | os.PathLike) -> "WordVectors":
+        """Read a text file: in each line a word and its d numbers, with a blank between, as GloVe writes it.
+
+        Two lines turn one into the form that is read fastest: `vectors = WordVectors.from_text("mine.txt")`,
+        `vectors.save("mine.npz")`. Raises FileNotFoundError, and ValueError for a file that is damaged or has another
+        form."""
+        path = Path(source).expanduser()
+        if not path.is_file():
+            raise FileNotFoundError(f"There is no file {path}.")
+        words, matrix = read_text(path)
+        return cls(words, matrix, describe(path, *matrix.shape))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the vectors into an .npz, which `load` reads."""
+        write_npz(path, self.words, self.matrix)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -141,9 +140,9 @@ class WordVectors:
         return vector / np.linalg.norm(vector)
 
     def _closest(self, direction: np.ndarray, count: int, among: int | None, without: set) -> list:
-        for name, value in (("count", count), ("among", among)):
-            if value is not None and value < 1:
-                raise ValueError(f"{name} is a number of words, 1 or more, not {value}")
+        for name, value in {"count": count, "among": len(self) if among is None else among}.items():
+            if not isinstance(value, Integral) or value < 1:
+                raise ValueError(f"{name} is a whole number of words, 1 or more, not {value!r}")
         cosines = self._cosines(self.matrix[:among], direction)
         enough = min(count + len(without), len(cosines))
         best = np.argpartition(-cosines, enough - 1)[:enough]
@@ -188,8 +187,10 @@ def pca(points: np.ndarray, count: int = 2) -> tuple[np.ndarray, np.ndarray]:
     return centred @ axes.T * signs, variances[:count] / variances.sum()
 
 
-def _describe(file_name: str, n: int, d: int) -> str:
-    """A short description of a set of vectors, from the name of its file."""
-    stanford = re.match(r"glove\.(6B|42B|840B|twitter\.27B)\b", file_name)
-    title = f"Stanford's GloVe {stanford[1]}" if stanford else f"vectors from {file_name}"
+def describe(path: Path, n: int, d: int) -> str:
+    """A short description of a set of vectors, from its file."""
+    if path == SHIPPED:
+        return f"the course's own vectors ({n:,} words, {d} dimensions, trained on WordNet text)"
+    stanford = re.match(r"glove\.(6B|42B|840B|twitter\.27B)\b", path.name)
+    title = f"Stanford's GloVe {stanford[1]}" if stanford else f"vectors from {path.name}"
     return f"{title} ({n:,} words, {d} dimensions)"

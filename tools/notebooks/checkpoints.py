@@ -31,7 +31,7 @@ from utils import cells
 from utils.checkpoints import FOLDER, SUMS
 from utils.files import write_whole
 
-TOLD = "weights of `{target}` after its training in notebook {notebook} | MIT, as the code"
+TOLD = "weights of `{target}` after its training in *{notebook}* | MIT, as the code"
 ROW = f"| `checkpoints/{{file}}` | {TOLD} | {{size:,}} | `{{sha}}` |"
 SAVE = """
 import torch as _torch
@@ -125,10 +125,12 @@ def rows(notebooks, folder=FOLDER):
     """The rows of data/README.md, one a checkpoint, in the order of the course."""
     found = []
     for path in notebooks:
-        for name, target in stations(read(path)).items():
+        notebook = read(path)
+        title = re.match(r"# (?:\d\d · )?(.+)", notebook.cells[0].source)[1]
+        for name, target in stations(notebook).items():
             file = folder / f"{name}.pt"
             if file.is_file():
-                told = {"file": file.name, "target": target, "notebook": path.stem[:2], "size": file.stat().st_size}
+                told = {"file": file.name, "target": target, "notebook": title, "size": file.stat().st_size}
                 found.append(ROW.format(**told, sha=hashlib.sha256(file.read_bytes()).hexdigest()))
     return found
 

@@ -4,15 +4,14 @@
 
 A second run leaves no diff: what is stored holds nothing that changes from run to run, no timings, one kernelspec, of a
 widget its picture alone (a stored widget would need the kernel that made it). A cell keeps its id for life. A cell
-tagged `nbval-ignore-output` shows timings or a training log, so its stored output is kept as long as its source and the
-source of every code cell before it are what they were when it ran (a fingerprint in the cell's metadata says so);
+tagged `nbval-ignore-output` shows timings or a training log, so its stored output is kept as long as the cell and all
+that it depends on are what they were when it ran (a fingerprint in the cell's metadata says so, dependencies.py);
 `--fresh` runs it anew. How many minutes a notebook takes is counted (reading_time.py) and written into its title, and
 at the end into README and the map of the course. A notebook in which a cell raises is not written; a notebook is
 written whole or not at all.
 """
 
 import argparse
-import hashlib
 import os
 import sys
 import time
@@ -22,7 +21,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from tools.notebooks import fill, reading_time
+from tools.notebooks import dependencies, fill, reading_time
 from tools.notebooks.files import paths, read, write
 from utils.cells import is_volatile
 
@@ -82,12 +81,8 @@ def code_cells(notebook):
 
 
 def fingerprints(notebook):
-    """A short hash for each code cell but the setup cell, by cell id: of its source and that of those before it."""
-    digest, result = hashlib.sha256(), {}
-    for _, cell in code_cells(notebook)[1:]:
-        digest.update(cell.source.encode() + b"\0")
-        result[cell.id] = digest.hexdigest()[:12]
-    return result
+    """{cell id: a short hash of the cell and of those that it depends on}, of all code cells but the setup cell."""
+    return dependencies.keys([cell for _, cell in code_cells(notebook)])
 
 
 def stored_and_valid(notebook):

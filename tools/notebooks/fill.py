@@ -76,12 +76,24 @@ def with_code_of(cell_source, held):
     return cell_source
 
 
+def end_of_head(lines, node):
+    """The number of the line with which a function's docstring ends, or else its signature."""
+    if ast.get_docstring(node) is not None:
+        return node.body[0].end_lineno
+    end = node.body[0].lineno - 1
+    while end > node.lineno and re.match(r"\s*(#|$)", lines[end - 1]):  # a comment is the body's
+        end -= 1
+    if end < node.lineno:
+        raise ValueError(f"the stub of {node.name} stands in one line: write `return ...` on a line of its own")
+    return end
+
+
 def with_stub_of(cell_source, name, reference):
     """An exercise cell's source with the signature and the docstring of `reference`, the source of a function."""
     mine, theirs = definitions(cell_source)[name], definitions(reference)[name]
     lines, given = cell_source.splitlines(), reference.splitlines()
-    mine_ends, theirs_ends = (node.body[0].end_lineno for node in (mine, theirs))
-    return "\n".join([*lines[: mine.lineno - 1], *given[theirs.lineno - 1 : theirs_ends], *lines[mine_ends:]])
+    head = given[theirs.lineno - 1 : end_of_head(given, theirs)]
+    return "\n".join([*lines[: mine.lineno - 1], *head, *lines[end_of_head(lines, mine) :]])
 
 
 def map_rows(root=COURSE):

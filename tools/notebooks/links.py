@@ -1,4 +1,4 @@
-"""Write the course's address and version into notebooks, README and docs/ (`make links REPO=owner/name`).
+"""Write the course's address, its version and the numbers of notebooks where they stand (`make links REPO=owner/name`).
 
     python -m tools.notebooks.links [OWNER/NAME]        without a name: only bring everything in line with setup_cell.py
 
@@ -6,6 +6,10 @@ The address stands in one place, the line `COURSE, VERSION = ...` of setup_cell.
 notebook's setup cell; the version stands in utils/__init__.py. A notebook that is opened alone fetches the tag of its
 version, so the tag has to be pushed when the version rises. From the address follow the launch links in each notebook's
 first cell, and every link to the course in notebooks, README.md and docs/.
+
+A notebook's number stands in the name of its file. From there come the number in its title, and text and target of
+every link to it, for which its topic decides: `[notebook 05](05_masking.ipynb)`; so do numbers and links of README's
+table. A plain "notebook 05" in the text of a notebook becomes such a link.
 """
 
 import argparse
@@ -22,6 +26,9 @@ ADDRESS = re.compile(r'^COURSE, VERSION = "https://github\.com/([^"]+)", "([^"]+
 PLACEHOLDER = "THE_OWNER/attention-course"  # no account may have an underscore, so nobody can take this name
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
 COLAB, BINDER = "https://colab.research.google.com/github/", "https://mybinder.org/v2/gh/"
+TO_NOTEBOOK = re.compile(r"\[([^\]]*)\]\((?:\d\d_)?([a-z]\w*)\.ipynb(#[^)]*)?\)")
+PLAIN = re.compile(r"(\[[^\]]*\]\([^)]*\)|`[^`]*`|<[^>]*>|^#.*)|\b([Nn]otebook (\d\d))\b", re.MULTILINE)
+FILE = re.compile(r"(?<!\d)\d\d_([a-z]\w*)\.ipynb")
 LAUNCH_LINK = re.compile(rf"(?:{COLAB}|{BINDER})[^)\s]+".replace(".", r"\."))
 
 
@@ -60,7 +67,40 @@ def replace_address(text, old_repo, repo):
     return re.sub(rf"({hosts}){re.escape(old_repo)}(?![\w-])", rf"\g<1>{repo}", text)
 
 
-def update_notebook(path, cell_source, old_repo, repo):
+def stems(root=COURSE):
+    """{topic: the stem of its notebook, with the number before it}"""
+    return {path.stem[3:]: path.stem for path in sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))}
+
+
+def with_numbers(source, known):
+    """Markdown of a notebook with the numbers of today in its links to others, where plain mentions become links."""
+    by_number = {stem[:2]: stem for stem in known.values()}
+
+    def linked(found):
+        text, topic, place = found.groups(default="")
+        if topic not in known:
+            return found[0]
+        text = re.sub(r"^([Nn]otebook )?\d\d\b", rf"\g<1>{known[topic][:2]}", text)
+        return f"[{text}]({known[topic]}.ipynb{place})"
+
+    def mentioned(found):
+        stem = by_number.get(found[3])
+        return f"[{found[2]}]({stem}.ipynb)" if stem else found[0]
+
+    return PLAIN.sub(mentioned, TO_NOTEBOOK.sub(linked, source))
+
+
+def with_table(text, known):
+    """README with today's numbers in the rows of its table of notebooks."""
+
+    def renamed(found):
+        return f"{known.get(found[1], found[0].removesuffix('.ipynb'))}.ipynb"
+
+    lines = [FILE.sub(renamed, line) if line.startswith("| ") else line for line in text.split("\n")]
+    return "\n".join(re.sub(r"^\| \d\d (\| .*?notebooks/(\d\d)_)", r"| \2 \1", line) for line in lines)
+
+
+def update_notebook(path, cell_source, old_repo, repo, known):
     """Bring one notebook in line; returns whether the file changed."""
     notebook = read(path)
     setup = next((cell for cell in notebook.cells if re.search(r"^COURSE\b", cell.source, re.MULTILINE)), None)
@@ -69,10 +109,11 @@ def update_notebook(path, cell_source, old_repo, repo):
     setup.source = cell_source
     colab, binder = launch_links(path.name, repo)
     title = notebook.cells[0]
+    title.source = re.sub(r"^# \d\d · ", f"# {path.name[:2]} · ", title.source)
     title.source = LAUNCH_LINK.sub(lambda found: colab if found[0].startswith(COLAB) else binder, title.source)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = replace_address(cell.source, old_repo, repo)
+            cell.source = with_numbers(replace_address(cell.source, old_repo, repo), known)
     return write(notebook, path)
 
 
@@ -82,13 +123,16 @@ def update(root, new_repo=None):
     repo = new_repo or old_repo
     if repo != PLACEHOLDER and (not NAME.fullmatch(repo) or repo.endswith((".git", "/.", "/.."))):
         raise SystemExit(f"REPO={repo} is not of the form owner/name, as in REPO=ada/attention-course")
-    cell, changed = root / SETUP_CELL, []
+    cell, changed, known = root / SETUP_CELL, [], stems(root)
     source = ADDRESS.sub(f'COURSE, VERSION = "https://github.com/{repo}", "{VERSION}"', setup_cell(root))
     for path in paths(root):
-        if update_notebook(path, source, old_repo, repo):
+        if update_notebook(path, source, old_repo, repo, known):
             changed.append(path.name)
     for path in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
-        if path.exists() and write_whole(path, replace_address(path.read_text(encoding="utf-8"), old_repo, repo)):
+        if not path.exists():
+            continue
+        text = replace_address(path.read_text(encoding="utf-8"), old_repo, repo)
+        if write_whole(path, with_table(text, known) if path.name == "README.md" else text):
             changed.append(path.name)
     if write_whole(cell, source + "\n"):  # last: where anything above fails, the old address is still known
         changed.append(str(SETUP_CELL))

@@ -1,7 +1,7 @@
 """How long a notebook takes to read and run, and to solve; and how dense it is. One rule for all of them.
 
     python -m tools.notebooks.reading_time            a table of every notebook
-    python -m tools.notebooks.reading_time --write    and the minutes into titles, README and the map in notebook 00
+    python -m tools.notebooks.reading_time --write    and the minutes into titles, README and the map of the course
 
 The rule: 100 words a minute, 10 seconds a displayed formula and 2 one in a line, 15 lines of code a minute, 40 seconds
 a figure or widget, and the seconds of a training whose cell is tagged `seconds:N`; to this comes the time that the

@@ -1,14 +1,17 @@
 """Run a notebook that trains with other seeds, to see by how much its figures move and whether its claims still hold.
 
-    python -m tools.notebooks.seeds notebooks/05_rnn_with_attention.ipynb [--seeds 0 1 2 3 4] [--store]
+    python -m tools.notebooks.seeds NOTEBOOK [--seeds 0 1 2 3 4] [--store]
+    python -m tools.notebooks.seeds --carry REVISION
 
 Each run is a copy of the notebook with another number in its line `SEED = 0`; the file stays as it is. What the cells
-tagged `nbval-ignore-output` say is printed; a cell whose assertion fails ends that run, and the tool with 1. (Notebooks
-03 and 04 train with five seeds, SEED the first: `--seeds 5` runs 5 to 9.)
+tagged `nbval-ignore-output` say is printed; a cell whose assertion fails ends that run, and the tool with 1. (The
+notebooks on several heads and on masking train with five seeds, SEED the first: `--seeds 5` runs 5 to 9.)
 
 `--store` keeps what each such cell with an assertion said, by seed, in tools/site/measured.json, and whether it failed:
-the course's page "What we measured" takes its spreads from there. Where code changes, what is kept of the cells from
-there on is void.
+the course's page "What we measured" takes its spreads from there. Where a cell changes, or one that it depends on, what
+is kept of it is void (dependencies.py says what counts). After a change that only reads otherwise, a name or a keyword,
+run `make notebooks` and then `--carry REVISION` with the commit before it: where a cell says with seed 0 what it said
+there, to the letter, its spread is kept; the others are named.
 
 At the end, the margins: for every comparison of two numbers inside an assertion, the smallest distance to its bound
 over all runs, and the spread of that distance, largest minus smallest. `thin` stands before a margin of less than half
@@ -19,14 +22,17 @@ import argparse
 import ast
 import datetime
 import json
+import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
 
+import nbformat
+
 from tools.notebooks import execute
-from tools.notebooks.files import COURSE, read
+from tools.notebooks.files import COURSE, paths, read
 from utils.cells import is_volatile
 from utils.files import write_whole
 
@@ -124,14 +130,22 @@ def claiming(notebook):
     return [cell for cell in cells if "assert" in cell.source]
 
 
-def store(path, number, notebook):
-    """Keep what the claiming cells of an executed notebook said with one seed.
+def read_measured():
+    """{cell id: {source, date, said, failed}}, as measured.json holds it."""
+    return json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.exists() else {}
 
-    With the fingerprint of the cell as it stands in the file: of its source and of that of the cells before it.
+
+def write_measured(kept):
+    write_whole(MEASURED, json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
+
+
+def store(path, number, notebook):
+    """Keep what the claiming cells of an executed notebook said with one seed, by cell id.
+
+    With the fingerprint of the cell as it stands in the file: of what it is, and what it depends on.
     """
-    file, fingerprints = MEASURED, execute.fingerprints(read(path))
-    kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    cells, today = kept.setdefault(path.stem, {}), datetime.date.today().isoformat()
+    fingerprints = execute.fingerprints(read(path))
+    cells, today = read_measured(), datetime.date.today().isoformat()
     for cell in claiming(notebook):
         source = fingerprints[cell.id]
         if cells.get(cell.id, {}).get("source") != source:
@@ -141,8 +155,43 @@ def store(path, number, notebook):
         if text := said(cell):
             entry["said"][str(number)] = text
             entry["date"] = today
-    kept[path.stem] = {id: cell for id, cell in cells.items() if id in fingerprints and cell["said"]}
-    write_whole(file, json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
+    course = {cell.id for one in path.parent.glob("*.ipynb") for cell in read(one).cells}
+    write_measured({id: cell for id, cell in cells.items() if id in course and cell["said"]})
+
+
+def carry(before, notebooks):
+    """Give what is kept of a cell its new key where the code reads otherwise and computes the same.
+
+    `before`: {cell id: cell} as they were when the spreads held; `notebooks`: as they are, executed since. A cell whose
+    output with seed 0 is the same to the letter does the same with other seeds. Returns ids: (carried, void)."""
+    kept, carried, void = read_measured(), [], []
+    for notebook in notebooks:
+        fingerprints = execute.fingerprints(notebook)
+        valid = {cell.id for cell in execute.stored_and_valid(notebook)}
+        for cell in notebook.cells:
+            entry, old = kept.get(cell.id), before.get(cell.id)
+            if entry is None or entry["source"] == fingerprints[cell.id]:
+                continue
+            belonged = old is not None and old.metadata.get(execute.FINGERPRINT) == entry["source"]
+            if belonged and cell.id in valid and said(old) == said(cell):
+                entry["source"] = fingerprints[cell.id]
+                carried.append(cell.id)
+            else:
+                void.append(cell.id)
+    write_measured(kept)
+    return carried, void
+
+
+def cells_at(revision):
+    """{cell id: cell} of the notebooks as git has them at `revision`."""
+
+    def git(*arguments):
+        command = ["git", "-C", str(COURSE), *arguments]
+        return subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
+
+    names = [name for name in git("ls-tree", "--name-only", revision, "notebooks/").split() if name.endswith(".ipynb")]
+    notebooks = [nbformat.reads(git("show", f"{revision}:{name}"), as_version=4) for name in names]
+    return {cell.id: cell for notebook in notebooks for cell in notebook.cells}
 
 
 def print_margins(margins):
@@ -155,10 +204,17 @@ def print_margins(margins):
 
 def main(arguments=None):
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("notebook", type=Path)
+    ask.add_argument("notebook", type=Path, nargs="?")
+    ask.add_argument("--carry", metavar="REVISION", help="run nothing: keep spreads that held at this revision of git")
     ask.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     ask.add_argument("--store", action="store_true", help="keep what the cells say for the page of what was measured")
     options = ask.parse_args(arguments)
+    if options.carry:
+        carried, void = carry(cells_at(options.carry), map(read, paths()))
+        print(f"carried over: {len(carried)}; to be measured anew: {', '.join(void) or 'none'}")
+        return 0
+    if options.notebook is None:
+        ask.error("which notebook?")
     failures, margins = 0, defaultdict(list)
     for number in options.seeds:
         notebook, began = with_seed(read(options.notebook), number), time.perf_counter()

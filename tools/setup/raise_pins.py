@@ -19,8 +19,8 @@ FILES = [
     "requirements.txt",
     "requirements-test.txt",
     "requirements-site.txt",
-    "tools/requirements-glove.txt",
-    "tools/requirements-vectors.txt",
+    "tools/vectors/requirements-glove.txt",
+    "tools/vectors/requirements-vectors.txt",
     "environment.yml",
 ]
 BESIDES = ["uv"]  # installed by setup_environment.py itself

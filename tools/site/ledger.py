@@ -5,7 +5,7 @@ stored notebook (seed 0) and with other seeds, as `python -m tools.notebooks.see
 measured.json. A number that differs from seed to seed becomes a range. What somebody else has found about the same
 thing, and whether it is so here, stands in claims.txt by the id of the cell, which a cell keeps for life:
 
-    [05_rnn_with_attention 5c578f33 agrees: Bahdanau et al. (2015)]
+    [5c578f33 agrees: Bahdanau et al. (2015)]
     With attention, long sentences are translated as well as short ones.
 
 The cell may also be one of text with a table over seeds, which a tool of the course repeats.
@@ -13,7 +13,6 @@ The cell may also be one of text with a table over seeds, which a tool of the co
 
 import ast
 import functools
-import json
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +23,7 @@ from utils.cells import is_volatile
 
 HERE = Path(__file__).parent
 NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
-ROW = re.compile(r"^\[(\w+) (\w+) ([^:\]]+): ([^\]]+)\]\n((?:(?!\[).+\n)+)", re.MULTILINE)
+ROW = re.compile(r"^\[(\w+) ([^:\]]+): ([^\]]+)\]\n((?:(?!\[).+\n)+)", re.MULTILINE)
 TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
 VERDICTS = ("agrees", "in part", "differs", "not at this size")
 FIGURES = ("Curves of", "Heat map", "Pictures of", "Tables of")  # how descriptions of figures begin
@@ -45,7 +44,7 @@ class Row(NamedTuple):
 class Claim(NamedTuple):
     """A cell with an assertion: where it stands, what it asserts, what it said with which seeds."""
 
-    notebook: str  # 05_rnn_with_attention
+    notebook: str  # the stem of its file
     section: str  # 4 · Translating through one vector
     cell: str
     asserted: list[str]
@@ -131,19 +130,19 @@ def assertions(source):
 
 
 def rows(text):
-    """{(notebook, cell): [Row]} of claims.txt. ValueError for a verdict that is none, or text that is no row."""
+    """{cell: [Row]} of claims.txt. ValueError for a verdict that is none, or text that is no row."""
     text = "\n".join(line for line in text.splitlines() if not line.startswith("#")) + "\n"
     if left := ROW.sub("", text).strip():
         raise ValueError(f"claims.txt: this is no row: {left.splitlines()[0]!r}")
     found = {}
-    for notebook, cell, verdict, source, says in ROW.findall(text):
+    for cell, verdict, source, says in ROW.findall(text):
         if verdict not in VERDICTS:
-            raise ValueError(f"claims.txt: [{notebook} {cell}] says {verdict!r}; a verdict is one of {VERDICTS}")
+            raise ValueError(f"claims.txt: [{cell}] says {verdict!r}; a verdict is one of {VERDICTS}")
         lines = says.splitlines()
         wanted = tuple(line[1:].strip() for line in lines if line.startswith(">"))
         unit = " ".join(line[1:].strip() for line in lines if line.startswith("="))
         says = " ".join(line for line in lines if line[0] not in ">=")
-        found.setdefault((notebook, cell), []).append(Row(verdict, source, says, wanted, unit))
+        found.setdefault(cell, []).append(Row(verdict, source, says, wanted, unit))
     return found
 
 
@@ -173,17 +172,17 @@ def claims(path, kept, known):
 
     `kept` is measured.json, `known` the rows of claims.txt.
     """
-    notebook, measured = read(path), kept.get(path.stem, {})
+    notebook = read(path)
     fingerprints = execute.fingerprints(notebook)
     for section, cell in sections(notebook):
-        others = known.get((path.stem, cell.id), [])
+        others = known.get(cell.id, [])
         if cell.cell_type == "markdown" and others:
             yield Claim(path.stem, section, cell.id, [], {0: spelled(cell.source)}, [], "", False, others)
         if cell.cell_type != "code" or not (asserted := assertions(cell.source)):
             continue
-        other = measured.get(cell.id, {})
+        other = kept.get(cell.id, {})
         if other.get("source") != fingerprints.get(cell.id):
-            other = {}  # this cell, or one before it, has been changed since
+            other = {}  # this cell, or one that it depends on, has been changed since
         said = {0: seeds.said(cell)} | {int(seed): text for seed, text in other.get("said", {}).items()}
         yield Claim(
             path.stem,
@@ -201,6 +200,5 @@ def claims(path, kept, known):
 @functools.cache
 def course():
     """Every claim of the course, by notebook: {path: [Claim]}."""
-    file, text = seeds.MEASURED, (HERE / "claims.txt").read_text(encoding="utf-8")
-    kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    kept, text = seeds.read_measured(), (HERE / "claims.txt").read_text(encoding="utf-8")
     return {path: list(claims(path, kept, rows(text))) for path in paths()}

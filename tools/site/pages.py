@@ -3,7 +3,7 @@
     python -m tools.site.pages FOLDER        writes measured.md, bugs.md, symbols.md, teachers.md and places.md there
 
 They are made of the notebooks, of the exercises with their known mistakes, and of docs/; whatever stands in one of
-these places is taken from there. A link into a notebook leads to the page beside these, at the cell: 05_….html#cell-ID.
+these places is taken from there. A link into a notebook leads to the page beside these, at the cell.
 """
 
 import argparse
@@ -173,7 +173,7 @@ def sources(course):
 
 
 def symbols():
-    """The tables of axes and of letters from notebook 00, unfolded, with the place where each letter is first used."""
+    """The tables of axes and of letters from the first notebook, unfolded, and where each letter is first used."""
     first_notebook, *_ = every = paths()
     notebook = read(first_notebook)
     cell = next(cell for cell in notebook.cells if cell.source.startswith("## ") and "| axis |" in cell.source)
@@ -184,7 +184,7 @@ def symbols():
     texts = [(path.stem, place) for path in every for place in ledger.sections(read(path))]
     rows = [f"{row} {first(row, texts, cell.id)} |" for row in rows]
     table = "\n".join([f"{head} first met in |", f"{line}---|", *rows])
-    where = link(first_notebook.stem, cell.id, "notebook 00")
+    where = link(first_notebook.stem, cell.id, "the first notebook")
     intro = "One letter, one meaning in all notebooks, but for the exceptions that are named. "
     intro += f"The tables are those of {where}."
     parts = ["# Symbols", intro, "## Axes", axes.strip(), "## Letters of the equations", table, rest.strip()]

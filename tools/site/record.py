@@ -11,6 +11,7 @@ and frames.css.
 import argparse
 import hashlib
 import html
+import inspect
 import json
 import shutil
 import subprocess
@@ -21,18 +22,20 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from tools.notebooks import execute
+from tools.notebooks import dependencies, execute
+from tools.notebooks.dependencies import Cell
 from tools.notebooks.files import COURSE
 from tools.site import films, slices
 from tools.site.shown import PAGES, Page
 from tools.site.slices import names  # noqa: F401
 from utils import widgets
-from utils.exercises.tasks import TOPICS
+from utils.exercises import catalogue
 from utils.files import write_whole
 
 HERE = Path(__file__).resolve().parent
 
 CACHE = COURSE / ".site-cache"
+APART = ("widgets", "exercises")  # rooms of utils/ of which a film needs a few files
 PLAYER = ("frames.js", "frames.css")
 HEAD = """<link rel="stylesheet" href="{folder}/frames.css">
 <script src="{folder}/frames.js" defer></script>
@@ -43,38 +46,36 @@ HEAD = """<link rel="stylesheet" href="{folder}/frames.css">
 
 
 def kind(name: str) -> str:
-    """The function of `widgets` that makes the widget `name`: 01_word_map_2 is a word_map."""
-    bare = name.split("_", 1)[1]
-    return bare if hasattr(widgets, bare) else bare.rpartition("_")[0]
+    """The function of `widgets` that makes the widget `name`: word_map_2 is a word_map."""
+    return name if hasattr(widgets, name) else name.rpartition("_")[0]
 
 
 def page_of(name: str) -> Page:
     return PAGES.get(kind(name), Page())
 
 
-def code_of(name: str) -> list[Path]:
-    """The files on which a film depends besides its notebook; of widgets and exercises those of this one alone."""
+def code_of(name: str, cells: Sequence[Cell]) -> list[Path]:
+    """The files on which a film depends besides its notebook; of widgets and exercises those of these cells alone."""
     module = Path(sys.modules[getattr(widgets, kind(name)).__module__].__file__)
-    shared = [
-        path for path in (COURSE / "utils").rglob("*.py") if path.parent.name not in ("widgets", "exercises", "tasks")
-    ]
-    shared += [module.with_name(f"{part}.py") for part in ("canvas", "controls")]
-    shared += (COURSE / "utils" / "exercises").glob(f"tasks/{TOPICS[int(name[:2])]}*.py")
-    data = [COURSE / "data" / "course_vectors.npz", COURSE / "data" / "checkpoints" / "SHA256SUMS"]
-    return sorted([*shared, module, *data, HERE / "films.py"])
+    files = [path for path in (COURSE / "utils").rglob("*.py") if path.relative_to(COURSE).parts[1] not in APART]
+    files += [module, *(module.with_name(f"{part}.py") for part in ("canvas", "controls")), HERE / "films.py"]
+    files += [COURSE / "data" / "course_vectors.npz", COURSE / "data" / "checkpoints" / "SHA256SUMS"]
+    bound = set().union(*(cell.binds for cell in cells))
+    files += [Path(inspect.getfile(found.reference)) for exercise, found in catalogue().items() if exercise in bound]
+    return sorted({*files})
 
 
-def key(name: str, sources: Sequence[str]) -> str:
-    """Changes where the film does: with the cells' `sources`, with what a page shows, with the code behind it."""
-    digest = hashlib.sha256("\0".join([*sources, repr(page_of(name))]).encode())
-    for path in code_of(name):
+def key(name: str, cells: Sequence[Cell]) -> str:
+    """Changes where the film does: with the cells that it needs, with what a page shows, with the code behind it."""
+    digest = hashlib.sha256(f"{dependencies.key(cells)}\0{page_of(name)!r}".encode())
+    for path in code_of(name, cells):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
 def kept(path: Path) -> dict[str, Path]:
     """{widget of a notebook: the file of its film in the cache, whether it is there or not}."""
-    return {name: CACHE / f"{name}.{key(name, cells)}.json" for name, cells in slices.sources(path).items()}
+    return {name: CACHE / f"{name}.{key(name, cells)}.json" for name, cells in slices.slices(path).items()}
 
 
 def missing(path: Path) -> dict[str, Path]:

@@ -91,7 +91,8 @@ class Exercise:
         self.right_texts.append(text)
 
     def _rows(self, kind: str) -> str:
-        return sections(Path(inspect.getfile(self.reference)).with_suffix(".txt")).get((self.name, kind), "")
+        names = tuple(name for name, found in _catalogue.items() if found.__module__ == self.__module__)
+        return sections(Path(inspect.getfile(self.reference)).with_suffix(".txt"), names).get((self.name, kind), "")
 
     @functools.cached_property
     def rows(self) -> list[Mistake]:

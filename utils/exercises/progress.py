@@ -7,7 +7,7 @@ from .verdict import MARKS
 
 
 def notebook_of(found: Exercise) -> str:
-    """The notebook of an exercise, "04_masking": the topic of its module, and its place in the course."""
+    """The stem of the notebook of an exercise: its module's topic, with its place in the course before it."""
     own = found.reference.__module__
     return f"{TOPICS.index(TOPIC_OF[own]):02}_{TOPIC_OF[own]}" if own in TOPIC_OF else own
 

@@ -49,7 +49,8 @@ IMPORTS = {  # what a row may use, besides the names of its module
     "torch": torch,
 }
 EDIT = re.compile(r"(?P<old>.*?\S) ->(?: (?P<new>.*))?")
-HEADING = re.compile(r"^\[(\w+): (broken|mistakes|right)\]\n", re.MULTILINE)
+HEADING = re.compile(r"^\[([^\]\n]*)\] *\n", re.MULTILINE)
+KINDS = ("broken", "mistakes", "right")
 
 
 class Edit(NamedTuple):
@@ -82,10 +83,23 @@ def body_of(reference: Callable) -> tuple[str, str]:
 
 
 @functools.cache
-def sections(file: Path) -> dict[tuple[str, str], str]:
-    """{(exercise, "broken", "mistakes" or "right"): text} of a file of rows; empty where there is none."""
-    parts = HEADING.split(file.read_text(encoding="utf-8"))[1:] if file.exists() else []
-    return {(name, kind): text for name, kind, text in zip(parts[::3], parts[1::3], parts[2::3])}
+def sections(file: Path, names: tuple[str, ...]) -> dict[tuple[str, str], str]:
+    """{(exercise, one of KINDS): text} of the file of rows for the exercises `names`; empty where there is no file.
+
+    Raises ValueError for a heading that is not of this form, names none of them, or stands there twice."""
+    above, *parts = HEADING.split(file.read_text(encoding="utf-8") if file.exists() else "")
+    if above.strip():
+        raise ValueError(f"{file.name}: {above.strip().splitlines()[0]!r} stands above the first heading")
+    found = {}
+    for heading, text in zip(parts[::2], parts[1::2]):
+        name, _, kind = heading.partition(": ")
+        why = "names no exercise of its module" if name not in names else ""
+        why = why or ("" if kind in KINDS else f"is none of {', '.join(KINDS)}")
+        why = why or ("stands there twice" if (name, kind) in found else "")
+        if why:
+            raise ValueError(f"{file.name}: the heading [{heading}] {why}")
+        found[name, kind] = text
+    return found
 
 
 def read(text: str) -> Iterator[tuple[str, str, str]]:

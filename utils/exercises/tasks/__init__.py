@@ -4,7 +4,7 @@ Importing this package adds them all to the catalogue, in the order of the cours
 
 from importlib import import_module
 
-# The topics in the order of the course. A notebook's file has its number before it: notebooks/04_masking.ipynb.
+# The topics in the order of the course. A notebook's file has its place before its topic.
 TOPICS = (
     "start_here",
     "dot_product_similarity",

@@ -1,4 +1,5 @@
-"""Exercises of notebook 08, sections 1 and 3: images cut into patches and put together again, embedded, and hidden."""
+"""Exercises of the notebook beyond text, sections 1 and 3: images cut into patches, put together again, embedded, and
+hidden."""
 
 import math
 

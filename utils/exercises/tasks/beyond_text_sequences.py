@@ -1,4 +1,4 @@
-"""Exercises of notebook 08, sections 4 and 5: DNA as numbers, its other strand, and the mask of a graph."""
+"""Exercises of the notebook beyond text, sections 4 and 5: DNA as numbers, its other strand, the mask of a graph."""
 
 import torch
 

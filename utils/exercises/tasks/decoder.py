@@ -1,4 +1,4 @@
-"""Exercises of notebook 07, sections 1 to 5: cross-attention, the shift of the target, tied logits."""
+"""Exercises of the notebook on the decoder, sections 1 to 5: cross-attention, the shift of the target, tied logits."""
 
 import math
 
@@ -35,7 +35,7 @@ def draw_words_and_memories(generator):
         "Two sequences meet: the words written so far, x, and the memory M. Which of them asks, and which is asked? Of "
         "which length is a row of weights, then?",
         "Queries come from the words, (b, q, e). What is compared with them, the keys, and what is mixed, the values, "
-        "both come from the memory, (b, k, e). The rest is the attention of notebook 04.",
+        "both come from the memory, (b, k, e). The rest is attention with a mask, as before.",
         "The scores are (b, q, k), the mask is (b, k): an axis of length 1 for the queries, [:, None], makes it fit, "
         "before the softmax. Give the weights a name: they are returned, too.",
     ],

@@ -1,4 +1,5 @@
-"""Exercises of notebook 07, sections 6 to 8: a step with a cache, its bytes, reading on, a beam's step, a rotation."""
+"""Exercises of the notebook on the decoder, sections 6 to 8: a step with a cache, its bytes, reading on, a beam's step,
+a rotation."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""Exercises of notebook 01: dot product, magnitude, cosine; the variance that a projection keeps; words near a word."""
+"""Exercises of the notebook on similarity: dot product, magnitude, cosine; the variance that a projection keeps; words
+near a word."""
 
 import torch
 

@@ -1,4 +1,5 @@
-"""Exercises of notebook 04: masks for padding, order and distance; softmax, attention and mean that keep to them."""
+"""Exercises of the notebook on masking: masks for padding, order and distance; softmax, attention and mean that keep
+to them."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""Exercises of notebook 03: project per head, scores of every head, split, merge, combine, parameters, the layer."""
+"""Exercises of the notebook on several heads: project per head, scores of every head, split, merge, combine,
+parameters, the layer."""
 
 import math
 

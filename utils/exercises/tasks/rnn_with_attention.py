@@ -1,4 +1,4 @@
-"""Exercises of notebook 05, sections 1 and 2: an Elman step, cross-entropy and perplexity."""
+"""Exercises of the notebook on RNNs with attention, sections 1 and 2: an Elman step, cross-entropy and perplexity."""
 
 import torch
 

@@ -1,4 +1,5 @@
-"""Exercises of notebook 05, from section 5 on: context vectors, scores, a step of a decoder, alignment error rate."""
+"""Exercises of the notebook on RNNs with attention, from section 5 on: context vectors, scores, a step of a decoder,
+alignment error rate."""
 
 import math
 

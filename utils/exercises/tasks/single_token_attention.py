@@ -1,4 +1,4 @@
-"""Exercises of notebook 02: one-hot look-up, softmax, temperature, scores, attention for one token, for all, between two
+"""Exercises of the notebook on a single token: one-hot look-up, softmax, temperature, scores, attention for one token, for all, between two
 sequences, W_q with W_k, and the forward of a module with a learned query."""
 
 import math

@@ -1,4 +1,4 @@
-"""Exercises of notebook 00: the weighted sum at the heart of attention, and a quiz on shapes."""
+"""Exercises of the first notebook: the weighted sum at the heart of attention, and a quiz on shapes."""
 
 import torch
 

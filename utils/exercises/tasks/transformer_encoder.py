@@ -1,4 +1,5 @@
-"""Exercises of notebook 06: position waves, norm, residual step, feed-forward layer, block, stack, induction."""
+"""Exercises of the notebook on the encoder: position waves, norm, residual step, feed-forward layer, block, stack,
+induction."""
 
 import torch
 import torch.nn.functional as F

@@ -1,6 +1,6 @@
-"""How long loading word vectors takes, and how much memory: `WordVectors.load` beside the usual recipes with pandas.
+"""How long loading word vectors takes, and how much memory: `WordVectors` beside the usual recipes with pandas.
 
-    pip install pandas; python tools/benchmark_loading.py
+    pip install pandas; python -m experiments.benchmark_loading
 
 makes a text file of the size of Stanford's with 100 dimensions (400,000 words, 340 MB) in a temporary folder and loads
 it in several ways, one after the other, each in a process of its own, three rounds of them, and prints the medians.
@@ -19,6 +19,8 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+
+from utils.vectors import WordVectors
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -41,16 +43,16 @@ begin()
 frame = pandas.read_csv(path, sep=" ", header=None, quoting=3)
 vectors = dict(zip(frame[0], frame.iloc[:, 1:].to_numpy()))
 """,
-    "WordVectors.load, first time": """
+    "WordVectors.from_text": """
 import polars
 from utils.vectors import WordVectors
 begin()
-vectors = WordVectors.load(path)
+vectors = WordVectors.from_text(path)
 """,
-    "WordVectors.load, from the cache": """
+    "WordVectors.load, the same as .npz": """
 from utils.vectors import WordVectors
 begin()
-vectors = WordVectors.load(path)
+vectors = WordVectors.load(path.replace(".txt", ".npz"))
 """,
     "WordVectors.load, the course's own vectors": """
 from utils.vectors import WordVectors
@@ -106,8 +108,8 @@ def main() -> None:
         began = time.perf_counter()
         write_text(path, arguments.words, arguments.dimensions)
         print(f"{path.stat().st_size / 1e6:.0f} MB of text made in {time.perf_counter() - began:.0f} s")
+        WordVectors.from_text(path).save(path.with_suffix(".npz"))
         for _ in range(arguments.rounds):
-            path.with_name(path.name + ".cache.npz").unlink(missing_ok=True)
             for name, recipe in RECIPES.items():
                 measured[name].append(measure(recipe, path))
     print(f"{'':46}{'seconds':>9}{'of processor':>14}{'peak MB':>9}")

@@ -1,7 +1,7 @@
 """Say how good a set of word vectors is: the figures that data/README.md quotes.
 
-    python tools/evaluate_vectors.py                    # the vectors that ship with the course
-    python tools/evaluate_vectors.py data/glove.6B.100d.txt
+    python tools/vectors/evaluate_vectors.py            # the vectors that ship with the course
+    python tools/vectors/evaluate_vectors.py data/glove.6B.100d.first40000.npz
 
 The questions are made from the pairs of words in analogies.txt.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from utils.vectors import WordVectors, pca  # noqa: E402  (the folder above has to be on the path first)

@@ -1,4 +1,4 @@
-"""Fetch the beginning of Stanford's GloVe vectors: `make glove`, or `python tools/fetch_glove.py`.
+"""Fetch the beginning of Stanford's GloVe vectors: `make glove`, or `python tools/vectors/fetch_glove.py`.
 
 Stanford's archive (GloVe 6B, trained on Wikipedia and Gigaword; Public Domain Dedication and License) takes 862 MB. Its
 words are sorted by frequency, so the first 40,000 are enough for a course, and they take some 15 MB: a web server can
@@ -6,7 +6,7 @@ send a part of a file (an HTTP range), and remotezip unpacks a member of an arch
 
 Nobody publishes a checksum of that beginning, and a zip archive holds one of whole members only. So the way is guarded
 (https with a valid certificate, no step down to http), every line is parsed, and the archive's checksum is compared
-where the whole member is asked for.
+where the whole member is asked for. What arrives is kept as `.npz`, which `WordVectors.load` reads.
 """
 
 import argparse
@@ -20,11 +20,12 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 from tqdm import tqdm
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from utils.vector_files import read_text  # noqa: E402  (the folder above has to be on the path first)
+from utils.vector_files import read_npz, read_text, write_npz  # noqa: E402  (the folder above has to be on the path first)
 from utils.vectors import SHIPPED  # noqa: E402
 
 URL = "https://nlp.stanford.edu/data/glove.6B.zip"
@@ -49,20 +50,21 @@ def fetch(folder: str | os.PathLike | None = None, words: int = 40_000, url: str
         raise ValueError(f"words counts the words to fetch and must be 1 or more, not {words}")
     url = url or URL
     folder = SHIPPED.parent if folder is None else Path(folder)
-    path = folder / MEMBER.replace(".txt", f".first{words}.txt")
+    path = folder / MEMBER.replace(".txt", f".first{words}.npz")
     if path.exists():
         if not path.is_file():
             raise FetchError(f"{path} is in the way: it is not a file. Rename it, or choose another folder.")
         try:
-            _verify(path, words)
+            _require_size(read_npz(path)[1], words)
             return path
         except (ValueError, OSError):
             pass  # someone changed it: fetch it anew
     unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         _write(unfinished, _first_lines(url, words))
-        _verify(unfinished, words)
-        os.replace(unfinished, path)
+        known, matrix = read_text(unfinished)
+        _require_size(matrix, words)
+        write_npz(path, known, matrix)
     except ValueError as error:
         raise FetchError(f"What {url} sent is damaged ({error}). Try again.") from error
     except OSError as error:
@@ -80,11 +82,10 @@ def _write(path: Path, lines: Iterator[bytes]) -> None:
             file.write(line)
 
 
-def _verify(path: Path, words: int) -> None:
-    """ValueError unless the file holds so many words with DIMENSIONS finite numbers each."""
-    _, matrix = read_text(path)
+def _require_size(matrix: np.ndarray, words: int) -> None:
+    """ValueError unless there are so many words with DIMENSIONS numbers each."""
     if matrix.shape != (words, DIMENSIONS):
-        raise ValueError(f"{path.name} holds {matrix.shape} numbers where ({words}, {DIMENSIONS}) belong")
+        raise ValueError(f"it holds {matrix.shape} numbers where ({words}, {DIMENSIONS}) belong")
 
 
 def _first_lines(url: str, number: int) -> Iterator[bytes]:
@@ -110,8 +111,8 @@ def _first_lines(url: str, number: int) -> Iterator[bytes]:
                 yield line
     except remotezip.RangeNotSupported as error:
         raise FetchError(
-            f"The server of {url} does not send parts of a file. Download the whole archive in a browser; "
-            f"WordVectors.load('{Path(url).name}::{MEMBER}') reads it as it is."
+            f"The server of {url} does not send parts of a file. Download the whole archive in a browser and unpack "
+            f"it; WordVectors.from_text('{MEMBER}') reads what is in it."
         ) from error
     except KeyError as error:
         raise FetchError(f"The archive at {url} has no member {MEMBER}.") from error
