@@ -12,7 +12,7 @@ VOLATILE = "nbval-ignore-output"  # the tag of a cell whose output differs from 
 
 
 def tags(cell: Mapping) -> list[str]:
-    return cell["metadata"].get("tags", [])
+    return cell.get("metadata", {}).get("tags", [])
 
 
 def has(cell: Mapping, tag: str) -> bool:
