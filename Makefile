@@ -78,11 +78,11 @@ checkpoints: setup-test
 
 glove: python
 	@$(SET_UP) tools/vectors/requirements-glove.txt
-	@$(BIN)/python tools/vectors/fetch_glove.py
+	@$(BIN)/python -m tools.vectors.fetch_glove
 
 vectors: python
 	@$(SET_UP) tools/vectors/requirements-vectors.txt
-	@$(BIN)/python tools/vectors/train_vectors.py
+	@$(BIN)/python -m tools.vectors.train_vectors
 
 pins: setup-test
 	@$(BIN)/python tools/setup/raise_pins.py $(PINS)

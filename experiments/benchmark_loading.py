@@ -1,6 +1,6 @@
 """How long loading word vectors takes, and how much memory: `WordVectors` beside the usual recipes with pandas.
 
-    pip install pandas; python -m experiments.benchmark_loading
+    python -m experiments.benchmark_loading        needs pandas: python -m pip install pandas
 
 makes a text file of the size of Stanford's with 100 dimensions (400,000 words, 340 MB) in a temporary folder and loads
 it in several ways, one after the other, each in a process of its own, three rounds of them, and prints the medians.

@@ -2,18 +2,15 @@
 
 import hashlib
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tools.vectors import evaluate_vectors
 from utils.vectors import SHIPPED, WordVectors
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tools" / "vectors"))
-
-import evaluate_vectors  # noqa: E402  (the tool has to be on the path first)
 
 README = (ROOT / "data" / "README.md").read_text(encoding="utf-8")
 COURSE_SENTENCES = """

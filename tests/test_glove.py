@@ -16,15 +16,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tools.vectors import fetch_glove as glove
 from utils.vectors import WordVectors
 
 pytest.importorskip("remotezip")
 
 WORDS = 3000
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tools" / "vectors"))
-
-import fetch_glove as glove  # noqa: E402  (the tool has to be on the path first)
 
 
 def member_text(words=WORDS, columns=100):
@@ -250,14 +248,15 @@ def test_lines_that_are_wrong(serve, tmp_path, old, new, message):
 
 def test_a_disk_that_is_full(serve, good_archive, tmp_path):
     """In a process of its own that may not write more than 100 kB into a file, as on a disk with so much room."""
-    code = "import signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); import fetch_glove as glove\n"
+    code = "import signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    code += "from tools.vectors import fetch_glove as glove\n"
     code += "try: glove.fetch(sys.argv[1], 2000, sys.argv[2])\nexcept glove.FetchError as error: print(error)"
     result = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path), serve(good_archive).url],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
         capture_output=True,
         text=True,
-        cwd=ROOT / "tools" / "vectors",
+        cwd=ROOT,
         timeout=120,
     )
     assert "cannot be written" in result.stdout, result.stderr

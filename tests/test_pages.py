@@ -22,7 +22,9 @@ NOTEBOOKS = {path.stem: files.read(path) for path in files.paths()}
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """{name: text} of the pages."""
-    return {file.stem: file.read_text(encoding="utf-8") for file in pages.write(tmp_path_factory.mktemp("pages"))}
+    return {
+        file.stem: file.read_text(encoding="utf-8") for file in pages.write(tmp_path_factory.mktemp("pages") / "new")
+    }
 
 
 # Numbers over seeds

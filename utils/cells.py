@@ -1,7 +1,7 @@
 """What a cell of a notebook says of itself: its tags, the exercise that it holds, whether that is still a stub.
 
-A cell is a dictionary, as JSON has it or as nbformat reads it. Standard library only, so that `make update` can do
-without anything that is installed.
+A cell is a dictionary, as JSON has it or as nbformat reads it. `make update` brings its own reader
+(tools/setup/carry_over.py), since it has to run where utils/ is half old, half new; a test holds the two equal.
 """
 
 import ast
@@ -12,7 +12,7 @@ VOLATILE = "nbval-ignore-output"  # the tag of a cell whose output differs from 
 
 
 def tags(cell: Mapping) -> list[str]:
-    return cell["metadata"].get("tags", [])
+    return cell.get("metadata", {}).get("tags", [])
 
 
 def has(cell: Mapping, tag: str) -> bool:

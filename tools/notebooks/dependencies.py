@@ -13,6 +13,8 @@ import hashlib
 import symtable
 from collections.abc import Iterator
 
+from utils.cells import exercise, has
+
 ONLY_SHOW = {"plots", "print", "check", "hint", "display", "widgets"}  # a call of these changes nothing
 
 
@@ -128,11 +130,9 @@ def as_course(cell, whole: bool = True) -> str:
 
     In a whole run, a station makes nothing that the cells above it have made. What is no Python, a magic command among
     it, counts as its text."""
-    tags = cell.get("metadata", {}).get("tags", [])
-    named = [tag.partition(":")[2] for tag in tags if tag.startswith("exercise:")]
-    if named:
-        return "\n".join(f"{name} = use({name!r})" for name in named)
-    if whole and "station" in tags:
+    if name := exercise(cell):
+        return f"{name} = use({name!r})"
+    if whole and has(cell, "station"):
         statements = [one for one in ast.parse(cell["source"]).body if "globals()" not in ast.unparse(one)]
         return ast.unparse(ast.Module(statements, []))
     with contextlib.suppress(SyntaxError):

@@ -253,6 +253,7 @@ def write(folder):
     """Write the pages into `folder`; returns their files."""
     made = {"measured": measured(), "bugs": bugs.page(written("bugs"), link), "symbols": symbols()}
     made |= {"teachers": teachers(), "places": written("places")}
+    Path(folder).mkdir(parents=True, exist_ok=True)
     files = [Path(folder) / f"{name}.md" for name in made]
     for file, text in zip(files, made.values()):
         file.write_text(text.rstrip() + "\n", encoding="utf-8", newline="\n")

@@ -1,22 +1,18 @@
 """Say how good a set of word vectors is: the figures that data/README.md quotes.
 
-    python tools/vectors/evaluate_vectors.py            # the vectors that ship with the course
-    python tools/vectors/evaluate_vectors.py data/glove.6B.100d.first40000.npz
+    python -m tools.vectors.evaluate_vectors            # the vectors that ship with the course
+    python -m tools.vectors.evaluate_vectors data/glove.6B.100d.first40000.npz
 
 The questions are made from the pairs of words in analogies.txt.
 """
 
 import argparse
 import itertools
-import sys
 from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
-
-from utils.vectors import WordVectors, pca  # noqa: E402  (the folder above has to be on the path first)
+from utils.vectors import WordVectors, pca
 
 ANALOGIES = Path(__file__).with_name("analogies.txt")
 FIVE_WORDS = ("florida", "california", "texas", "politics", "truth")

@@ -1,4 +1,6 @@
-"""Fetch the beginning of Stanford's GloVe vectors: `make glove`, or `python tools/vectors/fetch_glove.py`.
+"""Fetch the beginning of Stanford's GloVe vectors (`make glove`).
+
+    python -m tools.vectors.fetch_glove [--words 40000] [--folder FOLDER]
 
 Stanford's archive (GloVe 6B, trained on Wikipedia and Gigaword; Public Domain Dedication and License) takes 862 MB. Its
 words are sorted by frequency, so the first 40,000 are enough for a course, and they take some 15 MB: a web server can
@@ -23,10 +25,8 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
-
-from utils.vector_files import read_npz, read_text, write_npz  # noqa: E402  (the folder above has to be on the path first)
-from utils.vectors import SHIPPED  # noqa: E402
+from utils.vector_files import read_npz, read_text, write_npz
+from utils.vectors import SHIPPED
 
 URL = "https://nlp.stanford.edu/data/glove.6B.zip"
 MEMBER = "glove.6B.100d.txt"

@@ -3,7 +3,7 @@
 `make vectors` does it all. By hand, on a machine with WordNet's files (`apt-get install wordnet-base`):
 
     python -m pip install -r tools/vectors/requirements-vectors.txt
-    python tools/vectors/train_vectors.py
+    python -m tools.vectors.train_vectors
 
 Two processor cores need about three minutes and 1.2 GB of memory. The result, `data/course_vectors.npz`, is the same
 file every time on one machine; on a processor of another kind the numbers differ slightly.
@@ -28,9 +28,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
-
 try:
     import numba
     import numpy as np
@@ -41,7 +38,7 @@ except ImportError as error:
         f"{error}. Training needs more than the course: python -m pip install -r tools/vectors/requirements-vectors.txt"
     )
 
-from utils.vector_files import write_npz  # noqa: E402  (the folder above has to be on the path first)
+from utils.vector_files import write_npz  # noqa: E402  (what it needs besides is said first)
 from utils.vectors import SHIPPED  # noqa: E402
 
 # ------------------------------------------------------------------------------------------------ settings
@@ -653,7 +650,7 @@ def main() -> None:
     vectors = train(counts, arguments.epochs)
     write_npz(arguments.output, vocabulary[:SHIPPED_WORDS], vectors[:SHIPPED_WORDS].astype(np.float16))
     print(f"{arguments.output} written after {time.monotonic() - began:.0f} s")
-    print("python tools/vectors/evaluate_vectors.py says how good it is; data/README.md quotes that, and the checksum")
+    print("python -m tools.vectors.evaluate_vectors says how good it is; data/README.md quotes that, and the checksum")
 
 
 if __name__ == "__main__":

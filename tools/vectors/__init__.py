@@ -1,0 +1,1 @@
+"""Word vectors: the course's own, trained and judged, and Stanford's, fetched: for `make vectors` and `make glove`."""
