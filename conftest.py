@@ -9,11 +9,12 @@ import runpy
 import shutil
 import signal
 import tempfile
-import time
 from pathlib import Path
 
 import nbval.plugin
 import pytest
+
+pytest_plugins = ["lanes", "onward"]
 
 ROOT = Path(__file__).parent
 OFFLINE = ROOT / "tests" / "offline"
@@ -32,37 +33,7 @@ if "COURSE_TRAININGS" not in os.environ:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-notebook_runs = []  # (name, seconds, peak memory in MB or None), in the order in which they ran
 browser_lines = []  # what tests measured on widgets
-
-
-def peak_memory(pid):
-    """The largest memory that process `pid` has held, in MB; None where the system does not tell."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM")), None)
-
-
-def record_runs(notebook_file):
-    """Let nbval's collector of one notebook report how long its kernel lived and how much memory it took."""
-    set_up, tear_down = notebook_file.setup, notebook_file.teardown
-
-    def timed_set_up(self):
-        self.began = time.perf_counter()
-        set_up(self)
-
-    def timed_tear_down(self):
-        if self.kernel is not None and self.kernel.is_alive():
-            memory = peak_memory(self.kernel.km.provisioner.pid)
-            notebook_runs.append((self.path.name, time.perf_counter() - self.began, memory))
-        tear_down(self)
-
-    notebook_file.setup, notebook_file.teardown = timed_set_up, timed_tear_down
-
-
-record_runs(nbval.plugin.IPyNbFile)
 
 
 # What takes long comes first, so that no worker waits for the other at the end; the trainings of two notebooks before
@@ -87,7 +58,6 @@ def pytest_collection_modifyitems(items):
 def pytest_sessionfinish(session):
     """A worker process hands its lines to the process that prints them."""
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["notebook_runs"] = notebook_runs
         session.config.workeroutput["browser_lines"] = browser_lines
 
 
@@ -98,7 +68,6 @@ def pytest_unconfigure():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
-    notebook_runs.extend(getattr(node, "workeroutput", {}).get("notebook_runs", []))
     browser_lines.extend(getattr(node, "workeroutput", {}).get("browser_lines", []))
 
 
@@ -121,11 +90,6 @@ def browser_report():
 
 
 def pytest_terminal_summary(terminalreporter):
-    if notebook_runs:
-        terminalreporter.section("notebooks")
-        for name, seconds, memory in sorted(notebook_runs):
-            used = f"{memory:5d} MB at most" if memory else ""
-            terminalreporter.write_line(f"{name:<40} {seconds:6.1f} s  {used}")
     if browser_lines:
         terminalreporter.section("widgets")
         for line in sorted(browser_lines):
