@@ -1,4 +1,6 @@
-"""Every notebook in JupyterLab in Chromium, as a learner sees it: opened, then run, with every control moved.
+"""Notebooks in JupyterLab in Chromium, as a learner sees them: opened, then run, with every control moved.
+
+Two before a change lands, which have controls of every kind between them; all of them at night.
 
 Opened for the first time it is not trusted; saved and opened again it is, and has a new kernel. Whichever it is, each
 widget's picture is there before anything runs.
@@ -21,6 +23,7 @@ from pathlib import Path
 import notebook_pages
 import pytest
 from chromium import CHROMIUM, MISSING, barriers
+from lanes import topic
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -32,6 +35,7 @@ OPTIONS = re.search(r"^OFFLINE_LAB := (.*)$", (ROOT / "Makefile").read_text(), r
 OPTIONS = [option.replace("$(CURDIR)", str(ROOT)) for option in shlex.split(OPTIONS)]
 
 pytestmark = [
+    pytest.mark.lane("test"),
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason=MISSING),
 ]
@@ -266,6 +270,7 @@ def trust(course, lab, name):
     subprocess.run(command, env=lab[2], check=True, capture_output=True)
 
 
+@pytest.mark.lane("all")
 def test_a_trusted_notebook_opens_as_well(open_notebook, course, lab):
     """One stands for all: what is stored has the same forms in each."""
     name = max(NOTEBOOKS, key=lambda name: len(descriptions(name)))
@@ -273,7 +278,15 @@ def test_a_trusted_notebook_opens_as_well(open_notebook, course, lab):
     assert_opened_well(open_notebook(name), name)
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+SAMPLE = ("00_start_here.ipynb", "01_dot_product_similarity.ipynb")
+
+
+def in_its_lane(name):
+    """The file name of a notebook as a parameter of a test."""
+    return pytest.param(name, marks=() if name in SAMPLE else pytest.mark.lane("all", topic(name)))
+
+
+@pytest.mark.parametrize("name", map(in_its_lane, NOTEBOOKS))
 def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_report, name):
     page = open_notebook(name)
     assert_opened_well(page, name)

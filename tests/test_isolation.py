@@ -399,6 +399,7 @@ def executed(client, code, during=lambda: None):
     return outputs, reply
 
 
+@pytest.mark.lane("test")
 def test_kernel_lives_on(kernel):
     manager, client = kernel
     outputs, reply = executed(client, KERNEL_SET_UP)

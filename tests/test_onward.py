@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 import execute_notebooks
 
@@ -34,6 +34,7 @@ def run(path, *options):
 def notebook(tmp_path_factory):
     """A notebook that runs as it ships, and not again: a list is used up, a name gets another meaning."""
     cells = [
+        new_markdown_cell("# Tiny"),
         new_code_cell(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom utils.exercises import check, use"),
         new_code_cell("waiting = ['first', 'second']"),
         new_code_cell(EXERCISE, metadata={"tags": ["exercise:weighted_sum"]}),

@@ -16,6 +16,7 @@ from utils.exercises import catalogue, hint, progress, records, solution, use
 from utils.exercises.engine import Exercise, Verdict
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.lane("test")
 RIGHT, WRONG = "return weights @ values", "return 2 * weights @ values"
 OTHERS = {"softmax": {"status": "right", "tries": 4, "mistakes": {}, "first": "", "right": ""}, "gone": [1], "new": 2}
 

@@ -11,6 +11,7 @@ import raise_pins
 import setup_environment
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.lane("test")
 
 
 def package(name, version):

@@ -23,7 +23,7 @@ import setup_environment
 ROOT = Path(__file__).parent.parent
 TORCH = re.search(r"^torch==(\S+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE)[1]
 SCRIPT = Path("tools") / "setup_environment.py"
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+pytestmark = [pytest.mark.lane("test"), pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")]
 
 PYTHON = """#!/bin/sh
 case "$*" in *"pip install"*) echo "$@" >> "{folder}/calls"; env > "{folder}/environment";; esac
