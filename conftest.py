@@ -1,7 +1,7 @@
 """What holds for all tests, those in tests/ and the notebooks' own cells, which nbval runs and compares.
 
-No network, each training once (tests/offline/), one thread, one hash seed, no progress bars, no record of what is
-checked; unrun cells are refused; the time and memory of each notebook are reported.
+No network, each training once, or not at all where it is kept (tests/offline/), one thread, one hash seed, no progress
+bars, no record of what is checked; unrun cells are refused. lanes.py says which tests run, onward.py what notebooks do.
 """
 
 import os
@@ -33,7 +33,9 @@ if "COURSE_TRAININGS" not in os.environ:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+KEPT = ROOT / "tests" / "trainings"  # `make trainings` fills it
 browser_lines = []  # what tests measured on widgets
+taken = set()  # the names of the files in KEPT that a notebook has taken a training from
 
 
 # What takes long comes first, so that no worker waits for the other at the end; the trainings of two notebooks before
@@ -55,8 +57,17 @@ def pytest_collection_modifyitems(items):
     items.sort(key=place)
 
 
+def pytest_configure(config):
+    """At night everything is trained."""
+    os.environ.pop("COURSE_TRAININGS_KEPT", None)
+    if config.getoption("lane") != "all":
+        os.environ["COURSE_TRAININGS_KEPT"] = str(KEPT)
+
+
 def pytest_sessionfinish(session):
     """A worker process hands its lines to the process that prints them."""
+    if TRAININGS:
+        taken.update(path.stem for path in Path(TRAININGS).glob("*.taken"))
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["browser_lines"] = browser_lines
 
@@ -90,6 +101,10 @@ def browser_report():
 
 
 def pytest_terminal_summary(terminalreporter):
+    left = [path.name for path in sorted(KEPT.glob("*.npz")) if path.name not in taken]
+    if left and taken and os.environ.get("COURSE_TRAININGS_KEPT"):
+        terminalreporter.section("trainings")
+        terminalreporter.write_line(f"kept, but no notebook took it; `make trainings` keeps others: {', '.join(left)}")
     if browser_lines:
         terminalreporter.section("widgets")
         for line in sorted(browser_lines):
