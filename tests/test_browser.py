@@ -286,7 +286,7 @@ def in_its_lane(name):
     return pytest.param(name, marks=() if name in SAMPLE else pytest.mark.lane("all", topic(name)))
 
 
-@pytest.mark.parametrize("name", map(in_its_lane, NOTEBOOKS))
+@pytest.mark.parametrize("name", list(map(in_its_lane, NOTEBOOKS)))
 def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_report, name):
     page = open_notebook(name)
     assert_opened_well(page, name)

@@ -174,6 +174,7 @@ def test_an_edit_has_to_fit_the_reference():
             read_row(doubled, row, "a sentence.", "")
 
 
+@pytest.mark.lane("test")
 @each_exercise
 def test_a_wrong_answer_is_judged_in_less_than_half_a_second(found):
     """Measured in processor time, after the first one, which computes what the catalogue does."""

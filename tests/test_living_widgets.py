@@ -110,7 +110,7 @@ def walked(box, walk):
 
 
 @in_chromium
-@pytest.mark.parametrize("name", map(film, WIDGETS))
+@pytest.mark.parametrize("name", list(map(film, WIDGETS)))
 def test_a_page_shows_what_the_kernel_shows(name, open_page, site, browser_report):
     folder, kept = site(name), record.load(name, WIDGETS[name])
     size = (folder / "widgets" / f"{name}.js").stat().st_size

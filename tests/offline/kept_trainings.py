@@ -4,8 +4,8 @@ A training is taken from there where model, sizes, settings, random numbers and 
 runs through is, and the weights at the start and the losses of the first steps agree to one part in ten thousand: so
 what was trained on one processor holds on another, and whoever changes a training trains it live in that very change.
 
-The code of a training: the modules of utils/ of which a function runs in its first steps, and the functions of cells
-that do, without comments and docstrings. A line in plots.py voids nothing.
+The code of a training: the modules of utils/ of which a function runs in its first steps, and those functions of cells
+and exercises that do, without comments and docstrings. A line in plots.py voids nothing.
 """
 
 import ast
@@ -53,7 +53,7 @@ def digest_of_module(path):
 
 
 def digest_of_function(code):
-    """Of a function of a cell, of a lambda or a generator in one; the whole cell where it is not found."""
+    """Of a function, a lambda or a generator; of the whole file or cell where it is not found."""
     source = "".join(linecache.getlines(code.co_filename))
     lines, found = bare_lines(source), None
     for node in ast.walk(ast.parse(source)):
@@ -75,15 +75,16 @@ class Trace:
         sys.setprofile(self.before)
 
     def code(self):
-        """{module of utils/: digest}, and the digests of the functions of cells."""
-        utils, modules, cells = str(ROOT / "utils"), {}, set()
+        """{module of utils/: digest}, and digests of functions: an answer in a cell is that among the exercises."""
+        utils, exercises, modules, functions = str(ROOT / "utils"), str(ROOT / "utils" / "exercises"), {}, set()
         for code in self.codes:
-            if code.co_filename.startswith(utils):
+            if code.co_filename.startswith(exercises) or "ipykernel_" in code.co_filename:
+                if not re.fullmatch("<(list|set|dict)comp>", code.co_name):  # these belong to the function around them
+                    functions.add(digest_of_function(code))
+            elif code.co_filename.startswith(utils):
                 name = Path(code.co_filename).relative_to(ROOT).as_posix()
                 modules[name] = digest_of_module(name)
-            elif "ipykernel_" in code.co_filename and not re.fullmatch("<(list|set|dict)comp>", code.co_name):
-                cells.add(digest_of_function(code))  # comprehensions belong to the function around them
-        return {"modules": dict(sorted(modules.items())), "cells": sorted(cells)}
+        return {"modules": dict(sorted(modules.items())), "functions": sorted(functions)}
 
 
 # The beginning

@@ -73,6 +73,15 @@ def take_over(model, history, ended):
     history.losses, history.finished, history.taken_over = ended["losses"], True, True
 
 
+def save(ended, path):
+    """Keep the end of a training for the rest of the run."""
+    import torch
+
+    with tempfile.NamedTemporaryFile(dir=os.path.dirname(path), delete=False) as part:
+        torch.save(ended, part)
+    os.replace(part.name, path)
+
+
 def ships(model, checkpoint):
     """Note that what `model` was trained to ships as a checkpoint; where it was changed afterwards, it does not."""
     import torch
@@ -122,7 +131,9 @@ def shared(training, folder, kept):
         if os.path.exists(path):
             ended = torch.load(path, weights_only=False)
             take_over(model, history, ended)
-            history.optimiser.load_state_dict(ended["optimiser"])
+            history.kept = ended.get("kept")
+            if not history.kept:
+                history.optimiser.load_state_dict(ended["optimiser"])
             history.behind, history.batch = given["steps"] - LIVE - 1, None  # batches that were not drawn
             ahead[0] += ended["seconds"]
             trained[model], history.file = path, path
@@ -132,6 +143,7 @@ def shared(training, folder, kept):
             history.kept = found.name
             ahead[0] += ended["seconds"]
             open(os.path.join(folder, f"{found.name}.taken"), "w").close()
+            save(ended | {"kept": found.name}, path)
         else:
             fit(**given | {"history": history})
             if history.finished:
@@ -139,9 +151,7 @@ def shared(training, folder, kept):
                 ended |= {"weights": model.state_dict(), "losses": history.losses, "seconds": clock() - began}
                 ended |= {"optimiser": history.optimiser.state_dict()}
                 ended |= {"torch": torch.get_rng_state(), "python": random.getstate()}
-                with tempfile.NamedTemporaryFile(dir=folder, delete=False) as part:
-                    torch.save(ended, part)
-                os.replace(part.name, path)
+                save(ended, path)
                 trained[model], history.file = path, path
         return history
 
