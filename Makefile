@@ -1,5 +1,6 @@
 PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do "$$name" -c "import sys; assert sys.version_info >= (3, 11)" 2>/dev/null && echo "$$name" && break; done)
 PYTEST ?=
+LANE ?= test
 REPO ?=
 PINS ?=
 FROM ?=
@@ -15,20 +16,22 @@ COMPARABLE := env -u MPLBACKEND -u ATTENTION_MARKED OMP_NUM_THREADS=1 PYTHONHASH
 # Kernels of older processors, which round otherwise: what is stored in the notebooks has to hold with them, too.
 SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_2 OPENBLAS_CORETYPE=NEHALEM DNNL_MAX_CPU_ISA=SSE41
 AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
-QUICK := $(shell sed -E '/^\#|trains$$/d; s|(\w+) .*|notebooks/[0-9][0-9]_\1.ipynb|' tests/syllabus.txt)
 
-.PHONY: help lab update site site-serve test test-processors test-colab test-classroom notebooks checkpoints glove vectors pins links clean setup setup-test setup-site setup-all python
+.PHONY: help lab update site site-serve check test test-all test-processors test-colab test-classroom notebooks trainings checkpoints glove vectors pins links clean setup setup-test setup-site setup-all python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
 	@echo "make update                 fetch the new version of the course; answers and cells of yours are kept"
 	@echo "make site                   build the course as a site into site/, from the notebooks as they are stored"
 	@echo "make site-serve             build it, and show it on this computer"
-	@echo "make test                   all tests: utils/, notebooks, widgets in a browser where Chromium is installed"
+	@echo "make check                  after a change: style, utils/, exercises, the files of the notebooks"
+	@echo "make test                   before a change lands: that, every notebook, widgets in Chromium where it is installed"
+	@echo "make test-all               at night and before a release: everything, trainings, processors, versions and seeds"
 	@echo "make test-processors        every notebook with the kernels of older processors (SSE, then AVX2)"
 	@echo "make test-colab             the tests of the notebooks with Colab's IPython 7.34 and ipywidgets 7.7.1"
 	@echo "make test-classroom         export notebooks for nbgrader and otter-grader, and let both grade answers"
 	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
+	@echo "make trainings              train what takes longest, and keep it for the tests"
 	@echo "make checkpoints            train what the stations of the notebooks load, and store its weights"
 	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for the notebook on similarity"
 	@echo "make vectors                train the vectors that ship with the course anew (needs WordNet)"
@@ -51,27 +54,39 @@ site-serve: site
 	@echo "The site is at http://127.0.0.1:8000 until Ctrl + C"
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8000
 
-test: setup-all
-	@$(COMPARABLE) $(BIN)/python -m pytest $(PYTEST)
-	@$(if $(PYTEST),,$(COMPARABLE) $(SSE) $(BIN)/python -m pytest -q $(QUICK))
+check: setup-test
+	@$(COMPARABLE) $(BIN)/python -m pytest --lane check $(PYTEST)
 
+test: setup-all
+	@$(COMPARABLE) $(BIN)/python -m pytest --lane test $(PYTEST)
+
+# The night begins with what no other command runs; the others are told that it is night.
+test-all: setup-all
+	@$(COMPARABLE) $(BIN)/python -m pytest --lane all $(PYTEST)
+	@$(MAKE) --no-print-directory LANE=all test-processors test-colab test-classroom
+
+# The cells as they ship: what else is tried in their kernels hangs on no processor.
 test-processors: setup-test
-	@$(COMPARABLE) $(SSE) $(BIN)/python -m pytest $(PYTEST) notebooks
-	@$(COMPARABLE) $(AVX2) $(BIN)/python -m pytest $(PYTEST) notebooks
+	@$(COMPARABLE) $(SSE) $(BIN)/python -m pytest --lane $(LANE) --once $(PYTEST) notebooks
+	@$(COMPARABLE) $(AVX2) $(BIN)/python -m pytest --lane $(LANE) --once $(PYTEST) notebooks
 
 # Colab's older packages are laid over those of .venv, in front of them on the path.
 test-colab: setup-test
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --upgrade --target .venv/colab -r tools/setup/requirements-colab.txt
-	@PYTHONPATH="$(CURDIR)/.venv/colab" $(COMPARABLE) $(BIN)/python -m pytest $(PYTEST) notebooks tests/test_notebooks.py tests/test_alone.py
+	@PYTHONPATH="$(CURDIR)/.venv/colab" $(COMPARABLE) $(BIN)/python -m pytest --lane $(LANE) $(PYTEST) notebooks tests/test_notebooks.py tests/test_alone.py
 
 # Both have a .venv of their own, with the course's packages behind theirs on the path.
 test-classroom: setup-test
 	@test -x .venv/classroom/bin/otter || { $(BIN)/python -m venv .venv/classroom && .venv/classroom/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -r tools/setup/requirements-classroom.txt; }
 	@$(BIN)/python -c "import site; print(site.getsitepackages()[0])" > "$$(.venv/classroom/bin/python -c 'import site; print(site.getsitepackages()[0])')/course.pth"
-	@$(COMPARABLE) $(BIN)/python -m pytest $(PYTEST) tests/test_export.py
+	@$(COMPARABLE) $(BIN)/python -m pytest --lane $(LANE) $(PYTEST) tests/test_export.py
 
 notebooks: setup-test
 	@$(COMPARABLE) $(BIN)/python -m tools.notebooks.execute
+
+# What stands there before is left where a notebook fails.
+trainings: setup-test
+	@$(COMPARABLE) $(BIN)/python -m tools.notebooks.trainings
 
 checkpoints: setup-test
 	@$(COMPARABLE) $(BIN)/python -m tools.notebooks.checkpoints

@@ -1,7 +1,7 @@
 """What holds for all tests, those in tests/ and the notebooks' own cells, which nbval runs and compares.
 
-No network, each training once (tests/offline/), one thread, one hash seed, no progress bars, no record of what is
-checked; unrun cells are refused; the time and memory of each notebook are reported.
+No network, each training once, or not at all where it is kept (tests/offline/), one thread, one hash seed, no progress
+bars, no record of what is checked; unrun cells are refused. lanes.py says which tests run, onward.py what notebooks do.
 """
 
 import os
@@ -10,11 +10,12 @@ import runpy
 import shutil
 import signal
 import tempfile
-import time
 from pathlib import Path
 
 import nbval.plugin
 import pytest
+
+pytest_plugins = ["lanes", "onward"]
 
 ROOT = Path(__file__).parent
 OFFLINE = ROOT / "tests" / "offline"
@@ -33,37 +34,9 @@ if "COURSE_TRAININGS" not in os.environ:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-notebook_runs = []  # (name, seconds, peak memory in MB or None), in the order in which they ran
+KEPT = ROOT / "tests" / "trainings"  # `make trainings` fills it
 browser_lines = []  # what tests measured on widgets
-
-
-def peak_memory(pid):
-    """The largest memory that process `pid` has held, in MB; None where the system does not tell."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM")), None)
-
-
-def record_runs(notebook_file):
-    """Let nbval's collector of one notebook report how long its kernel lived and how much memory it took."""
-    set_up, tear_down = notebook_file.setup, notebook_file.teardown
-
-    def timed_set_up(self):
-        self.began = time.perf_counter()
-        set_up(self)
-
-    def timed_tear_down(self):
-        if self.kernel is not None and self.kernel.is_alive():
-            memory = peak_memory(self.kernel.km.provisioner.pid)
-            notebook_runs.append((self.path.name, time.perf_counter() - self.began, memory))
-        tear_down(self)
-
-    notebook_file.setup, notebook_file.teardown = timed_set_up, timed_tear_down
-
-
-record_runs(nbval.plugin.IPyNbFile)
+taken = set()  # the names of the files in KEPT that a notebook has taken a training from
 
 
 # What takes long comes first, so that no worker waits for the other at the end; the trainings of two notebooks before
@@ -92,10 +65,18 @@ def pytest_collection_modifyitems(items):
     items.sort(key=place)
 
 
+def pytest_configure(config):
+    """At night everything is trained."""
+    os.environ.pop("COURSE_TRAININGS_KEPT", None)
+    if config.getoption("lane") != "all":
+        os.environ["COURSE_TRAININGS_KEPT"] = str(KEPT)
+
+
 def pytest_sessionfinish(session):
     """A worker process hands its lines to the process that prints them."""
+    if TRAININGS:
+        taken.update(path.stem for path in Path(TRAININGS).glob("*.taken"))
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["notebook_runs"] = notebook_runs
         session.config.workeroutput["browser_lines"] = browser_lines
 
 
@@ -106,7 +87,6 @@ def pytest_unconfigure():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
-    notebook_runs.extend(getattr(node, "workeroutput", {}).get("notebook_runs", []))
     browser_lines.extend(getattr(node, "workeroutput", {}).get("browser_lines", []))
 
 
@@ -129,11 +109,10 @@ def browser_report():
 
 
 def pytest_terminal_summary(terminalreporter):
-    if notebook_runs:
-        terminalreporter.section("notebooks")
-        for name, seconds, memory in sorted(notebook_runs):
-            used = f"{memory:5d} MB at most" if memory else ""
-            terminalreporter.write_line(f"{name:<40} {seconds:6.1f} s  {used}")
+    left = [path.name for path in sorted(KEPT.glob("*.npz")) if path.name not in taken]
+    if left and taken and os.environ.get("COURSE_TRAININGS_KEPT"):
+        terminalreporter.section("trainings")
+        terminalreporter.write_line(f"kept, but no notebook took it; `make trainings` keeps others: {', '.join(left)}")
     if browser_lines:
         terminalreporter.section("widgets")
         for line in sorted(browser_lines):

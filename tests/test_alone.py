@@ -14,6 +14,7 @@ from alone import git, publish, setup_cell
 from utils import VERSION
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.lane("test")
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
+from lanes import topic
 from topics import LISTED, notebook
 
 from utils import cells
@@ -28,7 +29,9 @@ def run(code, space):
         exec(compile(code, "<cell>", "exec"), space)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, id=path.stem, marks=pytest.mark.lane("all", topic(path))) for path in NOTEBOOKS]
+)
 def test_every_right_answer_carries_its_notebook_on(path, monkeypatch):
     """Where a notebook trains through an answer, its gradients are judged with it."""
     monkeypatch.chdir(path.parent)

@@ -1,4 +1,6 @@
-"""Every notebook in JupyterLab in Chromium, as a learner sees it: opened, then run, with every control moved.
+"""Notebooks in JupyterLab in Chromium, as a learner sees them: opened, then run, with every control moved.
+
+Two before a change lands, which have controls of every kind between them; all of them at night.
 
 Opened for the first time it is not trusted; saved and opened again it is, and has a new kernel. Whichever it is, each
 widget's picture is there before anything runs.
@@ -20,6 +22,7 @@ from pathlib import Path
 
 import pytest
 from chromium import CHROMIUM, MISSING, barriers
+from lanes import topic
 from topics import notebook
 
 from tools.site import notebook_pages
@@ -34,6 +37,7 @@ OPTIONS = re.search(r"^OFFLINE_LAB := (.*)$", (ROOT / "Makefile").read_text(), r
 OPTIONS = [option.replace("$(CURDIR)", str(ROOT)) for option in shlex.split(OPTIONS)]
 
 pytestmark = [
+    pytest.mark.lane("test"),
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason=MISSING),
 ]
@@ -268,6 +272,7 @@ def trust(course, lab, name):
     subprocess.run(command, env=lab[2], check=True, capture_output=True)
 
 
+@pytest.mark.lane("all")
 def test_a_trusted_notebook_opens_as_well(open_notebook, course, lab):
     """One stands for all: what is stored has the same forms in each."""
     name = max(NOTEBOOKS, key=lambda name: len(descriptions(name)))
@@ -275,7 +280,15 @@ def test_a_trusted_notebook_opens_as_well(open_notebook, course, lab):
     assert_opened_well(open_notebook(name), name)
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+SAMPLE = ("00_start_here.ipynb", "01_dot_product_similarity.ipynb")
+
+
+def in_its_lane(name):
+    """The file name of a notebook as a parameter of a test."""
+    return pytest.param(name, marks=() if name in SAMPLE else pytest.mark.lane("all", topic(name)))
+
+
+@pytest.mark.parametrize("name", list(map(in_its_lane, NOTEBOOKS)))
 def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_report, name):
     page = open_notebook(name)
     assert_opened_well(page, name)

@@ -24,6 +24,7 @@ from utils.corpus import (
     Prepositional,
     Relative,
     Sentence,
+    splits,
     translate,
 )
 
@@ -393,3 +394,12 @@ def test_a_grammar_names_a_language_or_lengths_that_it_has_not():
         Grammar("fr")
     with pytest.raises(ValueError, match="lengths from 2 to 16"):
         Grammar("es").sample(5, shortest=2)
+
+
+def test_asked_for_the_same_again_the_splits_are_there_at_once_in_lists_of_their_own(monkeypatch):
+    first = splits("it", train=3000)
+    monkeypatch.delattr(Grammar, "sample")
+    again = splits("it", train=3000)
+    assert again == first
+    first.train.clear()
+    assert len(again.train) == len(splits("it", train=3000).train) == 3000

@@ -27,6 +27,7 @@ from utils.exercises.running import as_tensor, run, same, unchanged
 
 EXERCISES = list(catalogue().values())
 MISTAKES = [(found, mistake) for found in EXERCISES for mistake in found.rows]
+pytestmark = pytest.mark.sampled(4, "utils/exercises/")
 each_exercise = pytest.mark.parametrize("found", EXERCISES, ids=lambda found: found.name)
 
 
@@ -207,6 +208,7 @@ def test_an_edit_has_to_fit_the_reference():
             read_row(doubled, row, "a sentence.", "")
 
 
+@pytest.mark.lane("test")
 @each_exercise
 def test_a_wrong_answer_is_judged_in_less_than_half_a_second(found):
     """Measured in processor time, after the first one, which computes what the catalogue does."""

@@ -19,6 +19,7 @@ from utils.exercises import catalogue
 from utils.exercises.marking import go_on, mark, require
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.lane("test")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 NOTEBOOK = next(path for path in NOTEBOOKS if path.name.startswith("02"))
 TOOLS = ROOT / ".venv" / "classroom" / "bin"

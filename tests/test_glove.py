@@ -23,6 +23,7 @@ pytest.importorskip("remotezip")
 
 WORDS = 3000
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.lane("test")
 
 
 def member_text(words=WORDS, columns=100):

@@ -20,6 +20,7 @@ from utils.exercises.grading import grade
 from utils.exercises.records import short
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.lane("test")
 KNOWN = catalogue()
 SETUP = "from utils.exercises import check, hint, solution, use\nimport torch"
 

@@ -159,8 +159,9 @@ def require(names, packages, path):
 # Code
 
 
-def test_ruff_has_nothing_to_say():
-    command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format=concise", "."]
+@pytest.mark.parametrize("command", [["check", "--output-format=concise"], ["format", "--check"]], ids=" ".join)
+def test_ruff_has_nothing_to_say(command):
+    command = [sys.executable, "-m", "ruff", *command, "--no-cache", "."]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
@@ -314,8 +315,8 @@ def test_licences_are_there():
 def test_make_alone_lists_the_targets():
     listed = subprocess.run(["make", "-s"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     names = re.findall(r"^make ([\w-]+)", listed, re.MULTILINE)
-    targets = "lab update site site-serve test test-processors test-colab test-classroom notebooks checkpoints".split()
-    assert names == [*targets, "glove", "vectors", "pins", "links", "clean"]
+    targets = "lab update site site-serve check test test-all test-processors test-colab test-classroom".split()
+    assert names == [*targets, "notebooks", "trainings", "checkpoints", "glove", "vectors", "pins", "links", "clean"]
     assert all(f"\n{name}:" in (ROOT / "Makefile").read_text() for name in names)
 
 
@@ -342,8 +343,14 @@ def test_a_missing_python_is_one_line():
 
 def test_continuous_integration_calls_the_one_test_command():
     script, workflow = ROOT / ".ci" / "run", (ROOT / ".github" / "workflows" / "test.yml").read_text()
-    assert os.access(script, os.X_OK) and script.read_text().rstrip().endswith("make test")
-    assert "- run: .ci/run" in workflow and "upload" not in workflow
+    assert os.access(script, os.X_OK) and script.read_text().rstrip().endswith('exec make "${1:-test}"')
+    assert "- run: .ci/run" in workflow and "- run: make test-processors" in workflow and "upload" not in workflow
+
+
+def test_at_night_everything_is_tested():
+    workflow = (ROOT / ".github" / "workflows" / "night.yml").read_text()
+    assert re.search(r"^on:\n  schedule:\n    - cron: \"[\d *]+\"\n  workflow_dispatch:\n\w", workflow, re.MULTILINE)
+    assert "- run: .ci/run test-all" in workflow
 
 
 def test_actions_are_pinned_by_commit():
@@ -410,6 +417,7 @@ def notebook(tmp_path):
 CLOCK = ("import time; print(time.perf_counter_ns())", "nbval-ignore-output")
 
 
+@pytest.mark.lane("test")
 def test_a_second_execution_leaves_no_diff(notebook):
     widget = "import ipywidgets\nipywidgets.IntSlider()"
     path = notebook("x = 1", CLOCK, widget, "print(x)\nx")
@@ -420,6 +428,7 @@ def test_a_second_execution_leaves_no_diff(notebook):
     assert path.read_text() == first
 
 
+@pytest.mark.lane("test")
 def test_kept_output_is_made_anew_when_a_cell_changes_that_it_depends_on(notebook):
     path = notebook("import math", "x = 1", "y = 1", ("import time; print(x, time.time())", VOLATILE))
     assert execute_notebooks.main([str(path)]) == 0
@@ -431,6 +440,7 @@ def test_kept_output_is_made_anew_when_a_cell_changes_that_it_depends_on(noteboo
     assert execute_notebooks.stored_and_valid(before) == before.cells[4:5]
 
 
+@pytest.mark.lane("test")
 def test_a_cell_that_raises_leaves_the_file_alone(notebook, capsys):
     path = notebook("1 + 1", "1 / 0")
     before = path.read_bytes()
@@ -439,6 +449,7 @@ def test_a_cell_that_raises_leaves_the_file_alone(notebook, capsys):
     assert "tiny.ipynb: cell 2 raised ZeroDivisionError: division by zero" in capsys.readouterr().err
 
 
+@pytest.mark.lane("test")
 def test_other_seeds_run_on_a_copy(notebook, capsys):
     path = notebook("SEED = 0", "assert SEED < 2")
     before = path.read_bytes()
@@ -449,6 +460,7 @@ def test_other_seeds_run_on_a_copy(notebook, capsys):
         repeat_with_seeds.main([str(notebook("seed = 0"))])
 
 
+@pytest.mark.lane("test")
 def test_the_margins_of_assertions_are_printed(notebook, capsys):
     path = notebook("SEED = 0", "a = 3.0 - SEED\nassert 0 < a < 10 and all(a <= b for b in (5, 7)) and a != 9")
     assert repeat_with_seeds.main([str(path), "--seeds", "0", "2"]) == 0
@@ -472,29 +484,31 @@ def test_writing_is_all_or_nothing(notebook, monkeypatch):
     assert path.read_bytes() == before and len(list(path.parent.iterdir())) == 1
 
 
-def strict_nbval(path):
+def strict_nbval(path, *further):
     options = ["-p", "conftest", "-p", "no:cacheprovider", f"--rootdir={ROOT}", "-c", str(ROOT / "pyproject.toml")]
-    command = [sys.executable, "-m", "pytest", "-n0", *options, str(path)]
+    command = [sys.executable, "-m", "pytest", "-n0", *options, *further, str(path)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
+@pytest.mark.lane("test")
 def test_unrun_cells_are_refused(notebook):
     done = strict_nbval(notebook("print(1)"))
     assert done.returncode == pytest.ExitCode.USAGE_ERROR and "was never run" in done.stderr
 
 
+@pytest.mark.lane("test")
 def test_a_changed_output_fails_and_a_coordinate_does_not(notebook):
     drawing = "from IPython.display import SVG\nSVG('<svg><rect x=\"{}\"/><text>{}</text></svg>')"
     path = notebook(drawing.format(1.5, "one"), "print(1)")
     assert execute_notebooks.main([str(path)]) == 0
     stored = path.read_text()
     path.write_text(stored.replace("1.5", "1.7"))
-    assert "2 passed" in strict_nbval(path).stdout
+    assert "2 passed" in strict_nbval(path, "--once").stdout
     changed = json.loads(stored)
     changed["cells"][1]["outputs"][0]["data"]["image/svg+xml"] = ['<svg><rect x="1.5"/><text>two</text></svg>']
     changed["cells"][2]["outputs"][0]["text"] = ["2\n"]
     path.write_text(json.dumps(changed))
-    assert "2 failed" in strict_nbval(path).stdout
+    assert "2 failed" in strict_nbval(path, "--once").stdout
 
 
 def test_only_attributes_with_numbers_and_folded_tables_are_left_out_of_the_comparison():

@@ -188,6 +188,7 @@ def test_memory_is_bounded(monkeypatch, capsys):
     assert "4000000000000 bytes are more than there is" in text and "DefaultCPUAllocator" not in text
 
 
+@pytest.mark.lane("test")
 def test_alarm_of_others_is_given_back(short):
     rung = []
     before = signal.signal(signal.SIGALRM, lambda *_: rung.append(1))
@@ -399,6 +400,7 @@ def executed(client, code, during=lambda: None):
     return outputs, reply
 
 
+@pytest.mark.lane("test")
 def test_kernel_lives_on(kernel):
     manager, client = kernel
     outputs, reply = executed(client, KERNEL_SET_UP)

@@ -1,5 +1,7 @@
 """The widgets of the site, which live without a kernel: what they show is what they show in the notebook.
 
+Those of two notebooks before a change lands, all of them at night.
+
 Beside each film lies a walk through its widget, made with a kernel's controls: every value of each, then some at
 random, with the description and the texts of the picture after each step. In Chromium the page takes the same steps.
 """
@@ -16,6 +18,7 @@ import nbformat
 import pytest
 from chromium import CHROMIUM, MISSING
 from course_widgets import COURSE
+from lanes import topic
 from nbformat.v4 import new_code_cell, new_notebook
 
 from tools.notebooks.dependencies import Cell
@@ -26,9 +29,11 @@ from utils import widgets
 from utils.cells import is_volatile
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.lane("test")
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 WIDGETS = {name: path for path in NOTEBOOKS for name in record.names(path).values()}
+SAMPLE = ("start_here", "single_token_attention")  # topics
 MOST_BYTES = 3_000_000  # of a film
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Widgets</title>
 {}</head><body><main>{}</main></body></html>"""
@@ -45,20 +50,36 @@ TAKE = """(box, steps) => steps.map(([place, value]) => {
   return [words === svg.getAttribute("aria-label") ? words : "two descriptions", texts, performance.now() - began];
 })"""
 
+
+def about(value, *topics):
+    """A parameter of a test in its lane: that of the sample, of the topics given, or of the night."""
+    night = pytest.mark.lane("all", *topics)
+    return pytest.param(value, id=getattr(value, "stem", value), marks=() if set(SAMPLE) & set(topics) else night)
+
+
+def film(name):
+    """The film of a widget, about its notebook and about the module that draws it."""
+    return about(name, topic(WIDGETS[name]), getattr(widgets, record.kind(name)).__module__.rpartition(".")[2])
+
+
 in_chromium = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """A folder with a page for each widget, opened without a server."""
-    folder = tmp_path_factory.mktemp("living")
-    record.write(folder / "widgets", NOTEBOOKS)
-    head = record.HEAD.format(folder="widgets")
-    for name, path in WIDGETS.items():
-        block = record.widget_html(name, path, folder="widgets").removeprefix(head)
-        assert "\n\n" not in block, "Markdown would end the block of HTML"
-        (folder / f"{name}.html").write_text(PAGE.format(head, block), encoding="utf-8")
-    return folder
+    """site(name) → a folder in which a page, opened without a server, shows that widget."""
+    folder, head = tmp_path_factory.mktemp("living"), record.HEAD.format(folder="widgets")
+
+    def site(name):
+        page, path = folder / f"{name}.html", WIDGETS[name]
+        if not page.exists():
+            record.write(folder / "widgets", [path])
+            block = record.widget_html(name, path, folder="widgets").removeprefix(head)
+            assert "\n\n" not in block, "Markdown would end the block of HTML"
+            page.write_text(PAGE.format(head, block), encoding="utf-8")
+        return folder
+
+    return site
 
 
 @pytest.fixture
@@ -68,8 +89,8 @@ def open_page(browser, site):
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
 
-    def open_page(name, folder=site):
-        page.goto((folder / f"{name}.html").as_uri())
+    def open_page(name, folder=None):
+        page.goto(((folder or site(name)) / f"{name}.html").as_uri())
         page.wait_for_selector(".living[data-ready]")
         return page.locator(".living")
 
@@ -87,9 +108,10 @@ def walked(box, walk):
 
 
 @in_chromium
-@pytest.mark.parametrize("name", WIDGETS)
+@pytest.mark.parametrize("name", list(map(film, WIDGETS)))
 def test_a_page_shows_what_the_kernel_shows(name, open_page, site, browser_report):
-    kept, size = record.load(name, WIDGETS[name]), (site / "widgets" / f"{name}.js").stat().st_size
+    folder, kept = site(name), record.load(name, WIDGETS[name])
+    size = (folder / "widgets" / f"{name}.js").stat().st_size
     wrong, median = walked(open_page(name), kept["walk"])
     assert not wrong, wrong[:3]
     reached = {tuple(step[:2]) for step in kept["walk"]}
@@ -111,9 +133,9 @@ def test_a_wrong_picture_does_not_go_unnoticed(open_page, site, tmp_path):
     packed = base64.b64encode(gzip.compress(json.dumps(film).encode())).decode()
     (tmp_path / "widgets").mkdir()
     for file in ("frames.js", "frames.css"):
-        (tmp_path / "widgets" / file).write_bytes((site / "widgets" / file).read_bytes())
+        (tmp_path / "widgets" / file).write_bytes((site(name) / "widgets" / file).read_bytes())
     (tmp_path / "widgets" / f"{name}.js").write_text(f"attentionFilm({name!r}, {packed!r});")
-    (tmp_path / f"{name}.html").write_bytes((site / f"{name}.html").read_bytes())
+    (tmp_path / f"{name}.html").write_bytes((site(name) / f"{name}.html").read_bytes())
     wrong, _ = walked(open_page(name, tmp_path), kept["walk"])
     assert wrong
 
@@ -141,6 +163,7 @@ def test_a_widget_is_used_by_keyboard_and_heard(open_page):
 
 
 @in_chromium
+@pytest.mark.lane("all")
 def test_a_phone_scrolls_the_picture_and_not_the_page(open_page):
     for name in ("paint_mask", "writing_step", "patches"):
         box = open_page(name)
@@ -155,7 +178,7 @@ def test_a_phone_scrolls_the_picture_and_not_the_page(open_page):
 def test_a_film_that_is_missing_leaves_the_first_picture(browser, site, tmp_path):
     (tmp_path / "widgets").mkdir()
     for file in ("widgets/frames.js", "widgets/frames.css", "projections.html"):
-        (tmp_path / file).write_bytes((site / file).read_bytes())
+        (tmp_path / file).write_bytes((site("projections") / file).read_bytes())
     page = browser.new_page()
     page.goto((tmp_path / "projections.html").as_uri())
     page.get_by_text("could not be loaded").wait_for()
@@ -163,7 +186,7 @@ def test_a_film_that_is_missing_leaves_the_first_picture(browser, site, tmp_path
     page.close()
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [about(path, topic(path)) for path in NOTEBOOKS])
 def test_the_first_picture_is_that_of_the_notebook(path):
     """So the cells that were run are all that the widget needs. What a training gives may differ between processors."""
     record.record([path])

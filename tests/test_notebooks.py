@@ -1,4 +1,4 @@
-"""The notebooks as a set: what their files promise, and what they do unsolved, solved and half wrong.
+"""The notebooks as a set: what their files promise; at night, what they do solved, alone in an empty folder.
 
 nbval compares each notebook with a fresh run, cell by cell; here stands what nbval cannot know.
 """
@@ -11,10 +11,7 @@ import os
 import re
 import symtable
 import sys
-import textwrap
 import threading
-import warnings
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import alone
@@ -337,23 +334,45 @@ def names_defined(source):
     return {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
 
 
-def strays(sources):
-    """What cells use before it is there, at once or ever, and what they define over the head of an import."""
+def missing(sources):
+    """What cells use before it is there, at once or ever."""
     known, found = set(dir(builtins)), []
     ever = known.union(*map(names_defined, sources))
     for source in sources:
         known |= names_defined(source)  # in which order within a cell shows when it runs
         used = names_used(symtable.symtable(source, "cell", "exec"))
         found += [name for name, at_once in used if name not in (known if at_once else ever)]
+    return found
+
+
+def strays(sources):
+    """What cells use before it is there, and what they define over the head of an import."""
     tables = [symtable.symtable(source, "cell", "exec").get_symbols() for source in sources]
     imported = {symbol.get_name() for table in tables for symbol in table if symbol.is_imported()}
     assigned = {symbol.get_name() for table in tables for symbol in table if symbol.is_assigned()}
-    return sorted({*found, *imported & assigned})
+    return sorted({*missing(sources), *imported & assigned})
 
 
 @every_notebook
 def test_a_name_is_there_before_it_is_used_and_means_one_thing(name):
     assert strays([cell.source for cell in code_cells(name)]) == []
+
+
+def given_by(source):
+    """The names that a station gives in a loop over them: `for name in ("softmax", "attend")`."""
+    loops = [node.iter for node in ast.parse(source).body if isinstance(node, ast.For)]
+    return [name for tried in loops if isinstance(tried, ast.Tuple) for name in ast.literal_eval(tried)]
+
+
+@every_notebook
+def test_from_a_station_one_can_go_on(name):
+    """Nothing above it but the setup cell is needed, as far as the next station is."""
+    setup, cells = code_cells(name)[0], NOTEBOOKS[name].cells
+    stations = [number for number, cell in enumerate(cells) if tagged(cell, "station") is not None]
+    for begin, end in zip(stations, [*stations[1:], None]):
+        assert cells[begin - 1].source.startswith("**Station.**")
+        below = [cell.source for cell in cells[begin:end] if cell.cell_type == "code"]
+        assert len(below) > 1 and missing([setup.source, *map("{} = None".format, given_by(below[0])), *below]) == []
 
 
 def test_strays_are_found():
@@ -400,189 +419,52 @@ def test_an_exercise_cell_holds_the_stub_of_its_reference(exercise):
     assert texts(cell) == [("stdout", f"○ {exercise}: {untried.message}\n")]
 
 
-def bench_cells(notebook):
-    """{id: exercise} of the cells that try out the function of the exercise in debugging above them, as it stands."""
-    code, found = [cell for cell in notebook.cells if cell.cell_type == "code"], {}
-    for cell, after in zip(code, code[1:]):
-        if tagged(after, "bench") is not None:
-            found[after.id] = tagged(cell, "exercise:")
-    return found
-
-
 @every_notebook
 def test_a_bench_stands_below_an_exercise_in_debugging(name):
     """The learner's code, not the course's, is tried out there: no use(...) comes between."""
+    pairs = zip(code_cells(name), code_cells(name)[1:])
+    debugged = [tagged(cell, "exercise:") for cell, below in pairs if tagged(below, "bench") is not None]
     debugging = {exercise for exercise in exercise_cells(NOTEBOOKS[name]) if catalogue()[exercise].broken}
-    assert set(bench_cells(NOTEBOOKS[name]).values()) == debugging
+    assert set(debugged) == debugging
     assert not [one for one in debugging if "use(" in exercise_cells(NOTEBOOKS[name])[one].source]
 
 
-# What the notebooks do
+# What the notebooks do: tests/onward.py says what else is tried in nbval's own kernel
 
 
-def replace_stubs(notebook, code):
-    """A copy of `notebook` in which every exercise holds the definition `code(name)` instead of its stub."""
+def solved(notebook):
+    """A copy of `notebook` in which every exercise holds its reference instead of its stub."""
     notebook = copy.deepcopy(notebook)
     for exercise, cell in exercise_cells(notebook).items():
         end = ast.parse(cell.source).body[0].end_lineno
-        cell.source = "\n".join([code(exercise), *cell.source.splitlines()[end:]])
+        cell.source = "\n".join([reference_source(catalogue()[exercise]), *cell.source.splitlines()[end:]])
     return notebook
-
-
-def first_mistake(exercise):
-    return textwrap.dedent(f"""\
-        def {exercise}(*arguments, **keywords):
-            from utils.exercises import catalogue
-            return catalogue()["{exercise}"].rows[0].function(*arguments, **keywords)""")
-
-
-def solved(exercise):
-    return reference_source(catalogue()[exercise])
-
-
-VARIANTS = {
-    "solved": lambda notebook: with_cells_again(replace_stubs(notebook, solved)),
-    "half wrong": lambda notebook: replace_stubs(notebook, first_mistake),
-}
-
-
-def run(notebook, folder=ROOT / "notebooks"):
-    return execute_notebooks.execute(notebook, folder)
-
-
-def run_alone(notebook, address, folder):
-    """Run the notebook in a folder that is empty, from where it fetches the course, as on Colab."""
-    if address is None:  # this copy of the course is not a git repository
-        return run(notebook)
-    setup = next(cell for cell in notebook.cells if cell.cell_type == "code")
-    setup.source = alone.setup_cell(address)
-    executed = run(notebook, folder)
-    assert (folder / "attention-course" / "utils" / "exercises").is_dir()
-    setup.source = links.setup_cell()
-    return executed
-
-
-AGAIN = "-again"  # behind the id of a cell
-
-
-def with_cells_again(notebook):
-    """The notebook with each of its code cells once more at its end, last to first."""
-    for _, cell in reversed(execute_notebooks.code_cells(notebook)):
-        cell = copy.deepcopy(cell)
-        cell.id += AGAIN
-        cell.metadata["tags"] = [*cell.metadata.get("tags", []), "raises-exception"]  # the others run all the same
-        notebook.cells.append(cell)
-    return notebook
-
-
-def run_from(name, station):
-    """A fresh kernel: the setup cell, one station, and what stands below it, as far as the next one is."""
-    notebook = copy.deepcopy(NOTEBOOKS[name])
-    setup, (begin, end) = code_cells(name)[0], [*station_cells(name), None][station:][:2]
-    notebook.cells = [copy.deepcopy(setup), *notebook.cells[begin:end]]
-    return run(notebook)
-
-
-def station_cells(name):
-    """The positions of the cells tagged `station`."""
-    return [number for number, cell in enumerate(NOTEBOOKS[name].cells) if has(cell, "station")]
-
-
-STATIONS = [(name, number) for name in NOTEBOOKS for number, _ in enumerate(station_cells(name))]
 
 
 @pytest.fixture(scope="module")
-def runs(request, tmp_path_factory):
-    """{(name, variant): future of the executed notebook}; one kernel at a time, while other tests go on.
-
-    Solved, it runs alone in an empty folder, and each of its cells once more in the same kernel (`with_cells_again`).
-    A number for a variant means the station to begin from. Half wrong, a notebook that trains would do all its training
-    for the sake of a few verdicts, so it is left out. Only the notebooks that a selected test asks for are run.
-    """
-    items = [item for item in request.session.items if getattr(item, "module", None) is request.module]
-    tests = [item.callspec.params for item in items if "runs" in item.fixturenames]
-    asked = {name for name in NOTEBOOKS if any(given.get("name") == name for given in tests)}
-    pool, futures = ThreadPoolExecutor(1), {}
-    address = alone.publish(tmp_path_factory.mktemp("published")) if (ROOT / ".git").exists() else None
-    for name in sorted(asked, key=lambda name: name in TRAINS):  # by then nbval has run their trainings
-        notebook, folder = VARIANTS["solved"](NOTEBOOKS[name]), tmp_path_factory.mktemp("alone")
-        futures[name, "solved"] = pool.submit(run_alone, notebook, address, folder)
-        if name not in TRAINS:
-            futures[name, "half wrong"] = pool.submit(run, VARIANTS["half wrong"](NOTEBOOKS[name]))
-    for name, number in STATIONS:
-        if name in asked:
-            futures[name, number] = pool.submit(run_from, name, number)
-    yield futures
-    pool.shutdown(cancel_futures=True)
+def address(tmp_path_factory):
+    """The address of a repository that holds what a notebook needs of the course."""
+    return alone.publish(tmp_path_factory.mktemp("published"))
 
 
+@pytest.mark.lane("all")
 @every_notebook
-def test_executing_again_leaves_no_diff(runs, name):
-    """With every exercise solved, it runs the same; so with the exercises as they ship, it is the file that ships."""
-    executed = copy.deepcopy(runs[name, "solved"].result())
-    executed.cells = executed.cells[: len(NOTEBOOKS[name].cells)]
-    for exercise, cell in exercise_cells(NOTEBOOKS[name]).items():
-        solved = exercise_cells(executed)[exercise]
-        solved.source, solved.outputs = cell.source, cell.outputs
-    outputs_of = {cell.id: cell.outputs for cell in NOTEBOOKS[name].cells if cell.cell_type == "code"}
-    for cell in executed.cells:
-        if cell.id in bench_cells(NOTEBOOKS[name]):
-            cell.outputs = outputs_of[cell.id]
-    kept = {cell.id: cell.outputs for cell in execute_notebooks.stored_and_valid(NOTEBOOKS[name])}
-    execute_notebooks.stabilise(executed, kept)
-    once = files.text(executed)
-    if once != (ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"):
-        warnings.warn(f"{name} differs from its file: another processor, or `make notebooks` is due", stacklevel=1)
-        assert files.text(run(nbformat.reads(once, as_version=4))) == once
+def test_solved_and_alone_in_an_empty_folder_it_runs(address, name, tmp_path):
+    """It fetches the course there, as on Colab; right answers change nothing but their verdicts."""
+    notebook = solved(NOTEBOOKS[name])
+    next(cell for cell in notebook.cells if cell.cell_type == "code").source = alone.setup_cell(address)
+    cells = [cell for cell in execute_notebooks.execute(notebook, tmp_path).cells if cell.cell_type == "code"]
+    assert (tmp_path / "attention-course" / "utils" / "exercises").is_dir()
+    for cell, stored in zip(cells, code_cells(name), strict=True):
+        if exercise := tagged(cell, "exercise:"):
+            ((_, verdict),) = texts(cell)
+            assert verdict.startswith(f"✔ {exercise}: "), verdict
+        elif tagged(cell, "bench") is None and not execute_notebooks.is_volatile(cell):
+            assert texts(cell) == texts(stored), f"the cell that begins {cell.source[:60]!r}"
 
 
-@pytest.mark.parametrize(
-    "name, variant, mark",
-    [(name, "solved", "✔") for name in NOTEBOOKS]
-    + [(name, "half wrong", "✘") for name in NOTEBOOKS if name not in TRAINS],
-)
-def test_exercises_change_nothing_but_their_verdicts(runs, name, variant, mark):
-    executed = runs[name, variant].result()
-    verdicts = exercise_cells(executed)
-    for exercise, cell in verdicts.items():
-        said = "".join(text for _, text in texts(cell))
-        assert said.startswith(f"{mark} {exercise}: ") and said.count("\n") == 1, said
-        if mark == "✘":
-            assert catalogue()[exercise].rows[0].message in said
-    stored, benches = {cell.id: cell for cell in code_cells(name)}, bench_cells(NOTEBOOKS[name])
-    for cell in executed.cells[: len(NOTEBOOKS[name].cells)]:
-        if cell.id in benches:
-            assert (texts(cell) == texts(stored[cell.id])) == (variant == "half wrong"), "a mended answer shows"
-        elif cell.cell_type == "code" and not tagged(cell, "exercise:") and not is_volatile(cell):
-            assert texts(cell) == texts(stored[cell.id]), f"the cell that begins {cell.source[:60]!r}"
-
-
-@every_notebook
-def test_every_cell_can_run_again_after_a_whole_run(runs, name):
-    """No name was bound to something else, no generator used up, nothing piled up: each cell says the same again, after
-    all that stand below it."""
-    executed, said = runs[name, "solved"].result(), []
-    first = {cell.id: cell for cell in executed.cells[: len(NOTEBOOKS[name].cells)]}
-    for cell in executed.cells[len(NOTEBOOKS[name].cells) :]:
-        own = cell.id.removesuffix(AGAIN)
-        error = next((output for output in cell.outputs if output.output_type == "error"), None)
-        same = error is None and (is_volatile(cell) or texts(cell) == texts(first[own]))
-        if not same:
-            why = f"{error.ename}: {error.evalue}"[:100] if error else "says something else"
-            said.append(f"[{[one.id for one in executed.cells].index(own)}] {cell.source.splitlines()[0][:60]}: {why}")
-    assert not said, "\n" + "\n".join(said)
-
-
-@pytest.mark.parametrize("name, number", STATIONS)
-def test_one_can_go_on_from_a_station_in_a_fresh_kernel(runs, name, number):
-    """Nothing above the station but the setup cell is needed, and every assertion below it holds."""
-    executed = runs[name, number].result()
-    cells = [cell for cell in executed.cells if cell.cell_type == "code"]
-    assert "station" in cells[1].metadata["tags"] and len(cells) > 2
-    assert NOTEBOOKS[name].cells[station_cells(name)[number] - 1].source.startswith("**Station.**")
-
-
-def test_the_notebook_on_similarity_runs_with_vectors_in_stanfords_format(tmp_path):
+@pytest.mark.lane("all")
+def test_notebook_01_runs_with_vectors_in_stanfords_format(tmp_path):
     """The course's vectors turned round a random axis: other numbers, the same angles, in a file such as Stanford's."""
     ours = WordVectors.load()
     turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(100, 100)))
@@ -593,7 +475,7 @@ def test_the_notebook_on_similarity_runs_with_vectors_in_stanfords_format(tmp_pa
     file = 'home / "data" / "glove.6B.100d.first40000.npz"'  # what `make glove` leaves there
     assert f"WordVectors.load({file})" in switch.source
     switch.source = switch.source.replace("= False", "= True").replace(file, repr(str(path)))
-    executed = run(notebook)
+    executed = execute_notebooks.execute(notebook, ROOT / "notebooks")
     says = next(cell for cell in executed.cells if cell.id == switch.id).outputs[0].text
     assert says.startswith("In use: Stanford's GloVe 6B (15,000 words, 100 dimensions)")
     said = "".join(str(text) for cell in executed.cells if cell.cell_type == "code" for text in texts(cell))

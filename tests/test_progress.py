@@ -18,6 +18,7 @@ from utils.exercises.engine import Exercise
 from utils.exercises.verdict import Verdict
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.lane("test")
 RIGHT, WRONG = "return weights @ values", "return 2 * weights @ values"
 OTHERS = {"softmax": {"status": "right", "tries": 4, "mistakes": {}, "first": "", "right": ""}, "gone": [1], "new": 2}
 

@@ -10,6 +10,7 @@ import raise_pins
 import setup_environment
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.lane("test")
 
 
 def test_versions_are_replaced_and_all_else_stays():

@@ -26,7 +26,7 @@ import setup_environment
 
 ROOT = Path(__file__).parent.parent
 SCRIPT = Path("tools") / "setup" / "setup_environment.py"
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+pytestmark = [pytest.mark.lane("test"), pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")]
 
 
 def wheel(folder, name, version, files):

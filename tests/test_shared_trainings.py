@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.lane("test")
 CODE = """
 import json, sys, time
 sys.path[:0] = [{root!r}, {offline!r}]

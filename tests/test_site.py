@@ -26,17 +26,20 @@ from utils.style import image_html, luminance
 
 ROOT = Path(__file__).parent.parent
 SINGLE = named("single_token_attention")
+pytestmark = pytest.mark.lane("test")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 STATIC = ROOT / "tools" / "site" / "theme" / "static"
+FILMED = ("start_here", "single_token_attention")  # topics
 FIRST_PAINT = 300_000  # bytes that a page takes before it shows, packed as servers send them
 NO_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The folder of the site, built without a warning."""
+def site(tmp_path_factory, pytestconfig):
+    """The folder of the site, built without a warning; with all films at night, with a few before a change lands."""
     folder = tmp_path_factory.mktemp("site")
-    assert build.build(folder / "site", folder / "cache") == 0
+    topics = None if pytestconfig.getoption("lane") == "all" else FILMED
+    assert build.build(folder / "site", folder / "cache", topics) == 0
     return folder / "site"
 
 
@@ -187,7 +190,7 @@ def test_a_site_takes_the_place_of_an_older_one_or_leaves_it(tmp_path, monkeypat
             (self.made / "index.html").write_text("<p>new</p>")
             (self.made / build.SEARCH).touch()
 
-    monkeypatch.setattr(build, "write_sources", lambda folder: None)
+    monkeypatch.setattr(build, "write_sources", lambda *_: None)
     monkeypatch.setattr(build, "Sphinx", Sphinx)
     real, linked = tmp_path / "real", tmp_path / "site"
     real.mkdir()
@@ -297,6 +300,7 @@ class TestInChromium:
             page.wait_for_function(f"({UNREACHED})().length === 0")  # page.js looks at boxes after they are laid out
             assert not complaints, name
 
+    @pytest.mark.lane("all")
     def test_axe_finds_no_barrier(self, open_page, address, pages):
         """Contrast, which takes longest, on a notebook's page and on all others: the style is one."""
         notebooks = {f"{path.stem}.html" for path in NOTEBOOKS[1:]}

@@ -17,6 +17,7 @@ from utils.masks import causal_mask, padding_mask
 from utils.vocabulary import PAD_ID
 
 PATH = Path(poster.__file__)
+pytestmark = pytest.mark.lane("test")
 SOURCE = torch.tensor([[5, 3, 9, 2, 7, 10, 4], [4, 8, 6, 0, 0, 0, 0], [6, 10, 7, 3, 5, 0, 0]])
 TARGET = torch.tensor([[1, 3, 9, 5, 7, 2], [1, 8, 6, 2, 0, 0], [1, 6, 4, 4, 2, 0]])
 SIZES = {"vocabulary_size": 11, "d_model": 16, "num_heads": 4, "d_ff": 24}

@@ -20,6 +20,7 @@ import carry_over
 import update_course
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.lane("test")
 STUB = 'def {}({}):\n    """Returns (k,)."""\n    return ...\n\ncheck({})'
 
 

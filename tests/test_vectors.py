@@ -157,6 +157,7 @@ def test_a_row_that_is_not_finite_is_named(compass, wrong):
     assert compass.nearest("east", 1, among=2)[0][0] == "north"  # only what is offered counts
 
 
+@pytest.mark.lane("test")
 def test_all_cosines_together_cost_less_than_one_by_one(shipped):
     """`nearest` keeps no lengths; 20,000 words still take less processor time than 1,000 calls of `similarity`."""
     began = time.process_time()

@@ -215,6 +215,7 @@ def test_what_is_shown_is_what_sampling_draws_from():
         assert not drawn[shown == 0].any() and (drawn - shown).abs().max() < 0.05
 
 
+@pytest.mark.lane("test")
 def test_more_words_do_not_make_a_map_slower():
     widget, _ = TEXT_WIDGETS["word_map"]
     took = {}

@@ -5,6 +5,8 @@ of the tests. `fit` of utils.training then trains its first steps as ever. Model
 numbers at the start, and the losses of these steps to the last bit: where all this is as in an earlier training of the
 same run, the weights, losses, random numbers and processor time that it ended with are taken over, and else the
 training goes on and its end is kept. So a cell that would train otherwise when it is run a second time does so.
+
+The longest trainings are taken from tests/trainings/ as well (kept_trainings.py), unless it is night.
 """
 
 import functools
@@ -12,14 +14,21 @@ import hashlib
 import importlib.abc
 import importlib.machinery
 import inspect
+import itertools
 import os
 import random
 import sys
 import tempfile
 import time
+import weakref
+
+import kept_trainings
 
 LIVE = 3  # steps of every training
 LEAST = 60  # shorter trainings are never shared
+
+notebook = None  # its topic, where `make trainings` runs it
+trained = weakref.WeakKeyDictionary()  # model: the file with the training that it has gone through
 
 
 class Enough(Exception):
@@ -40,16 +49,64 @@ def catch_up(history):
     """Draw the batches that a training taken over from another did not draw, for it is gone on with."""
     import torch
 
+    if history is None:
+        return
+    if getattr(history, "kept", None):
+        raise RuntimeError(f"{history.kept} is gone on with, for which it does not hold enough: run `make trainings`")
+    if getattr(history, "file", None):
+        open(f"{history.file}.further", "w").close()
     before = torch.get_rng_state(), random.getstate()
     for _ in range(getattr(history, "behind", 0)):
         next(history.supply)
-    if history is not None:
-        history.behind = 0
+    history.behind = 0
     torch.set_rng_state(before[0])
     random.setstate(before[1])
 
 
-def shared(training, folder):
+def take_over(model, history, ended):
+    """Bring model, history and random numbers to where a training ended."""
+    import torch
+
+    model.load_state_dict(ended["weights"])
+    model.eval()
+    torch.set_rng_state(ended["torch"])
+    random.setstate(ended["python"])
+    history.losses, history.finished, history.taken_over = ended["losses"], True, True
+
+
+def save(ended, path):
+    """Keep the end of a training for the rest of the run."""
+    import torch
+
+    with tempfile.NamedTemporaryFile(dir=os.path.dirname(path), delete=False) as part:
+        torch.save(ended, part)
+    os.replace(part.name, path)
+
+
+def ships(model, checkpoint):
+    """Note that what `model` was trained to ships as a checkpoint; where it was changed afterwards, it does not."""
+    import torch
+
+    ended = torch.load(trained[model], weights_only=False)["weights"] if model in trained else {}
+    now = model.state_dict()
+    if ended.keys() == now.keys() and all(torch.equal(ended[name], now[name]) for name in now):
+        with open(f"{trained[model]}.checkpoint", "w") as file:
+            file.write(checkpoint)
+
+
+def first_steps(loss):
+    """The loss, which ends the training with `Enough` after the first steps."""
+    calls = itertools.count()
+
+    def counted(*inputs):
+        if next(calls) >= LIVE:
+            raise Enough
+        return loss(*inputs)
+
+    return counted
+
+
+def shared(training, folder, kept):
     """`training.fit` that takes over from an earlier training what is the same."""
     import torch
 
@@ -64,43 +121,45 @@ def shared(training, folder):
         if given["history"] is not None or given["steps"] < LEAST:
             catch_up(given["history"])
             return fit(**given)
-        model, loss, began, calls = given["model"], given["loss"], clock(), []
-        start = start_of(model, [given[name] for name in ("steps", "learning_rate", "warm_up", "clip")])
-
-        def first_steps(*inputs):
-            calls.append(None)
-            if len(calls) > LIVE:
-                raise Enough
-            return loss(*inputs)
+        model, began = given["model"], clock()
+        settings = [given[name] for name in ("steps", "learning_rate", "warm_up", "clip")]
+        exactly, start = start_of(model, settings), kept_trainings.beginning(model, settings)
 
         history = training.History()
         try:
-            fit(**given | {"loss": first_steps, "history": history})
+            with kept_trainings.Trace() as trace:
+                fit(**given | {"loss": first_steps(given["loss"]), "history": history})
         except Enough:
             pass
         else:
             return history  # it was interrupted
-        digest = hashlib.sha256(start + repr(history.losses).encode()).hexdigest()
-        path = os.path.join(folder, digest)
+        start["code"], first = trace.code(), list(history.losses)
+        path = os.path.join(folder, hashlib.sha256(exactly + repr(first).encode()).hexdigest())
         if os.path.exists(path):
-            kept = torch.load(path, weights_only=False)
-            model.load_state_dict(kept["weights"])
-            model.eval()
-            torch.set_rng_state(kept["torch"])
-            random.setstate(kept["python"])
-            history.optimiser.load_state_dict(kept["optimiser"])
-            history.losses, history.finished, history.taken_over = kept["losses"], True, True
+            ended = torch.load(path, weights_only=False)
+            take_over(model, history, ended)
+            history.kept = ended.get("kept")
+            if not history.kept:
+                history.optimiser.load_state_dict(ended["optimiser"])
             history.behind, history.batch = given["steps"] - LIVE - 1, None  # batches that were not drawn
-            ahead[0] += kept["seconds"]
-            return history
-        fit(**given | {"history": history})
-        if history.finished:
-            kept = {"weights": model.state_dict(), "losses": history.losses, "seconds": clock() - began}
-            kept |= {"optimiser": history.optimiser.state_dict()}
-            kept |= {"torch": torch.get_rng_state(), "python": random.getstate()}
-            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as part:
-                torch.save(kept, part)
-            os.replace(part.name, path)
+            ahead[0] += ended["seconds"]
+            trained[model], history.file = path, path
+        elif kept and (found := kept_trainings.find(kept, start, first)):
+            ended = kept_trainings.read(found)
+            take_over(model, history, ended)
+            history.kept = found.name
+            ahead[0] += ended["seconds"]
+            open(os.path.join(folder, f"{found.name}.taken"), "w").close()
+            save(ended | {"kept": found.name}, path)
+        else:
+            fit(**given | {"history": history})
+            if history.finished:
+                ended = {"start": start, "first": first, "notebook": notebook, "number": len(os.listdir(folder))}
+                ended |= {"weights": model.state_dict(), "losses": history.losses, "seconds": clock() - began}
+                ended |= {"optimiser": history.optimiser.state_dict()}
+                ended |= {"torch": torch.get_rng_state(), "python": random.getstate()}
+                save(ended, path)
+                trained[model], history.file = path, path
         return history
 
     return shared_fit
@@ -109,8 +168,8 @@ def shared(training, folder):
 class Finder(importlib.abc.MetaPathFinder):
     """Finds utils.training as ever, and changes its `fit` once it is loaded."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, kept):
+        self.folder, self.kept = folder, kept
 
     def find_spec(self, name, path=None, target=None):
         if name != "utils.training":
@@ -120,11 +179,11 @@ class Finder(importlib.abc.MetaPathFinder):
 
         def execute_and_share(module):
             execute(module)
-            module.fit = shared(module, self.folder)
+            module.fit = shared(module, self.folder, self.kept)
 
         spec.loader.exec_module = execute_and_share
         return spec
 
 
-def share(folder):
-    sys.meta_path.insert(0, Finder(folder))
+def share(folder, kept=None):
+    sys.meta_path.insert(0, Finder(folder, kept))

@@ -50,4 +50,4 @@ if os.environ.get("COURSE_TRAININGS") and any(
 ):
     import shared_trainings
 
-    shared_trainings.share(os.environ["COURSE_TRAININGS"])
+    shared_trainings.share(os.environ["COURSE_TRAININGS"], os.environ.get("COURSE_TRAININGS_KEPT"))

@@ -38,8 +38,8 @@ PICTURE = "docs/notebook.png"  # README's
 ROW = re.compile(r"^\| (\d\d) \| \[([^]]+)\]\(notebooks/(\w+)\.ipynb\) \| ([^|]+) \| (\d+) \+ (\d+) \|", re.MULTILINE)
 
 
-def write_sources(folder):
-    """Everything that Sphinx reads, into `folder`, which is emptied first."""
+def write_sources(folder, topics=None):
+    """Everything that Sphinx reads, into `folder`, which is emptied first; topics: those with films, None for all."""
     shutil.rmtree(folder, ignore_errors=True)
     repo, readme = links.repository(COURSE), (COURSE / "README.md").read_text(encoding="utf-8")
     static = folder / "_static"
@@ -47,10 +47,12 @@ def write_sources(folder):
     copy_mathjax(static / "mathjax")
     shutil.copy(COURSE / PICTURE, static)
     names = [path.stem for path in paths()]
-    record.write(static / "widgets", paths())
+    filmed = [path for path in paths() if topics is None or path.stem[3:] in topics]
+    record.write(static / "widgets", filmed)
     others = [path.stem for path in pages.write(folder)]
     for path in paths():
-        living = {cell: functools.partial(record.widget_html, name, path) for cell, name in record.names(path).items()}
+        shown = record.names(path).items() if path in filmed else ()
+        living = {cell: functools.partial(record.widget_html, name, path) for cell, name in shown}
         notebook = read(path)
         (folder / f"{path.stem}.md").write_text(page(notebook, path.name, folder, repo, living), encoding="utf-8")
     (folder / "readme.md").write_text(readme_page(readme, repo), encoding="utf-8")
@@ -107,14 +109,15 @@ def readme_page(readme, repo):
     return re.sub(r"\]\((?!https?:|#|index\.md)([^)]+)\)", led, text)
 
 
-def build(target, cache=CACHE):
+def build(target, cache=CACHE, topics=None):
     """Build the site into the folder `target`, in the place of an older one; `cache` is a folder to work in.
 
+    Widgets live in the notebooks of these topics, such as masking, and are pictures elsewhere; None: they live in all.
     Returns the number of Sphinx's warnings; with any, what is in `target` stays as it was."""
     target, source, made = Path(target).resolve(), cache / "source", cache / "made"
     if target.exists() and not (target.is_dir() and (not any(target.iterdir()) or (target / SEARCH).exists())):
         raise SystemExit(f"{target} holds something else than a site, and would be emptied: give another folder")
-    write_sources(source)
+    write_sources(source, topics)
     shutil.rmtree(made, ignore_errors=True)
     settings = {"html_static_path": [str(source / "_static")]}
     app = Sphinx(source, HERE, made, cache / "doctrees", "html", settings, status=None, freshenv=True)

@@ -1,5 +1,6 @@
 """Drawing sentences: a grammar of English trees, and the splits of a corpus drawn from it."""
 
+import functools
 import random
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
@@ -99,7 +100,13 @@ def splits(
     """A corpus: `train` pairs, and three times `test` pairs to measure with, of `shortest` to `longest` source words.
 
     `longer` has longest + 1 to longest_test. Lengths are as even as the grammar allows: there are few short sentences.
+    Drawing many takes seconds; asked for the same again, it gives the same pairs at once, in lists of their own.
     """
+    return Splits(*map(list, _drawn(language, seed, train, test, shortest, longest, longest_test)))
+
+
+@functools.lru_cache(maxsize=2)
+def _drawn(language: str, seed: int, train: int, test: int, shortest: int, longest: int, longest_test: int) -> Splits:
     grammar = Grammar(language, seed)
     tested = grammar.sample(test, shortest, longest)
     unseen = grammar.sample(test, shortest, longest, unseen=True)

@@ -1,0 +1,157 @@
+"""nbval runs and compares the cells of a notebook as they ship; then, in the same kernel, the notebook goes on.
+
+One execution serves four checks. Each exercise is answered with the first of its known mistakes, and judged so; then
+with its reference, and judged right; then every other cell runs again, last to first, and is compared once more: no
+name was bound to something else, no generator used up, nothing piled up. `--once` stops where nbval does.
+"""
+
+import ast
+import copy
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import nbval.plugin
+import pytest
+
+runs = []  # (name of a notebook, seconds, peak memory in MB or None), in the order in which they ran
+
+WRONG = """\
+def {0}(*arguments, **keywords):
+    from utils.exercises import catalogue
+    return catalogue()["{0}"].rows[0].function(*arguments, **keywords)"""
+
+
+def pytest_addoption(parser):
+    parser.addoption("--once", action="store_true", help="notebooks as they ship: no further cells (tests/onward.py)")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path, parent):
+    collectors = yield
+    ours = (isinstance(one, nbval.plugin.IPyNbFile) for one in collectors)
+    return [Notebook.from_parent(parent, path=file_path) if our else one for our, one in zip(ours, collectors)]
+
+
+def pytest_sessionfinish(session):
+    """A worker process hands its runs to the process that prints them."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["notebook_runs"] = runs
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    runs.extend(getattr(node, "workeroutput", {}).get("notebook_runs", []))
+
+
+def pytest_terminal_summary(terminalreporter):
+    if runs:
+        terminalreporter.section("notebooks")
+    for name, seconds, memory in sorted(runs):
+        used = f"{memory:5d} MB at most" if memory else ""
+        terminalreporter.write_line(f"{name:<40} {seconds:6.1f} s  {used}")
+
+
+def peak_memory(pid):
+    """The largest memory that process `pid` has held so far, in MB; None where the system does not tell."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM")), None)
+
+
+def tagged(cell, prefix):
+    """What follows `prefix` in the first tag of `cell` that starts with it; None without one."""
+    tags = cell.metadata.get("tags", [])
+    return next((tag.removeprefix(prefix) for tag in tags if tag.startswith(prefix)), None)
+
+
+def words(outputs):
+    """What outputs say: streams and descriptions, not pictures."""
+    return "".join(one.get("text") or one.get("data", {}).get("text/plain", "") for one in outputs)
+
+
+class Notebook(nbval.plugin.IPyNbFile):
+    """A notebook as nbval collects it, with further cells; its time and memory without these are reported."""
+
+    def setup(self):
+        self.began, self.noted = time.perf_counter(), False
+        super().setup()
+
+    def teardown(self):
+        self.note_run()
+        super().teardown()
+
+    def note_run(self):
+        """Report the run as far as it went, the first time that it is called."""
+        if not self.noted and self.kernel is not None and self.kernel.is_alive():
+            memory = peak_memory(self.kernel.km.provisioner.pid)
+            runs.append((self.path.name, time.perf_counter() - self.began, memory))
+            self.noted = True
+
+    def collect(self):
+        cells = list(super().collect())
+        yield from cells
+        if not self.config.getoption("once"):
+            yield from self.further(cells)
+
+    def further(self, cells):
+        from utils.exercises import catalogue
+        from utils.exercises.engine import source
+
+        exercises = [one for one in cells if tagged(one.cell, "exercise:")]
+        benches = [below for one, below in zip(cells, cells[1:]) if tagged(below.cell, "bench") is not None]
+        for one in exercises:
+            name = tagged(one.cell, "exercise:")
+            mistake = catalogue()[name].rows[0]
+            yield self.answer(one, "wrong", WRONG.format(name), [f"✘ {name}: ", mistake.message])
+        for one in exercises:
+            name = tagged(one.cell, "exercise:")
+            yield self.answer(one, "solved", source(catalogue()[name]), [f"✔ {name}: "])
+        for one in reversed(cells):
+            if one in benches:
+                yield MendedBench.of(self, f"{one.name} again", one.cell)
+            elif one not in exercises:
+                yield FurtherCell.of(self, f"{one.name} again", one.cell, one.options)
+
+    def answer(self, one, kind, code, expected):
+        """The cell of an exercise with `code` in place of its stub."""
+        cell = copy.deepcopy(one.cell)
+        end = ast.parse(cell.source).body[0].end_lineno
+        cell.source = "\n".join([code, *cell.source.splitlines()[end:]])
+        answer = Answer.of(self, f"{one.name} {kind}", cell)
+        answer.expected = expected
+        return answer
+
+
+class FurtherCell(nbval.plugin.IPyNbCell):
+    """A cell that runs after all of the notebook's own; compared as they are, unless it is given no options."""
+
+    @classmethod
+    def of(cls, notebook, name, cell, options=None):
+        number, uncompared = int(name.split()[1]), defaultdict(bool, check=False)
+        given = uncompared if options is None else options
+        return cls.from_parent(notebook, name=name, cell_num=number, cell=cell, options=given)
+
+    def runtest(self):
+        self.parent.note_run()
+        super().runtest()
+
+
+class Answer(FurtherCell):
+    """An exercise whose verdict is one line that begins and goes on as `expected`."""
+
+    def runtest(self):
+        super().runtest()
+        said, (mark, *sentences) = words(self.test_outputs), self.expected
+        assert said.startswith(mark) and said.count("\n") == 1, said
+        assert all(sentence in said for sentence in sentences), said
+
+
+class MendedBench(FurtherCell):
+    """A cell that tries out the function mended above it: it shows something else than it ships with."""
+
+    def runtest(self):
+        super().runtest()
+        assert words(self.test_outputs) != words(self.cell.outputs), "a mended answer shows"
