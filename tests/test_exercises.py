@@ -1045,6 +1045,12 @@ def test_what_is_said_is_the_mistake(name, body, told):
     assert told in message and "cannot be compared" not in message and "still to come" not in message
 
 
+def test_a_result_of_a_type_without_a_name_is_wrong():
+    odd = type("", (), {})()
+    message = catalogue()["weighted_sum"].verdict(lambda weights, values: odd).message
+    assert "your function returns something of a type without a name; asked for is a tensor" in message
+
+
 def test_another_seed_is_a_second_try(capsys):
     found = catalogue()["dot_product"]
     table = [(inputs, found.reference(*inputs.values())) for inputs in (*found.inputs(0), *found.inputs(1))]
