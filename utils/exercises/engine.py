@@ -35,7 +35,7 @@ from .numbers import condition
 from .reading import is_stub, source_of
 from .records import record
 from .rows import IMPORTS, Mistake, answers, given, mistake, read, sections
-from .running import Run, as_asked, copied, run, same, unchanged
+from .running import RIGHT, Run, as_asked, copied, run, same, unchanged
 from .settings import marked
 from .verdict import MARKS, Verdict
 from .wording import describe_kind, listed, own_frame, own_line, own_loop, shorten, text_of
@@ -193,7 +193,7 @@ class Exercise:
     def _cut(self, function: Callable) -> str | None:
         """Do the gradients that come through the reference come through a right answer as well, on every draw?"""
         for arguments in self.inputs():
-            inputs = {name: copied(value) for name, value in arguments.items()}
+            inputs = {name: _in_double(copied(value)) for name, value in arguments.items()}
             leaves = dict(_leaves(inputs))
             try:
                 got = _gradients(function(*inputs.values()), leaves)
@@ -204,7 +204,7 @@ class Exercise:
                     "detach(), item(), tolist(), numpy() and torch.tensor(…) cut."
                 )
             want = _gradients(self.reference(*inputs.values()), leaves)
-            if lost := [name for name in leaves if not same(got[name], want[name])]:
+            if lost := [name for name in leaves if not same(got[name], want[name], RIGHT)]:
                 return _lost(lost, any(bool(got[name].isnan().any()) for name in lost), source_of(function))
         return None
 
@@ -226,7 +226,8 @@ class Exercise:
                 return Verdict("wrong", message)
             return Verdict("right", f"right on all {usual} inputs.", fits=all(done.fits for done in runs))
         judged = runs[usual:] if by_heart else runs[:usual]
-        case = Case(self.reference, function, judged, self.known, self.names, self.questions)
+        broken = self.broken.name if self.broken else ""
+        case = Case(self.reference, function, judged, self.known, self.names, self.questions, broken)
         found = diagnosis(case)
         message = found.message
         if by_heart:
@@ -238,6 +239,12 @@ class Exercise:
             where = f" That happens where {words}." if words and words not in message else ""
             message += f"{where} ({usual - len(wrong)} of {usual} inputs come out right.)"
         return Verdict("wrong", message, found.names, share=1 - len(wrong) / usual)
+
+
+def _in_double(value: Any) -> Any:
+    """Floats and modules in float64, where gradients that cancel lose nothing to rounding."""
+    is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
+    return value.double() if is_float or isinstance(value, torch.nn.Module) else value
 
 
 def _leaves(inputs: dict[str, Any]) -> Iterator[tuple[str, torch.Tensor]]:
