@@ -1146,7 +1146,6 @@ UNTRUE = [  # exercise, body, what the code does not contain and was said of it 
     ("magnitude", "return a.pow(2).sum().pow(1 / 2) / math.sqrt(2)", "root too many"),
     ("softmax_with_temperature", "return torch.softmax(scores / temperature[..., None], dim=-2)", "softmax is missing"),
     ("merge_query_key", "return W_k.T @ W_q.T", "neither matrix is transposed"),
-    ("softmax", "return torch.exp(scores / 100) / torch.exp(scores / 100).sum(-1, keepdim=True)", "maximum, which"),
     (
         "encode_tokens",
         "x = vectors[tokens]\n"
@@ -1171,6 +1170,12 @@ def test_nothing_is_said_that_the_code_does_not_contain(name, body, untrue):
 
 
 SLIPS = [  # exercise, body, what is named
+    (
+        "masked_softmax",
+        "return torch.softmax(scores.masked_fill(~mask, -1e4), -1) * mask",
+        "hidden scores get -10000.0",
+    ),
+    ("masked_softmax", "return torch.softmax(scores.masked_fill(~mask, -30), -1) * mask", "hidden scores get -30"),
     (
         "project_per_head",
         'return torch.einsum("nd,hme->hne", X, W)',

@@ -270,8 +270,8 @@ def _lost(names: list[str], is_nan: bool, text: str) -> str:
     right = f"the numbers are right, but the gradient that reaches {listed(f'`{name}`' for name in names)} is not"
     if is_nan:
         return (
-            f"{right}: it is NaN. What was NaN on the way and is replaced at the end comes back on the way backwards, "
-            "as 0 · NaN. No NaN may arise: a row that may attend to nothing is not to be hidden before the softmax."
+            f"{right}: it is NaN. What was NaN or infinite on the way forwards, and was replaced further on, comes "
+            "back on the way backwards, as 0 · NaN or 0 · ∞. It must not arise: replace what goes in before it does."
         )
     if not text or CUTS.search(text):
         return f"{right}: detach(), .data, item(), torch.tensor(…) and nn.Parameter(…) cut a way that it has to take."

@@ -414,6 +414,19 @@ def not_finite(case: Case, done: Run | None = None) -> Finding | None:
     return Finding(f"{message} Is there 0/0, inf/inf, or a root or log of a negative?")
 
 
+@needs("result")
+def finite_fill(case: Case) -> Finding | None:
+    """Hidden scores get a finite number, and -∞ in its place would mend the answer, but for rows with nothing else."""
+    for number, other in reading.finite_fills(case.function):
+        again = [run(other, done.arguments, done.want, Isolation.current.call) for done in case.wrong]
+        if any(done.right for done in again) and all(done.right or holds_nan({"": done.result}) for done in again):
+            return Finding(
+                f"hidden scores get {number}. However low a finite number is, where the other scores are lower still, "
+                "what is hidden gets the weight; and where it is not low enough, it takes a part. -∞ is below all."
+            )
+    return None
+
+
 @needs("source")
 def result_not_kept(case: Case) -> Finding | None:
     """A line that changes nothing; in code that is to be mended, what was given with it says no more than it should."""
@@ -545,6 +558,7 @@ FINDINGS = (
     nothing_but_nan,
     known_mistake,
     nothing_returned,
+    finite_fill,
     changed_input,
     another_each_time,
     constant,

