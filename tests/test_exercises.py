@@ -290,8 +290,6 @@ def test_shortcut_that_fits_one_shape_does_not_pass():
         ),
         ("return (2 * weights @ values)[None]", ["an axis of length 1 is left over"]),
         ("return 3", ["the same constants"]),
-        ("return (weights @ values).numpy()", ["NumPy array", "torch.tensor"]),
-        ("return (weights @ values).tolist()", ["a list", "torch.tensor"]),
         ("return (weights @ values).half()", ["float16, asked for is float32", ".float()"]),
         ("return torch.sqrt(weights @ values)", ["a root too many"]),
         ("return (weights @ values) / 0", ["infinity"]),
@@ -329,7 +327,6 @@ def test_wrong_numbers_in_a_tuple_are_named_by_their_place_only(capsys):
     assert "is a float" not in said(capsys, written("return (n / 1, d_head)", "projection_shape"))
     assert "a float" in said(capsys, written("return (n / 1, d_head)", "projection_shape"))
     assert "as there are axes, 2" in said(capsys, written("return (n, d_head, 1)", "projection_shape"))
-    assert "a list" in said(capsys, written("return [n, d_head]", "projection_shape"))
 
 
 STEP = "keys, values = torch.cat([keys, (x @ W_k)[:, None]], 1), torch.cat([values, (x @ W_v)[:, None]], 1)\n"
@@ -440,7 +437,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ("magnitude", "return (a**2).sum()**1/2", ["`** 1/2` halves", "** 0.5"], []),
     ("magnitude", "return math.sqrt(sum(a))", ["root", "not squared"], []),
     ("cosine_similarity", "return a@b / ((a@a)**1/2 * (b@b)**1/2)", ["`** 1/2` halves"], []),
-    ("cosine_similarity", "return a@b / (a.norm() * b.norm() + 1e-8)", ["`+ 1e-08`", "not needed"], ["expected"]),
+    ("cosine_similarity", "return a@b / (a.norm() * b.norm() + 1e-6)", ["`+ 1e-06`", "not needed"], ["expected"]),
     (
         "variance_kept",
         "return (S[:count]**2).sum() / S.norm()**2",
@@ -479,8 +476,8 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ),
     (
         "softmax",
-        "p = (scores - scores.amax(-1, True)).exp()\nreturn p / (p.sum(-1, True) + 1e-8)",
-        ["`+ 1e-08`", "a little wrong", "not needed", "float64"],
+        "p = (scores - scores.amax(-1, True)).exp()\nreturn p / (p.sum(-1, True) + 1e-6)",
+        ["`+ 1e-06`", "a little wrong", "not needed"],
         ["entry"],
     ),
     ("softmax", "p = (2 * scores).exp()\nreturn p / p.sum(-1, True)", ["exp overflows", "double the scores"], ["0/0"]),
@@ -610,10 +607,10 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ),
     ("causal_mask", "return torch.eye(n).bool() | torch.ones(n, n).bool().tril(-2)", ["is False, expected True"], []),
     ("causal_mask", "return 2 * torch.ones(n, n).tril()", ["as floats", "twice"], []),
-    ("masked_softmax", "return torch.softmax(scores.masked_fill(mask == 0, -1e4), -1)", ["uniform"], []),
+    ("masked_softmax", "return torch.softmax(scores.masked_fill(mask == 0, -1e9), -1)", ["uniform"], []),
     ("masked_softmax", "return torch.softmax(scores + (1 - mask.float()) * -1e9, -1)", ["added to all"], []),
     ("masked_softmax", "return torch.softmax(scores + (1 - mask.float()) * -math.inf, -1)", ["0 · ∞ is NaN"], []),
-    ("masked_softmax", "scores.masked_fill(~mask, -math.inf)\nreturn torch.softmax(scores, -1)", ["not used"], []),
+    ("masked_softmax", "scores.masked_fill(~mask, -math.inf)\nreturn torch.softmax(scores, -1)", ["keeps what"], []),
     ("masked_softmax", "scores[~mask.expand_as(scores)] = -1e9\nreturn scores.softmax(-1) * mask", ["in place"], []),
     ("masked_softmax", "p = scores.exp() * mask\nreturn p / p.sum(-1, True)", ["sum 0", "maximum first"], []),
     ("sliding_window_mask", "return torch.ones(n, n).bool().tril().triu(-width)", ["one too wide", "itself"], []),
@@ -706,7 +703,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         "context_vector",
         "steps = []\nfor i in range(weights.shape[1]):\n    steps.append((weights[:, i, :, None] * states).sum(1))\n"
         "return torch.cat(steps)",
-        ["torch.stack puts its axis first"],
+        ["torch.cat puts the steps below one another"],
         [],
     ),
     ("alignment_error_rate", "return 1 - len(links & sure) / len(links)", ["one entry a sentence", "zip"], []),
@@ -1020,7 +1017,7 @@ def test_an_answer_that_is_cut_off_from_the_graph_is_told_so_where_the_notebook_
 def test_a_wrong_gradient_is_not_called_cut_where_nothing_cuts():
     answer = written("return weights / weights.sum(-1, keepdim=True) @ states", "context_vector")
     message = catalogue()["context_vector"].verdict(answer).message
-    assert "gradient that reaches weights is not" in message and "changes nothing here" in message
+    assert "gradient that reaches `weights` is not" in message and "changes nothing here" in message
 
 
 @pytest.mark.parametrize(

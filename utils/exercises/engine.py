@@ -35,7 +35,7 @@ from .numbers import condition
 from .reading import is_stub, source_of
 from .records import record
 from .rows import IMPORTS, Mistake, answers, given, mistake, read, sections
-from .running import RIGHT, Run, as_asked, copied, run, same, unchanged
+from .running import TOLERANCE, Run, as_asked, copied, run, same, unchanged
 from .settings import marked
 from .verdict import MARKS, Verdict
 from .wording import describe_kind, listed, own_frame, own_line, own_loop, shorten, text_of
@@ -204,7 +204,7 @@ class Exercise:
                     "detach(), item(), tolist(), numpy() and torch.tensor(…) cut."
                 )
             want = _gradients(self.reference(*inputs.values()), leaves)
-            if lost := [name for name in leaves if not same(got[name], want[name], RIGHT)]:
+            if lost := [name for name in leaves if not same(got[name], want[name], TOLERANCE[torch.float32])]:
                 return _lost(lost, any(bool(got[name].isnan().any()) for name in lost), source_of(function))
         return None
 

@@ -75,7 +75,7 @@ def _one_number(values: Tensor) -> float | None:
 def _named(case: Case, found: list[tuple[Run, float]], more: str, less: str, times: bool) -> Finding | None:
     """The factor (or amount) by a name: a constant, or what the letters of the shapes are long."""
     inverse = (lambda x: 1 / x if x else math.inf) if times else (lambda x: -x)
-    if any(math.isclose(value, 1 if times else 0, abs_tol=2e-3) for _, value in found):
+    if any(math.isclose(value, 1 if times else 0, abs_tol=2e-3 if times else 1e-5) for _, value in found):
         return None  # a number beside the right one is no factor
     for text, turn in ((more, lambda x: x), (less, inverse)):
         if times and all(value == 0 for _, value in found):
