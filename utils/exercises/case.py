@@ -22,6 +22,7 @@ class Case:
     known: Known
     intermediates: dict[str, Callable] = field(default_factory=dict)
     questions: dict[str, str] = field(default_factory=dict)
+    broken: str = ""  # the name of the mistake that the code holds which is to be mended
 
     @cached_property
     def wrong(self) -> list[Run]:
@@ -38,6 +39,14 @@ class Case:
     @cached_property
     def letters(self) -> dict[str, tuple[str, ...]]:
         return letters_of(self.reference)
+
+    def unnamed(self, done: Run) -> set[int]:
+        """The lengths of axes that have no letter in the docstring, such as those of a batch."""
+        tensors = {name: value for name, value in done.arguments.items() if isinstance(value, Tensor)}
+        letters = {name: [one for one in self.letters.get(name, ()) if one not in ("…", "...")] for name in tensors}
+        return {
+            size for name, value in tensors.items() for size in value.shape[: max(0, value.ndim - len(letters[name]))]
+        }
 
     def sizes(self, done: Run) -> dict[str, int]:
         """How long each letter of the docstring is in this input; whole numbers by their own names."""

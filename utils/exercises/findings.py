@@ -5,6 +5,7 @@ there: the answer's `source`, the first wrong input's `result`, or the `exceptio
 mistakes look at the first wrong input first: later ones may go wrong for its reason.
 """
 
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -105,7 +106,7 @@ def _finite(result: Any) -> bool:
 
 
 def _explained(case: Case, runs: list[Run], *stages: str) -> Finding | None:
-    candidate = case.known.explain(runs, stages)
+    candidate = case.known.explain(runs, stages, case.source)
     return Finding(candidate.sentence(), candidate.names) if candidate else None
 
 
@@ -145,27 +146,40 @@ def _shapes_that_meet(text: str, case: Case, done: Run) -> str | None:
             )
             return f"shapes {left} and {right} do not fit: a product adds up over one axis that both share."
     if found := re.search(BROADCAST, text):
-        one, other = (_with_letter(int(size), case.sizes(done)) for size in found.groups())
+        one, other = (_with_letter(int(size), case, done) for size in found.groups())
+        constant = next((size for size in found.groups() if re.search(rf"\b{size}\b", case.source) and size != "1"), "")
+        if constant:
+            cure = "lengths vary, take them from the shapes of the inputs"
+            return f"axes of length {one} and {other} meet, and {constant} is written out in your code: {cure}."
         rule = "paired up from the end, two axes have to be equally long, or one of them 1"
         return f"axes of length {one} and {other} meet: {rule}."
     return None
 
 
-def _with_letter(size: int, sizes: dict[str, int]) -> str:
-    letters = [name for name, length in sizes.items() if length == size]
-    return f"{size} ({letters[0]})" if len(letters) == 1 else str(size)
+def _with_letter(size: int, case: Case, done: Run) -> str:
+    """A length with the letter that it belongs to, where it can be no other's, nor a number of the learner's."""
+    letters = [name for name, length in case.sizes(done).items() if length == size]
+    sure = len(letters) == 1 and size not in case.unnamed(done) and not re.search(rf"\b{size}\b", case.source)
+    return f"{size} ({letters[0]})" if sure else str(size)
 
 
 def _remedy(case: Case, done: Run, clue: str, line: str) -> str | None:
     remedy = next(
         (remedy.text for remedy in REMEDIES if re.search(remedy.error, clue) and re.search(remedy.line, line)), None
     )
-    if remedy is None and "RuntimeError" in clue and has_batch(done.arguments) and BATCH_REVERSED.search(case.source):
+    if remedy is None and "RuntimeError" in clue and has_batch(done.arguments) and _reverses_a_batch(case, done):
         remedy = BATCH_REMEDY
     if re.match(r"RuntimeError|IndexError|ValueError", clue) and A_SHAPE_PROBLEM.search(clue):
         asked = next((text for pattern, text in case.questions.items() if text and re.search(pattern, line)), None)
         remedy = " ".join(filter(None, (remedy, asked)))
     return remedy.replace("{first}", first_floats(done.arguments)) if remedy else None
+
+
+def _reverses_a_batch(case: Case, done: Run) -> bool:
+    """Is there a `.T` or transpose(0, 1) of anything else than an argument that is a matrix?"""
+    flat = [name for name, value in done.arguments.items() if isinstance(value, Tensor) and value.ndim <= 2]
+    source = re.sub(rf"\b({'|'.join(flat)})\.(T\b|t\(\))", "", case.source) if flat else case.source
+    return bool(BATCH_REVERSED.search(source))
 
 
 def first_floats(arguments: dict[str, Any]) -> str:
@@ -305,6 +319,15 @@ def wrong_type(case: Case) -> Finding | None:
         _, yours, expected = furthest(got, want)
         cut = "Does int(…), round(…), // or max(0, …) cut something off?"
         return Finding(f"your function gives the integer {yours} where {expected} is right. {cut}")
+    if (
+        want.dtype in INTEGERS
+        and got.dtype in FLOATS
+        and (got.shape != want.shape or not same(got.round().long(), want))
+    ):
+        return Finding(
+            f"your numbers are {dtype_name(got)}, asked for are whole numbers: positions or counts. "
+            "To convert what you have would not give them."
+        )
     remedy = {torch.float32: " .float() converts.", torch.bool: " A comparison gives bool; .bool() converts."}
     return Finding(f"your numbers are {dtype_name(got)}, asked for is {dtype_name(want)}.{remedy.get(want.dtype, '')}")
 
@@ -329,6 +352,21 @@ def remedy_for_type(result: Any, source: str) -> str:
     return " torch.tensor(…) or torch.stack(…) makes one." if isinstance(result, list) else ""
 
 
+def another_order(case: Case) -> Finding | None:
+    """The right results, but for their order."""
+    number = len(case.first.want)
+    for order in itertools.permutations(range(number)):
+        if all(
+            isinstance(done.result, tuple) and same(tuple(done.result[i] for i in order), done.want)
+            if len(done.result) == number
+            else False
+            for done in case.runs
+            if done.error is None
+        ):
+            return Finding("your results are the right ones, in another order. The docstring says which comes first.")
+    return None
+
+
 @needs("result")
 def in_one_part(case: Case) -> Finding | None:
     """Where several tensors are asked for: what is wrong with the last one that is not right, for the others are made
@@ -336,7 +374,7 @@ def in_one_part(case: Case) -> Finding | None:
     want = case.first.want
     if not isinstance(want, tuple) or not isinstance(want[0], Tensor):
         return None
-    if found := unused_argument(case):
+    if found := unused_argument(case) or another_order(case):
         return found
     runs = [done for done in case.runs if isinstance(done.result, tuple) and len(done.result) == len(want)]
     wrong = [i for i in range(len(want)) if not all(same(done.result[i], done.want[i]) for done in runs)]
@@ -382,6 +420,44 @@ def not_finite(case: Case, done: Run | None = None) -> Finding | None:
     return Finding(f"{message} Is there 0/0, inf/inf, or a root or log of a negative?")
 
 
+@needs("result")
+def finite_fill(case: Case) -> Finding | None:
+    """Hidden scores get a finite number, and -∞ in its place would mend the answer, but for rows with nothing else."""
+    for number, other in reading.finite_fills(case.function):
+        again = [run(other, done.arguments, done.want, Isolation.current.call) for done in case.wrong]
+        if any(done.right for done in again) and all(done.right or holds_nan({"": done.result}) for done in again):
+            return Finding(
+                f"hidden scores get {number}. However low a finite number is, where the other scores are lower still, "
+                "what is hidden gets the weight; and where it is not low enough, it takes a part. -∞ is below all."
+            )
+    return None
+
+
+@needs("source")
+def result_not_kept(case: Case) -> Finding | None:
+    """A line that changes nothing; in code that is to be mended, what was given with it says no more than it should."""
+    found = reading.result_not_kept(case)
+    known = known_mistake(case) if found else None
+    return known if known and case.broken in known.names else found
+
+
+@needs("result")
+def nothing_but_nan(case: Case) -> Finding | None:
+    """On every input each number is NaN: nothing else can be seen, unless a known mistake speaks of NaN."""
+    results = [as_tensor(done.result) for done in case.runs if done.error is None]
+    wanted = [as_tensor(done.want) for done in case.runs if done.error is None]
+    if not all(want is not None and want.isfinite().any() for want in wanted):
+        return None
+    if not all(got is not None and got.numel() and got.isnan().all() for got in results):
+        return None
+    if (known := known_mistake(case)) and "NaN" in known.message:
+        return known
+    return Finding(
+        "every number that you return is NaN, whatever goes in. That comes from 0/0, ∞ - ∞, 0 · ∞, the root or "
+        "logarithm of a negative number, or from NaN that you put in: print each step, which is the first to hold it?"
+    )
+
+
 def changed_input(case: Case) -> Finding | None:
     names = next((done.changed for done in case.wrong if done.changed), ())
     if not names:
@@ -400,7 +476,8 @@ def another_each_time(case: Case) -> Finding | None:
         return None
     if re.search(r"\bempty(_like)?\(", case.source):
         return Finding(
-            "`empty` leaves in memory whatever was there: entries that you do not set are arbitrary. Use `zeros`."
+            "`empty` leaves in memory whatever was there, and some entries are not set by you, so they are arbitrary. "
+            "Does a loop or a slice leave some out? Where 0 is meant, it is `zeros` that sets them."
         )
     return Finding(
         "your function gives another result each time for the same input: does it draw random numbers, as dropout does?"
@@ -482,8 +559,12 @@ FINDINGS = (
     reading.slip,
     fresh_layer,
     only_an_input_changed,
+    result_not_kept,
+    reading.einsum_letters,
+    nothing_but_nan,
     known_mistake,
     nothing_returned,
+    finite_fill,
     changed_input,
     another_each_time,
     constant,

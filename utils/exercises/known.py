@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ class Candidate(NamedTuple):
     """A function that is wrong in known ways: their names, sentences and threads.
 
     Where the second way is something done with a result, `function` gives the result of the first, and `after` goes on.
+    `traces` are what an answer's code has to hold for the sentences to be said of it, each a regular expression; nor
+    may it hold `absent`, names that these ways take out of the reference altogether.
     """
 
     names: tuple[str, ...]
@@ -23,12 +26,53 @@ class Candidate(NamedTuple):
     threads: tuple[str, ...]
     function: Callable
     after: Callable | None = None
+    traces: tuple[str, ...] = ()
+    absent: frozenset[str] = frozenset()
+
+    def contradicts(self, source: str) -> bool:
+        """Would one of the sentences speak of code that is not there, or miss what is there?"""
+        if not source:
+            return False
+        return not all(re.search(trace, source) for trace in self.traces) or bool(self.absent & names_in(source))
 
     def sentence(self) -> str:
         """What is said of it: one sentence, or two with numbers."""
         text = self.messages[0] if len(self.messages) == 1 else "two things: (1) {} (2) {}".format(*self.messages)
         thread = next(filter(None, self.threads), "")
         return f"{text} You are in good company: {thread}" if thread else text
+
+
+SYNONYMS = (  # names that can do one another's work
+    {"T", "mT", "t", "transpose", "permute", "swapaxes", "swapdims", "movedim", "einsum", "adjoint"},
+    {"sqrt", "pow", "rsqrt", "norm", "std"},
+    {"softmax", "exp", "log_softmax", "logsumexp"},
+    {"sum", "mean", "einsum", "matmul", "dot", "cumsum"},
+    {"max", "amax", "argmax", "topk", "sort"},
+    {"min", "amin", "argmin"},
+    {"relu", "clamp", "maximum", "max", "where"},
+    {"log", "log_softmax", "cross_entropy", "nll_loss"},
+    {"masked_fill", "masked_fill_", "where"},
+    {"reshape", "view", "flatten", "unflatten"},
+    {"zeros", "zeros_like", "new_zeros"},
+)
+
+EVERYWHERE = {"shape", "size", "len", "torch", "math", "range", "float", "to", "dtype"}  # what can be written otherwise
+
+
+def names_in(code: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", code))
+
+
+def _called(code: str) -> set[str]:
+    """The names of methods and functions in a piece of code."""
+    return set(re.findall(r"(?<=\.)[A-Za-z_]\w*|\b[A-Za-z_]\w*(?=\()", code))
+
+
+def _any_of(name: str) -> str:
+    """A pattern for a name, or for another that does its work; of a sum, `@` does, too."""
+    names = set().union({name}, *(group for group in SYNONYMS if name in group))
+    pattern = rf"\b({'|'.join(map(re.escape, sorted(names)))})\b"
+    return f"{pattern}|@" if "sum" in names else pattern
 
 
 class Known:
@@ -49,16 +93,38 @@ class Known:
     def pairs(self) -> list[Candidate]:
         """Two rows of edits at once, the more basic first."""
         both = rows.pairs(self.mistakes)
-        return [_both(one, other, rows.edited(self.reference, one.edits + other.edits)) for one, other in both]
+        return [self._both(one, other, rows.edited(self.reference, one.edits + other.edits)) for one, other in both]
 
     @functools.cached_property
     def mixed(self) -> list[Candidate]:
         """A row, and what can go wrong in any exercise."""
         both = itertools.product(self.mistakes, self.changes)
-        return [_both(row, change, *change.upon(row.function, self.names)) for row, change in both]
+        return [self._both(row, change, *change.upon(row.function, self.names)) for row, change in both]
 
-    def explain(self, runs: list[Run], stages: tuple[str, ...]) -> Candidate | None:
-        """The first candidate that does on all these inputs what the answer did.
+    def _both(
+        self,
+        one: rows.Mistake,
+        other: rows.Mistake | variants.Variant,
+        function: Callable,
+        after: Callable | None = None,
+    ) -> Candidate:
+        threads = (one.thread, getattr(other, "thread", ""))
+        parts = [self._signs(part) for part in (one, other) if isinstance(part, rows.Mistake)]
+        traces = tuple(itertools.chain(*(traces for traces, _ in parts))) + (getattr(other, "trace", "") or "",)
+        absent = frozenset().union(*(absent for _, absent in parts))
+        messages = (one.message, other.message)
+        return Candidate((one.name, other.name), messages, threads, function, after, traces, absent)
+
+    def _signs(self, row: rows.Mistake) -> tuple[tuple[str, ...], frozenset[str]]:
+        """What a row puts into the reference, as patterns, and the names that it takes out of it altogether."""
+        body = rows.body_of(self.reference)[1]
+        left = rows.apply(body, row.edits) if row.edits else row.name
+        new = set().union(*(_called(edit.new) for edit in row.edits)) if row.edits else _called(left) - _called(body)
+        gone = (names_in(body) - names_in(left)) & (_called(body) | set(self.names))
+        return tuple(map(_any_of, sorted(new - EVERYWHERE))), frozenset(gone)
+
+    def explain(self, runs: list[Run], stages: tuple[str, ...], source: str = "") -> Candidate | None:
+        """The first candidate that does on all these inputs what the answer did, and fits its source if there is one.
 
         Stages: "rows", "pairs", "variants", "mixed".
         """
@@ -68,7 +134,7 @@ class Known:
             if only_raised and stage in ("pairs", "mixed"):
                 continue  # what stands behind an exception cannot be seen
             for candidate in getattr(self, stage):
-                if all(self._alike(candidate, done) for done in runs):
+                if all(self._alike(candidate, done) for done in runs) and not candidate.contradicts(source):
                     return candidate
         return None
 
@@ -114,10 +180,3 @@ class Known:
         if learner.number is not None:
             kept[learner.number] = done
         return done
-
-
-def _both(
-    one: rows.Mistake, other: rows.Mistake | variants.Variant, function: Callable, after: Callable | None = None
-) -> Candidate:
-    threads = (one.thread, getattr(other, "thread", ""))
-    return Candidate((one.name, other.name), (one.message, other.message), threads, function, after)

@@ -1,6 +1,7 @@
 """What the numbers of a wrong result say by themselves: how they differ from the right ones, where, and on which inputs."""
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,7 +10,8 @@ import torch
 from torch import Tensor
 
 from .case import Case, needs
-from .running import Run, as_tensor, same
+from .isolation import Isolation
+from .running import Run, as_tensor, copied, run, same
 from .variants import CONSTANTS, LAST_STEPS
 from .verdict import Finding
 from .wording import describe_inputs
@@ -73,6 +75,8 @@ def _one_number(values: Tensor) -> float | None:
 def _named(case: Case, found: list[tuple[Run, float]], more: str, less: str, times: bool) -> Finding | None:
     """The factor (or amount) by a name: a constant, or what the letters of the shapes are long."""
     inverse = (lambda x: 1 / x if x else math.inf) if times else (lambda x: -x)
+    if any(math.isclose(value, 1 if times else 0, abs_tol=2e-3 if times else 1e-5) for _, value in found):
+        return None  # a number beside the right one is no factor
     for text, turn in ((more, lambda x: x), (less, inverse)):
         if times and all(value == 0 for _, value in found):
             return Finding("you return 0 everywhere.")
@@ -90,8 +94,12 @@ def _named(case: Case, found: list[tuple[Run, float]], more: str, less: str, tim
             name = next(
                 (name for name, value in CONSTANTS.items() if math.isclose(value, values[0], rel_tol=2e-3)), None
             )
+            if len(found) == 1 and not name:
+                return None  # any single number is some factor of another
             name = name or f"{values[0]:.4g}"
             return Finding(text.format(name)) if name != "1" else None
+    if len(found) == 1:
+        return None
     if times and max(value for _, value in found) < 0 and math.isclose(found[0][1], found[-1][1], rel_tol=2e-3):
         return Finding(more.format(f"{found[0][1]:.4g}"))
     if any(as_tensor(done.want).numel() == 1 for done, _ in found):
@@ -152,7 +160,10 @@ def wrong_in_one_place(case: Case) -> Finding | None:
         if all(want.ndim >= axes for _, _, want in numbers) and (several_rows or axes < 2):
             parts = [torch.from_numpy(_everywhere(part, want)) for _, _, want in numbers]
             if _fill(numbers, parts, 0.6):
-                asked = f" {question}" if question else ""
+                asks = question and (
+                    not re.search("loop|round", question) or re.search(r"\b(for|while)\b|:", case.source)
+                )
+                asked = f" {question}" if asks else ""
                 return Finding(f"right, except {name}.{asked} ({_entry(*numbers[0])})")
     masks = (name for name, x in case.first.arguments.items() if isinstance(x, Tensor) and x.dtype == torch.bool)
     return next(filter(None, (_wrong_by_mask(name, numbers) for name in masks)), None)
@@ -226,6 +237,8 @@ def condition(case: Case) -> str | None:
     if len(right) < len(case.wrong):
         return None
     for words, holds in (*CONDITIONS, *_conditions_of_sizes(case)):
+        if words == "the inputs are float64" and not _by_precision(case):
+            continue
         try:
             if all(holds(list(done.arguments.values())) for done in case.wrong):
                 if not any(holds(list(done.arguments.values())) for done in right):
@@ -233,6 +246,19 @@ def condition(case: Case) -> str | None:
         except (RuntimeError, TypeError, IndexError, KeyError):
             continue
     return None
+
+
+def _by_precision(case: Case) -> bool:
+    """Are the wrong inputs right as soon as their floats are float32? Their numbers could be the reason as well."""
+    for done in case.wrong:
+        given = {
+            name: value.float() if isinstance(value, Tensor) and value.is_floating_point() else copied(value)
+            for name, value in done.arguments.items()
+        }
+        again = run(case.function, given, case.reference(*map(copied, given.values())), Isolation.current.call)
+        if not again.right:
+            return False
+    return True
 
 
 def _conditions_of_sizes(case: Case) -> Iterator[tuple[str, Callable]]:

@@ -7,6 +7,7 @@ Findings as in findings.py, spoken before the known mistakes are tried: nothing 
 import ast
 import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Callable
 from typing import Any
@@ -24,6 +25,34 @@ SLIPS = (  # patterns of the source, spaced as ast.unparse spaces it
         r"sqrt\((math|np|torch)\.e\)|(math|np|torch)\.e \*\* 0\.5",
         "√e is the root of the head dimension e, the length of a query, not of Euler's number 2.718…",
     ),
+    (
+        r"masked_fill_?\([^()]*(?<!-)\b(math\.inf|torch\.inf|np\.inf|float\('inf'\))\)",
+        "what is hidden gets the score +∞ there, the largest of all. The score whose weight is exactly 0 is -∞.",
+    ),
+    (
+        r"\[\[[^\[\]]*\] \* [^\[\]]+\] \* ",
+        "a list of a list, multiplied, is the same row several times: what is set in one row is set in all. "
+        "torch.zeros, or a list made anew for each row, `[[False] * n for _ in range(n)]`, has rows of their own.",
+    ),
+)
+
+
+FILLING = ("masked_fill", "masked_fill_", "where")  # by which a learner hides scores
+FRESH = {"type_params": []} if sys.version_info >= (3, 12) else {}
+RETURNING = ("masked_fill", "transpose", "permute", "unsqueeze", "squeeze", "reshape", "view", "float", "softmax", "t")
+RETURNING += (
+    "flatten",
+    "unflatten",
+    "expand",
+    "clamp",
+    "to",
+    "double",
+    "bool",
+    "long",
+    "tril",
+    "triu",
+    "flip",
+    "detach",
 )
 
 
@@ -94,6 +123,59 @@ def return_in_loop(case) -> Finding | None:
 def slip(case) -> Finding | None:
     source = source_of(case.function)
     return next((Finding(message) for pattern, message in SLIPS if re.search(pattern, source)), None)
+
+
+def result_not_kept(case) -> Finding | None:
+    """A method that returns a new tensor stands in a line of its own, and nothing takes what it returns."""
+    tree = tree_of(case.function)
+    lines = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)] if tree else []
+    for call in lines:
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in RETURNING:
+            name = call.func.attr
+            return Finding(
+                f"in your line `{ast.unparse(call)}`, `{name}` returns a new tensor and leaves the old one as it is. "
+                "Nothing keeps what it returns: give it a name, as in `x = x.…`."
+            )
+    return None
+
+
+def finite_fills(function: Callable) -> list[tuple[str, Callable]]:
+    """The negative numbers that a function gives hidden scores, each with the function that has -∞ in its place."""
+    tree, space = tree_of(function), getattr(function, "__globals__", None)
+    if tree is None or space is None or getattr(function, "__closure__", None):
+        return []
+    found = []
+    for call in [node for node in ast.walk(tree) if isinstance(node, ast.Call)]:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        for number in [part for part in ast.walk(call) if isinstance(part, ast.UnaryOp)] if name in FILLING else []:
+            if isinstance(number.op, ast.USub) and isinstance(number.operand, ast.Constant):
+                text, kept = ast.unparse(number), number.operand
+                number.operand = ast.Call(ast.Name("float", ast.Load()), [ast.Constant("inf")], [])
+                alone = ast.FunctionDef(tree.name, tree.args, tree.body, [], **FRESH)
+                made: dict[str, Any] = {}
+                exec(compile(ast.fix_missing_locations(ast.Module([alone], [])), "<-∞>", "exec"), {**space}, made)
+                found.append((text, made[tree.name]))
+                number.operand = kept
+    return found
+
+
+def einsum_letters(case) -> Finding | None:
+    """A letter of one operand alone that is missing after the arrow, while the other has one of its own there, too."""
+    tree = tree_of(case.function)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree else []
+    strings = [call.args[0].value for call in calls if call.args and isinstance(call.args[0], ast.Constant)]
+    for text in strings:
+        if not isinstance(text, str) or not (parts := re.fullmatch(r"([\w. ]+),([\w. ]+)->([\w. ]*)", text)):
+            continue
+        one, other, result = (set(part) - set(". ") for part in parts.groups())
+        left, right = one - other - result, other - one - result
+        if left and right:
+            return Finding(
+                f"in your einsum string `{text}`, the letters `{min(left)}` and `{min(right)}` each stand in one tensor"
+                " and not after the arrow, so each is summed by itself before anything is multiplied. An axis that "
+                "both share, over which the products are added up, has the same letter in both."
+            )
+    return None
 
 
 def unread(function: Callable) -> list[str]:

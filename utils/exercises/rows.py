@@ -159,10 +159,14 @@ def _edit(reference: Callable, line: str) -> Edit:
 
 def edited(reference: Callable, edits: tuple[Edit, ...], name: str = "") -> Callable:
     """The reference with all these edits made."""
-    body = body_of(reference)[1]
+    return written(reference, apply(body_of(reference)[1], edits), name)
+
+
+def apply(body: str, edits: tuple[Edit, ...]) -> str:
+    """A reference's body with all these edits made."""
     for edit in sorted(edits, reverse=True):
         body = body[: edit.start] + edit.new + body[edit.end :]
-    return written(reference, body, name)
+    return body
 
 
 def written(reference: Callable, body: str, name: str = "") -> Callable:

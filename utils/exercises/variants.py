@@ -14,12 +14,17 @@ from torch import Tensor
 
 
 class Variant(NamedTuple):
-    """A sentence, and how it changes a function: other arguments go in, or something is done with what comes out."""
+    """A sentence, and how it changes a function: other arguments go in, or something is done with what comes out.
+
+    `trace` is what an answer's code has to hold for the sentence to be said beside another: numbers alone can fit by
+    chance.
+    """
 
     name: str
     message: str
     before: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     after: Callable[[Any], Any] | None = None
+    trace: str = ""
 
     def upon(self, function: Callable, names: list[str]) -> tuple[Callable, Callable | None]:
         """`function` of these parameters with the other arguments, and what is done with its result, if anything.
@@ -97,8 +102,23 @@ def _one_hot(x: Tensor) -> Tensor:
     return torch.nn.functional.one_hot(x.argmax(-1), x.shape[-1]).to(x.dtype)
 
 
+AXES = r"\.m?T\b|\bt\(|transpose|permute|swap|movedim|einsum|tensordot"
+TRACES = {  # what of a result's change is to be seen in the code
+    "transposed": AXES, "first two axes": AXES, "middle axes": AXES,
+    "x²": r"\*\* ?2|square|pow", "√x": "sqrt|0\\.5|pow|norm", "|x|": "abs|norm", "relu": "relu|clamp|max",
+    "exp": "exp", "log": "log", "tanh": "tanh", "sigmoid": "sigmoid|exp", "softmax": "softmax|exp", "softmax -2": "softmax|exp",
+    "log softmax": "log", "one-hot": "one_hot|argmax|max", "rounded": "round", "cut off": "int|long|//|trunc|floor", "floor": "//|floor",
+    "two decimals": "round", "cumsum": "cumsum|for ", "row sums 1": "sum", "length 1": "norm", "centred": "mean", "sorted": "sort|topk",
+    "shifted right": r"roll|cat|\[.*:|range", "shifted left": r"roll|cat|\[.*:|range", "rows shifted down": r"roll|cat|\[.*:|range",
+    "rows shifted up": r"roll|cat|\[.*:|range", "first repeated": r"\[0\]|\[:1\]", "last repeated": r"\[-1\]|\[-1:\]|for ",
+    "lower triangle": "tril|triu", "upper triangle": "tril|triu", "diagonal alone": "diag", "without diagonal": "diag|eye|tri",
+    "1 / x": "/|reciprocal|-1", "2 x": r"2|\+", "x / 2": "/|0\\.5|mean", "100 x": "100", "1 - x": r"1 -|~", "~x": "~|not|!=|==|<|>",
+    "backwards": r"flip|-1|reversed", "rows backwards": "flip|reversed|-1", "first axis backwards": "flip|reversed|-1",
+    "heads backwards": "flip|reversed|-1", "mean of -1": "mean|/", "mean of -2": "mean|/", "mean of 0": "mean|/", "mean of all": "mean|/",
+}  # fmt: skip
+
 OF_RESULTS = tuple(
-    Variant(name, message, after=lambda x, after=after, name=name: after(x) if type(x) is not tuple or name == "reversed" else None)
+    Variant(name, message, after=lambda x, after=after, name=name: after(x) if type(x) is not tuple or name == "reversed" else None, trace=TRACES.get(name, ""))
     for name, message, after in (
         ("transposed", "you return the right result with its last two axes exchanged.", lambda x: x.mT),
         ("first two axes", "you return the right result with its first two axes exchanged.", lambda x: x.transpose(0, 1)),
