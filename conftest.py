@@ -41,7 +41,9 @@ taken = set()  # the names of the files in KEPT that a notebook has taken a trai
 
 # What takes long comes first, so that no worker waits for the other at the end; the trainings of two notebooks before
 # the tests that run them again, and those that record the widgets' films before those that only show them.
-TRAINS = re.findall(r"^(\w+) .* trains$", (ROOT / "tests" / "syllabus.txt").read_text(), re.MULTILINE)
+TRAINS = re.findall(
+    r"^(\w+) .* trains$", (ROOT / "utils" / "exercises" / "tasks" / "topics.txt").read_text(), re.MULTILINE
+)
 FIRST = [f"notebooks/{path.name}" for topic in TRAINS for path in (ROOT / "notebooks").glob(f"[0-9]*_{topic}.ipynb")]
 FIRST += [
     "tests/test_exercises",

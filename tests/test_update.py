@@ -661,7 +661,6 @@ def test_make_update_takes_a_folder_with_blanks_in_its_name(clone, tmp_path):
             for name in ("Makefile", "tools/setup/update_course.py", "tools/setup/carry_over.py")
         }
     )
-    clone.edit({"tests/syllabus.txt": ""})
     clone.write(tmp_path, {"old two/02.ipynb": MINE, "three/02.ipynb": MINE})
     for given in (tmp_path / "old two", f"{tmp_path / 'three'} {tmp_path / 'three'}"):
         clone.edit({"notebooks/02.ipynb": BASE})

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-LISTED = [line.split(maxsplit=1) for line in (ROOT / "tests" / "syllabus.txt").read_text().splitlines()[1:]]
+LIST = ROOT / "utils" / "exercises" / "tasks" / "topics.txt"
+LISTED = [line.split(maxsplit=1) for line in LIST.read_text().splitlines()[1:]]
 
 
 def notebook(topic):

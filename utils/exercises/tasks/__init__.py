@@ -3,19 +3,11 @@
 Importing this package adds them all to the catalogue, in the order of the course."""
 
 from importlib import import_module
+from pathlib import Path
 
+LIST = Path(__file__).with_name("topics.txt")
 # The topics in the order of the course. A notebook's file has its place before its topic.
-TOPICS = (
-    "start_here",
-    "dot_product_similarity",
-    "single_token_attention",
-    "multi_head_attention",
-    "masking",
-    "rnn_with_attention",
-    "transformer_encoder",
-    "decoder",
-    "beyond_text",
-)
+TOPICS = tuple(line.split()[0] for line in LIST.read_text(encoding="utf-8").splitlines()[1:])
 FURTHER = {  # a second module of a topic
     "rnn_with_attention": "rnn_with_attention_scores",
     "decoder": "decoder_writing",
