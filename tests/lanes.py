@@ -28,7 +28,7 @@ settings.register_profile("random", print_blob=True)
 
 
 def topic(path):
-    """What a file is about: masking, of notebooks/04_masking.ipynb as of utils/widgets/masking.py."""
+    """What a file is about: masking, of the notebook on masking as of utils/widgets/masking.py."""
     return re.sub(r"^n?\d\d_", "", Path(path).stem)
 
 

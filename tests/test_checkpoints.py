@@ -170,7 +170,7 @@ def test_a_notebook_is_trained_as_far_as_its_last_station_and_a_second_run_leave
     course = tmp_path / "course"
     shutil.copytree(ROOT / "data", course / "data", ignore=shutil.ignore_patterns("*.npz", "*.pt", SUMS, "cache"))
     (course / "notebooks").mkdir()
-    path, folder = course / "notebooks" / "tiny.ipynb", course / "data" / "checkpoints"
+    path, folder = course / "notebooks" / "5_tiny.ipynb", course / "data" / "checkpoints"
     sources = ["import torch", "torch.manual_seed(0)\nmodel = torch.nn.Linear(2, 2)", TRAINED, TWIN, STATION, "1 / 0"]
     cells = [new_code_cell(source, metadata={"tags": TAGS.get(source, [])}) for source in sources]
     nbformat.write(new_notebook(cells=[new_markdown_cell("# 05 · Tiny"), *cells]), path)
@@ -196,10 +196,10 @@ def test_a_notebook_is_trained_as_far_as_its_last_station_and_a_second_run_leave
 
 def test_what_is_stored_is_what_stations_load():
     wanted = {name for path in NOTEBOOKS for name in make_checkpoints.stations(files.read(path))}
-    files = {path.name: path for path in FOLDER.glob("*")} if FOLDER.exists() else {}
-    assert set(files) - {SUMS} == {f"{name}.pt" for name in wanted} == set(checksums()), "run `make checkpoints`"
+    stored = {path.name: path for path in FOLDER.glob("*")} if FOLDER.exists() else {}
+    assert set(stored) - {SUMS} == {f"{name}.pt" for name in wanted} == set(checksums()), "run `make checkpoints`"
     for name, digest in checksums().items():
-        assert hashlib.sha256(files[name].read_bytes()).hexdigest() == digest, name
+        assert hashlib.sha256(stored[name].read_bytes()).hexdigest() == digest, name
 
 
 def test_the_stored_weights_are_small_and_listed():

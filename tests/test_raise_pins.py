@@ -61,10 +61,10 @@ def test_all_files_are_raised_together(tmp_path, monkeypatch, capsys):
 
 
 def test_uv_s_answer_is_read(monkeypatch):
-    done = subprocess.CompletedProcess([], 0, stdout="numpy==2.5.5\ntorch==2.13.0+cpu\n", stderr="")
+    done = subprocess.CompletedProcess([], 0, stdout="numpy==2.5.5\ntorch==9.8.0+cpu\n", stderr="")
     monkeypatch.setattr(raise_pins, "pip_environment", lambda _: {})
     monkeypatch.setattr(raise_pins.subprocess, "run", lambda *_, **__: done)
-    assert raise_pins.resolve(["numpy"]) == {"numpy": "2.5.5", "torch": "2.13.0+cpu"}
+    assert raise_pins.resolve(["numpy"]) == {"numpy": "2.5.5", "torch": "9.8.0+cpu"}
     done.returncode, done.stderr = 1, "no such package"
     with pytest.raises(SystemExit, match="no such package"):
         raise_pins.resolve(["numpy"])
