@@ -263,7 +263,14 @@ def test_files_name_no_registry_and_no_machine():
 
 
 NUMBERED = re.compile(r"\bnotebooks? \d\d\b|(?<![\w.-])\d\d_[a-z]\w+")
-NUMBERS = {"CONTRIBUTING.md", "README.md", "links.py", "measured.json", "test_house.py", "test_update.py"}  # may hold some
+NUMBERS = {
+    "CONTRIBUTING.md",
+    "README.md",
+    "links.py",
+    "measured.json",
+    "test_house.py",
+    "test_update.py",
+}  # may hold some
 FIRST = "00_start_here"  # comes before all others, and is opened by its file's name
 
 

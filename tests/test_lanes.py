@@ -5,8 +5,11 @@ from pathlib import Path
 
 import lanes
 import pytest
+from topics import named
 
 ROOT = Path(__file__).parent.parent
+
+MASKING = f"notebooks/{named('masking')}.ipynb"
 
 
 def lanes_of(*marks, files=()):
@@ -20,10 +23,10 @@ def test_a_test_runs_in_its_lane_and_those_behind_it():
 
 def test_what_differs_from_main_is_tested_a_lane_earlier():
     films = "all", "masking", "paint_mask"
-    for file in ("notebooks/04_masking.ipynb", "utils/widgets/masking.py", "utils/exercises/tasks/masking.txt"):
+    for file in (MASKING, "utils/widgets/masking.py", "utils/exercises/tasks/masking.txt"):
         assert lanes_of(films, files=[file]) == ["test", "all"], file
         assert lanes_of(("test", "masking"), files=[file]) == ["check", "test", "all"]
-    for file in ("notebooks/07_decoder.ipynb", "docs/masking.md"):
+    for file in (f"notebooks/{named('decoder')}.ipynb", "docs/masking.md"):
         assert lanes_of(films, files=[file]) == ["all"], file
 
 
@@ -40,6 +43,6 @@ def test_of_a_sample_every_test_is_there_and_all_of_it_where_files_differ():
 def test_files_that_differ_are_named(monkeypatch):
     monkeypatch.setattr(lanes, "git", lambda *given: [])
     assert lanes.changed.__wrapped__() == [], "no repository"
-    said = {"merge-base": ["abc"], "diff": ["notebooks/04_masking.ipynb"], "ls-files": ["utils/new.py"]}
+    said = {"merge-base": ["abc"], "diff": [MASKING], "ls-files": ["utils/new.py"]}
     monkeypatch.setattr(lanes, "git", lambda command, *given: said[command] if "origin/main" not in given else [])
-    assert lanes.changed.__wrapped__() == ["notebooks/04_masking.ipynb", "utils/new.py"]
+    assert lanes.changed.__wrapped__() == [MASKING, "utils/new.py"]

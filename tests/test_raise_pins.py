@@ -39,7 +39,7 @@ def test_pytorch_without_a_build_for_the_processor_is_refused(monkeypatch):
 
 def test_all_files_are_raised_together(tmp_path, monkeypatch, capsys):
     for name in [*raise_pins.FILES, "constraints.txt"]:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     asked = []
 
