@@ -7,7 +7,8 @@ import datetime
 from pathlib import Path
 
 import pytest
-import repeat_with_seeds
+
+from tools.notebooks import seeds
 
 ROOT = Path(__file__).parent.parent
 SEED = 1 + datetime.date.today().toordinal() % 4
@@ -19,5 +20,5 @@ pytestmark = pytest.mark.lane("all")
 
 @pytest.mark.parametrize("path", TRAINS, ids=lambda path: path.stem)
 def test_with_another_seed_every_assertion_holds(path, capsys):
-    failed = repeat_with_seeds.main([str(path), "--seeds", str(SEED)])
+    failed = seeds.main([str(path), "--seeds", str(SEED)])
     assert not failed, capsys.readouterr().err
