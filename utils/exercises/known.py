@@ -122,7 +122,9 @@ class Known:
         put_in = _called(left) - _called(body) - names_in(body) - EVERYWHERE
         gone = (names_in(body) - names_in(left)) & (_called(body) | set(self.names))
         for row in given:
-            if row.edits and not any(edit.new.strip() for edit in row.edits):  # an argument that has no say is nowhere
+            if row.edits and all(
+                edit.new in ("", "pass") for edit in row.edits
+            ):  # an argument that has no say is nowhere
                 gone |= (names_in(body) - names_in(rows.apply(body, row.edits))) & set(self.names)
         return tuple(map(_any_of, sorted(put_in))), frozenset(gone)
 
