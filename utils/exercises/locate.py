@@ -1,0 +1,211 @@
+"""Right up to here: the last step of an answer whose values are those of a step of the reference.
+
+Every sub-expression of the answer and of the reference is recorded while both run on the same inputs (`Trace`). Steps
+that have the same values on every input, if need be with the last two axes exchanged, are the same step, however they
+are written. Inputs in another shape, and what does not depend on the inputs at all, count for nothing.
+"""
+
+import ast
+import copy
+import inspect
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from . import reading
+from .case import Case
+from .isolation import Isolation
+from .rows import IMPORTS
+from .running import copied, same
+from .wording import shorten
+
+RECORDED = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Attribute, ast.Subscript, ast.Name)
+CLOSED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr)
+RECORD = "__record"  # the name under which an instrumented function finds its recorder
+FEW = 3  # inputs on which steps are compared first; those that agree are compared on all
+
+
+class Trace(NamedTuple):
+    """The nodes of a function's syntax tree and, for each input, the first value that each of them had, in the order in
+    which they came."""
+
+    nodes: list[ast.AST]
+    values: list[dict[int, Any]]
+
+
+class Step(NamedTuple):
+    """A sub-expression of the answer that is right: the learner's piece, its name in the reference, what follows."""
+
+    piece: str
+    name: str
+    following: str
+
+
+def steps(function: Callable, arguments: dict[str, Any], call: Callable) -> int:
+    """How many sub-expressions a function computes for these arguments, each as often as it does."""
+    count = itertools.count()
+    _traced(function, [arguments], call, lambda number, value: (next(count), value)[1])
+    return next(count)
+
+
+def trace(function: Callable, inputs: list[dict[str, Any]], call: Callable) -> Trace | None:
+    """What the sub-expressions of a function are on these inputs. None where its source cannot be found."""
+    values: list[dict[int, Any]] = []
+
+    def record(number: int, value: Any) -> Any:
+        if number not in values[-1]:
+            values[-1][number] = value.detach().clone() if isinstance(value, Tensor) else value
+        return value
+
+    tree = _traced(function, inputs, call, record, lambda: values.append({}))
+    return tree and Trace(list(ast.walk(tree)), values)
+
+
+def _traced(
+    function: Callable, inputs: list[dict[str, Any]], call: Callable, record: Callable, begin: Callable = lambda: None
+) -> ast.FunctionDef | None:
+    """Call a function that hands the value of each sub-expression to record(number of its node, value); its tree."""
+    tree = reading.tree_of(function)
+    if tree is None or getattr(function, "__closure__", None):
+        return None
+    space = {**IMPORTS, **inspect.unwrap(function).__globals__, RECORD: record}
+    exec(compile(_instrumented(tree), "<traced>", "exec"), space)
+    for arguments in inputs:
+        begin()
+        try:
+            call(space[tree.name], *map(copied, arguments.values()))
+        except Exception:  # up to there its steps are known
+            pass
+    return tree
+
+
+def _instrumented(tree: ast.FunctionDef) -> ast.Module:
+    """A copy in which each expression of a kind in RECORDED, but for callees, hands its value to the recorder."""
+    twin = copy.deepcopy(tree)
+    numbers = {id(node): number for number, node in enumerate(ast.walk(twin))}
+    left_out = {id(node.func) for node in ast.walk(twin) if isinstance(node, ast.Call)}
+    left_out |= {id(node) for node in ast.walk(twin) if isinstance(node, ast.Name) and node.id in IMPORTS}
+
+    class Instrument(ast.NodeTransformer):
+        def visit(self, node):
+            if isinstance(node, (*CLOSED, ast.FunctionDef, ast.arguments)) and node is not twin:
+                return node
+            number = numbers[id(node)]
+            is_read = isinstance(getattr(node, "ctx", None), (ast.Load, type(None)))
+            node = self.generic_visit(node)
+            if not isinstance(node, RECORDED) or not is_read or id(node) in left_out:
+                return node
+            recorder = ast.Name(RECORD, ast.Load())
+            return ast.copy_location(ast.Call(recorder, [ast.Constant(number), node], []), node)
+
+    twin.args = copy.deepcopy(tree.args)
+    twin.decorator_list = []
+    twin.body = [Instrument().visit(statement) for statement in twin.body]
+    return ast.fix_missing_locations(ast.Module([twin], []))
+
+
+# ---- which steps are the same
+
+
+def last_right_step(case: Case) -> Step | None:
+    """The furthest step of the reference that the answer has, too, and what the answer does next."""
+    inputs = [done.arguments for done in case.runs]
+    call = Isolation.current.call
+    theirs, mine = trace(case.reference, inputs, call), trace(case.function, inputs, call)
+    if theirs is None or mine is None:
+        return None
+    wanted = [number for number in theirs.values[0] if _is_step(case, theirs, number)]
+    places = {number: place for place, number in enumerate(theirs.values[0])}
+    found = dict(_matches(mine, theirs, wanted))
+    parents = {id(child): node for node in mine.nodes for child in ast.iter_child_nodes(node)}
+    numbers = {id(node): number for number, node in enumerate(mine.nodes)}
+
+    def follows(number: int) -> ast.AST:
+        return parents[id(mine.nodes[number])]
+
+    last = [number for number in found if numbers.get(id(follows(number))) not in found]
+    last = [number for number in last if not isinstance(follows(number), ast.Assign)] or last
+    if not last:
+        return None
+    number = max(last, key=lambda one: (places[found[one]], one))
+    after = follows(number)
+    while isinstance(after, ast.expr) and not _can_be_read(after, parents[id(after)]):
+        after = parents[id(after)]
+    following = shorten(ast.unparse(after), 80) if isinstance(after, ast.expr) else ""
+    return Step(shorten(ast.unparse(mine.nodes[number]), 80), _name(case, theirs, found[number]), following)
+
+
+def _can_be_read(node: ast.expr, parent: ast.AST) -> bool:
+    """Is it a piece of code that stands for a step: no list of arguments, no callee?"""
+    return isinstance(node, RECORDED) and not (isinstance(parent, ast.Call) and node is parent.func)
+
+
+def _is_step(case: Case, theirs: Trace, number: int) -> bool:
+    """A tensor on every input that is no input in another shape, and not the same on all inputs."""
+    values = [of_one.get(number) for of_one in theirs.values]
+    if not all(isinstance(value, Tensor) and value.ndim for value in values):
+        return False
+    if all(bool((value == value.flatten()[:1]).all()) for value in values):
+        return False
+    given = [[x for x in done.arguments.values() if isinstance(x, Tensor)] for done in case.runs]
+    for one in zip(*given):
+        if all(_is_rearranged(value, x) for value, x in zip(values, one)):
+            return False
+    pairs = itertools.combinations(range(len(values)), 2)
+    alike = [(one, other) for one, other in pairs if values[one].shape == values[other].shape]
+    return not alike or any(not same(values[one], values[other]) for one, other in alike)
+
+
+def _is_rearranged(value: Tensor, given: Tensor) -> bool:
+    """Has it the numbers of an input, in the same or in another order, in any dtype?"""
+    if value.numel() != given.numel():
+        return False
+    if value.dtype == given.dtype == torch.bool and value.sum() != given.sum():
+        given = ~given
+    return bool(torch.equal(value.flatten().double().sort().values, given.flatten().double().sort().values))
+
+
+def _matches(mine: Trace, theirs: Trace, wanted: list[int]) -> Iterator[tuple[int, int]]:
+    """Pairs (my node, node of the reference) with the same values: on a few inputs first, then on all."""
+    few = range(min(FEW, len(mine.values)))
+    rest = range(len(few), len(mine.values))
+    for number in mine.values[0]:
+        for other in reversed(wanted):
+            if all(_alike(mine.values[k].get(number), theirs.values[k][other]) for k in (*few, *rest)):
+                yield number, other
+                break
+
+
+def _alike(mine: Any, theirs: Tensor) -> bool:
+    """The same numbers, if need be with the last two axes exchanged."""
+    if not isinstance(mine, Tensor) or mine.numel() != theirs.numel():
+        return False
+    if mine.shape == theirs.shape and same(mine, theirs):
+        return True
+    return mine.ndim >= 2 and mine.mT.shape == theirs.shape and same(mine.mT, theirs)
+
+
+def _name(case: Case, theirs: Trace, number: int) -> str:
+    """What the exercise calls a step: the label of an intermediate that is the same, or the reference's variable."""
+    values = [of_one[number] for of_one in theirs.values]
+    for label, intermediate in case.intermediates.items():
+        if all(_alike(intermediate(*done.arguments.values()), value) for done, value in zip(case.runs, values)):
+            return label.partition(":")[0].rstrip("?")
+    for node in theirs.nodes:
+        if isinstance(node, ast.Assign) and node.value is theirs.nodes[number] and isinstance(node.targets[0], ast.Name):
+            return f"the {node.targets[0].id}" if len(node.targets[0].id) > 2 else f"`{node.targets[0].id}`"
+    return ""
+
+
+def sentence(step: Step) -> str:
+    """What is right, and where to look on."""
+    if step.name and step.following:
+        return f"right up to `{step.piece}`, {step.name}: look at what you make of it, `{step.following}`."
+    if step.following:
+        return f"right up to `{step.piece}`: look at what you make of it, `{step.following}`."
+    if step.name:
+        return f"right up to `{step.piece}`, {step.name}: look at what comes after it."
+    return f"right up to `{step.piece}`: look at what comes after it."

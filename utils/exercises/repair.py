@@ -1,0 +1,157 @@
+"""One change away: edits of a wrong answer's own code, tried until one of them is right on every draw.
+
+`edits.py` says what can be changed. Here the changes are made, cheapest first, run in isolation, and dropped at the
+first input that is still wrong. What is said of the one that mends the answer is true by construction, and says where
+to look, not what to write; that is the last hint. The search is bounded by the work that it takes, counted in steps of
+the answer's code, so the same answer gets the same sentence on every machine; the clock is only a stop.
+"""
+
+import ast
+import inspect
+import itertools
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from . import edits, reading
+from .case import Case
+from .edits import KINDS, SIMPLE, Edit, Program
+from .isolation import Isolation, Limit, Stopped
+from .known import Candidate
+from .rows import IMPORTS
+from .running import Run, run
+
+WORK = 60_000  # steps of the answer's code that a search may take: one second on an idle core
+OVERHEAD = 25  # steps that it costs to make a change, compile it and compare its result
+MORE = 400  # changes that are tried after the first that mends, for one that fits the reference better
+ROUNDS = 100  # of a `while` beyond five times those that the answer takes: then the change has made it endless
+SECONDS, PATIENCE = 0.5, 4.0  # the clock: of one change, of all
+SEEDS = (1, 2)  # a change has to be right on these draws, too
+
+
+class Endless(Exception):
+    """Raised in a changed answer whose `while` goes round and round."""
+
+
+class Repair(NamedTuple):
+    """A change that mends an answer: what is said of it, the change itself, and a known mistake beside it, if any."""
+
+    message: str
+    change: str
+    beside: Candidate | None = None
+
+
+def one_change(case: Case, more: Callable[[int], Iterator[Run]]) -> Repair | None:
+    """The change that makes the answer right on every draw, or one that leaves a known mistake alone; None if none does.
+
+    `more(seed)` gives further inputs with what is right for them, as runs that have not been made. Raises nothing.
+    """
+    tree = reading.tree_of(case.function)
+    if tree is None or getattr(case.function, "__closure__", None):
+        return None
+    try:
+        with Isolation.current.within(PATIENCE) as all_of_it:
+            program = Program(tree, textwrap.dedent(inspect.getsource(case.function)))
+            return _Search(case, program, more, all_of_it).found()
+    except (Stopped, RecursionError, SyntaxError, ValueError):
+        return None
+
+
+class _Search:
+    def __init__(self, case: Case, program: Program, more: Callable[[int], Iterator[Run]], limit: Limit):
+        self.case, self.program, self.more, self.limit = case, program, more, limit
+        self.space = {**IMPORTS, **inspect.unwrap(case.function).__globals__, edits.GOES_ON: self._goes_on}
+        self.rounds, self.most = 0, 10**9
+        wrong, right = case.wrong, [done for done in case.runs if done not in case.wrong]
+        self.runs = sorted(wrong, key=_size) + right
+        self.theirs = Counter(_words(ast.unparse(reading.tree_of(case.reference))))
+        self.before = self._distance(program.text())
+        self.mending: list[tuple[int, Edit, str]] = []
+        self.beside: tuple[Edit, Candidate, str] | None = None
+
+    def found(self) -> Repair | None:
+        self._run(self.runs[0])
+        self.most = 5 * self.rounds + ROUNDS
+        self._try_all(WORK // (OVERHEAD + edits.steps(self.case, self.runs[0].arguments)))
+        if self.mending:
+            distance, edit, change = min(self.mending, key=lambda one: one[0])
+            return Repair(self.program.sentence(edit), change)
+        if self.beside:
+            edit, candidate, change = self.beside
+            return Repair(self.program.sentence(edit), change, candidate)
+        return None
+
+    def _try_all(self, tries: int) -> None:
+        seen = {self.program.text()}
+        for edit in edits.changes(self.program, self.case):
+            if tries <= 0:
+                return
+            with self.program.made(edit):
+                text = self.program.text()
+                if text in seen:
+                    continue
+                seen.add(text)
+                tries -= 1
+                if self._mends(edit):
+                    tries = min(tries, MORE)
+                    self.mending.append((self._distance(text), edit, self.program.change(edit)))
+
+    def _mends(self, edit: Edit) -> bool:
+        """Is the program as it is now right on every input, of other seeds, too?"""
+        first = self._run(self.runs[0])
+        if not _is_right(first):
+            if self.beside is None and not self.mending and edit.kind in SIMPLE:
+                self._look_beside(edit, first)
+            return False
+        others = itertools.chain(self.runs[1:], *(self.more(seed) for seed in SEEDS))
+        return all(_is_right(self._run(one)) for one in others)
+
+    def _look_beside(self, edit: Edit, first: Run) -> None:
+        """Does the program now do what a known mistake does?"""
+        if self._distance(self.program.text()) >= self.before:  # the known mistake may be the change's
+            return
+        if first.error is not None or self.case.known.explain([first], ("rows",)) is None:
+            return
+        candidate = self.case.known.explain([first, *map(self._run, self.runs[1:])], ("rows",))
+        if candidate:
+            self.beside = edit, candidate, self.program.change(edit)
+
+    def _run(self, on: Run) -> Run:
+        try:
+            function = self.program.function(self.space)
+        except (SyntaxError, ValueError, TypeError) as error:
+            return Run(on.arguments, on.want, error=error)
+        self.rounds = 0
+        with Isolation.current.within(SECONDS):
+            done = run(function, on.arguments, on.want, Isolation.current.call)
+        if isinstance(done.error, Stopped) and self.limit.passed:
+            raise done.error
+        done.number = on.number
+        return done
+
+    def _goes_on(self) -> bool:
+        self.rounds += 1
+        if self.rounds > self.most:
+            raise Endless
+        return True
+
+    def _distance(self, text: str) -> int:
+        """How many words of the program are not the reference's, or the other way round."""
+        mine = Counter(_words(text))
+        return (mine - self.theirs).total() + (self.theirs - mine).total()
+
+
+def _is_right(done: Run) -> bool:
+    return done.right and not done.changed
+
+
+def _size(done: Run) -> int:
+    return sum(value.numel() for value in done.arguments.values() if isinstance(value, Tensor))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+|\S", text)
