@@ -234,7 +234,8 @@ def test_never_passes(found, answer, monkeypatch):
 def test_stub_is_not_tried_yet(found, stub):
     function = written(stub, found.name, "*arguments")
     time = f"({found.dots}, {found.minutes} minutes)"
-    assert found.verdict(function)[:2] == ("todo", f"not tried yet {time}. hint({found.name}) helps.")
+    verdict = found.verdict(function)
+    assert (verdict.status, verdict.message) == ("todo", f"not tried yet {time}. hint({found.name}) helps.")
 
 
 DEBUGGING = [found for found in EXERCISES if found.broken]

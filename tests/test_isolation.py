@@ -93,7 +93,7 @@ def test_what_an_answer_switches_is_set_back_and_named(body, name, end, capsys):
 )
 def test_what_an_answer_may_do_is_undone_without_a_word(body):
     before = process_state()
-    assert FOUND.verdict(written(f"{body}\n{RIGHT}", **MODULES))[:2] == ("right", "right on all 5 inputs.")
+    assert FOUND.verdict(written(f"{body}\n{RIGHT}", **MODULES)).message == "right on all 5 inputs."
     assert process_state() == before
 
 

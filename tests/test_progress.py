@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from test_exercises import said, written
 
 import execute_notebooks
 from utils.exercises import catalogue, hint, progress, records, solution, use
-from utils.exercises.engine import Exercise, Verdict
+from utils.exercises.engine import Exercise
+from utils.exercises.verdict import Verdict
 
 ROOT = Path(__file__).parent.parent
 RIGHT, WRONG = "return weights @ values", "return 2 * weights @ values"
@@ -62,7 +64,7 @@ def test_known_mistakes_are_counted_by_name(file, capsys, monkeypatch):
     verdict = Verdict("wrong", "scaled twice.", names=("scaled_twice", "transposed"))
     monkeypatch.setattr(Exercise, "verdict", lambda self, *_: verdict)
     said(capsys, written(WRONG))
-    monkeypatch.setattr(Exercise, "verdict", lambda self, *_: verdict._replace(names=("scaled_twice",)))
+    monkeypatch.setattr(Exercise, "verdict", lambda self, *_: replace(verdict, names=("scaled_twice",)))
     said(capsys, written(WRONG))
     assert kept(file)["mistakes"] == {"scaled_twice": 2, "transposed": 1}
     verdict = Verdict("wrong", "not scaled.", names=("= keys @ query\n",))
@@ -176,8 +178,8 @@ def test_writing_is_all_or_nothing(file, capsys, monkeypatch):
 
 
 MANY = """
-from utils.exercises.engine import Verdict
 from utils.exercises.records import record
+from utils.exercises.verdict import Verdict
 for _ in range(100):
     record("both", Verdict("wrong", ""))
     record("{}", Verdict("wrong", ""))

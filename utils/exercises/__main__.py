@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from .classroom import report
-from .engine import MARKS
 from .grading import grade
+from .verdict import MARKS
 
 WARNING = """Judge the exercises of notebooks that were handed in. They run as you, with all your rights: grade in a
 container, or on an account without anything of value, unless you trust their authors. Of each notebook run the exercise

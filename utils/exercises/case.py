@@ -22,7 +22,6 @@ class Case:
     known: Known
     intermediates: dict[str, Callable] = field(default_factory=dict)
     questions: dict[str, str] = field(default_factory=dict)
-    named: tuple[str, ...] = ()  # the known mistakes that were found
 
     @cached_property
     def wrong(self) -> list[Run]:

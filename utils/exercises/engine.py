@@ -21,8 +21,9 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -36,31 +37,10 @@ from .records import record
 from .rows import IMPORTS, Mistake, answers, given, mistake, read, sections
 from .running import Run, copied, run, same, unchanged
 from .settings import marked
+from .verdict import MARKS, Verdict
 from .wording import describe_kind, listed, own_frame, own_line, own_loop, shorten, text_of
 
 CUTS = re.compile(r"detach|\.data\b|item\(|tolist|tensor\(|Parameter\(|numpy|np\.|no_grad")  # out of the graph
-MARKS = {"todo": "○", "right": "✔", "wrong": "✘"}
-
-
-class Verdict(NamedTuple):
-    """Status "todo", "right" or "wrong"; the diagnosis; what the function printed and displayed on the first draw.
-
-    `names` are those of the known mistakes that the answer fell into; `fits` is False where a right answer comes in
-    another precision, or not as a tensor; `share` is that of the usual inputs on which the answer is right.
-    """
-
-    status: str
-    message: str
-    printed: str = ""
-    shown: tuple = ()
-    names: tuple[str, ...] = ()
-    fits: bool = True
-    share: float = 0.0
-
-    @property
-    def credit(self) -> float:
-        """1 for a right answer, one half where at least half of the inputs come out right, or else 0."""
-        return 1.0 if self.status == "right" else 0.5 if self.share >= 0.5 else 0.0
 
 
 class Exercise:
@@ -183,28 +163,30 @@ class Exercise:
                     raise
                 except BaseException as error:  # a result so odd that it cannot be compared
                     why = text_of(error) if isinstance(error, Stopped) else type(error).__name__
-                    found = "wrong", f"your result, {describe_kind(runs[0].result)}, cannot be compared: {why}."
-        status, message, *more = found
-        return Verdict(status, message, runs[0].printed, isolation.shown, *more)
+                    kind = describe_kind(runs[0].result)
+                    found = Verdict("wrong", f"your result, {kind}, cannot be compared: {why}.")
+        return replace(found, printed=runs[0].printed, shown=isolation.shown)
 
-    def _judge(self, function: Callable, runs: list[Run], usual: int, isolation: Isolation) -> tuple:
-        """Status, message, names of known mistakes: first what hides everything else, then the diagnosis."""
+    def _judge(self, function: Callable, runs: list[Run], usual: int, isolation: Isolation) -> Verdict:
+        """First what hides everything else, then the diagnosis."""
         if isolation.asked:
-            return "wrong", (
+            return Verdict(
+                "wrong",
                 f"{isolation.asked}(…) stands inside a function, which then calls it each time it runs. "
-                "It belongs below the function, as far left as the word `def`."
+                "It belongs below the function, as far left as the word `def`.",
             )
         if isinstance(runs[-1].error, Stopped):
             self.stopped = function
-            return "wrong", stopped(runs[-1].error, function)
+            return Verdict("wrong", stopped(runs[-1].error, function))
         if any(is_todo(done, function) for done in runs):
             return self._todo(function)
         if self.broken and source_of(function) == source_of(self.broken.function):
-            return "todo", self._untried(" This is the code as it was given, with its mistake.")
+            return Verdict("todo", self._untried(" This is the code as it was given, with its mistake."))
         if isolation.switched:
-            return "wrong", (
+            return Verdict(
+                "wrong",
                 f"your function sets {listed(isolation.switched)}: every later cell would go on with that. "
-                "Here it was set back; leave it as it is."
+                "Here it was set back; leave it as it is.",
             )
         return self._diagnose(function, runs, usual)
 
@@ -239,33 +221,37 @@ class Exercise:
             )
         return f"{right}: is there a step that changes nothing here, but would with other numbers, as a division by 1?"
 
-    def _todo(self, function: Callable) -> tuple[str, str]:
+    def _todo(self, function: Callable) -> Verdict:
         if is_stub(function):
-            return "todo", self._untried()
-        return "wrong", "your code is there, but `...` still stands in it: return your result in its place."
+            return Verdict("todo", self._untried())
+        return Verdict("wrong", "your code is there, but `...` still stands in it: return your result in its place.")
 
     def _untried(self, said: str = "") -> str:
         help_there_is = "" if marked() else f" hint({self.name}) helps."
         return f"not tried yet ({self.dots}, {self.minutes} minutes).{said}{help_there_is}"
 
-    def _diagnose(self, function: Callable, runs: list[Run], usual: int) -> tuple:
+    def _diagnose(self, function: Callable, runs: list[Run], usual: int) -> Verdict:
         """Right, or what went wrong on the usual inputs, or else on the other numbers."""
         wrong = [done for done in runs[:usual] if not done.right or done.changed]
         by_heart = not wrong and not all(done.right for done in runs[usual:])
         if not wrong and not by_heart:
             if self.trained and (message := self._cut(function)):
-                return "wrong", message
-            return "right", f"right on all {usual} inputs.", (), all(_fits(done.result, done.want) for done in runs)
+                return Verdict("wrong", message)
+            fits = all(_fits(done.result, done.want) for done in runs)
+            return Verdict("right", f"right on all {usual} inputs.", fits=fits)
         judged = runs[usual:] if by_heart else runs[:usual]
         case = Case(self.reference, function, judged, self.known, self.names, self.questions)
-        message = diagnosis(case)
+        found = diagnosis(case)
+        message = found.message
         if by_heart:
-            return "wrong", f"right on the {usual} inputs of every check, but not on others like them: {message}"
-        if not case.named and len(wrong) < usual:
+            return Verdict(
+                "wrong", f"right on the {usual} inputs of every check, but not on others like them: {message}"
+            )
+        if not found.names and len(wrong) < usual:
             words = condition(case)
             where = f" That happens where {words}." if words and words not in message else ""
             message += f"{where} ({usual - len(wrong)} of {usual} inputs come out right.)"
-        return "wrong", message, case.named, True, 0.0 if by_heart else 1 - len(wrong) / usual
+        return Verdict("wrong", message, found.names, share=1 - len(wrong) / usual)
 
 
 def _fits(result: Any, want: Any) -> bool:

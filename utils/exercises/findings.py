@@ -1,12 +1,13 @@
 """What is said of a wrong answer: the first of `FINDINGS` that applies speaks.
 
-A finding takes a `Case` and returns a sentence or None. It declares what it needs and is asked only where that is
+A finding takes a `Case` and returns a `Finding` or None. It declares what it needs and is asked only where that is
 there: the answer's `source`, the first wrong input's `result`, or the `exception` that it raised. All but the known
 mistakes look at the first wrong input first: later ones may go wrong for its reason.
 """
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from .numbers import (
 from .remedies import A_SHAPE_PROBLEM, BATCH_REMEDY, BATCH_REVERSED, BROADCAST, PRODUCTS, REMEDIES
 from .running import FLOATS, INTEGERS, Run, as_tensor, holds_nan, run, same, same_kind, unchanged
 from .variants import OF_RESULTS
+from .verdict import Finding
 from .wording import (
     describe_inputs,
     describe_kind,
@@ -48,50 +50,52 @@ def applies(finding: Callable, case: Case) -> bool:
     return there[getattr(finding, "needs", "")]
 
 
-def diagnosis(case: Case) -> str:
-    """The sentence of the first finding that applies."""
+def diagnosis(case: Case) -> Finding:
+    """What the first finding that applies has found."""
     for finding in FINDINGS:
-        if applies(finding, case) and (message := finding(case)):
-            return message
+        if applies(finding, case) and (found := finding(case)):
+            return found
     raise AssertionError("the last finding always speaks")
 
 
 # ---- known mistakes
 
 
-def only_an_input_changed(case: Case) -> str | None:
+def only_an_input_changed(case: Case) -> Finding | None:
     return changed_input(case) if all(done.right for done in case.runs) else None
 
 
-def known_mistake(case: Case) -> str | None:
+def known_mistake(case: Case) -> Finding | None:
     return _explained(case, case.runs, "rows")
 
 
-def two_mistakes(case: Case) -> str | None:
+def two_mistakes(case: Case) -> Finding | None:
     return _explained(case, case.runs, "pairs", "variants", "mixed")
 
 
-def known_in_one_branch(case: Case) -> str | None:
+def known_in_one_branch(case: Case) -> Finding | None:
     """Where an argument is a switch, True or False: each branch may be wrong in its own way."""
     for name in [name for name, value in case.runs[0].arguments.items() if isinstance(value, bool)]:
         for value in (True, False):
             runs = [done for done in case.runs if done.arguments[name] is value]
             if len(runs) > 1 and not all(done.right for done in runs):
                 branch = f"{name}={value}"
-                if message := _explained(case, runs, "rows", "pairs"):
-                    return message if branch in message else f"with {branch}: {message}"
+                if found := _explained(case, runs, "rows", "pairs"):
+                    return (
+                        found if branch in found.message else replace(found, message=f"with {branch}: {found.message}")
+                    )
     return None
 
 
-def known_where_it_runs(case: Case) -> str | None:
+def known_where_it_runs(case: Case) -> Finding | None:
     """The inputs without an exception, of which several are wrong; or those whose numbers are finite."""
     for runs in (
         [done for done in case.runs if done.error is None],
         [done for done in case.runs if done.error is None and _finite(done.result)],
     ):
         if len(runs) < len(case.runs) and sum(not done.right for done in runs) > 1:
-            if message := _explained(case, runs, "rows", "pairs", "variants", "mixed"):
-                return message
+            if found := _explained(case, runs, "rows", "pairs", "variants", "mixed"):
+                return found
     return None
 
 
@@ -100,39 +104,36 @@ def _finite(result: Any) -> bool:
     return numbers is None or bool(numbers.isfinite().all())
 
 
-def _explained(case: Case, runs: list[Run], *stages: str) -> str | None:
+def _explained(case: Case, runs: list[Run], *stages: str) -> Finding | None:
     candidate = case.known.explain(runs, stages)
-    if candidate is None:
-        return None
-    case.named = candidate.names
-    return candidate.sentence()
+    return Finding(candidate.sentence(), candidate.names) if candidate else None
 
 
 # ---- exceptions
 
 
 @needs("exception")
-def crash(case: Case, done: Run | None = None) -> str | None:
+def crash(case: Case, done: Run | None = None) -> Finding | None:
     """What the exception means, the learner's own line, the shapes that went in and a question to go on with."""
     done = done or case.first
     error = done.error
     if isinstance(error, TypeError) and own_frame(error, case.function) is None:
         given = ", ".join(done.arguments)
-        return f"it cannot be called. Keep its first line as it was: def {case.reference.__name__}({given}):"
+        return Finding(f"it cannot be called. Keep its first line as it was: def {case.reference.__name__}({given}):")
     text = shorten((text_of(error).splitlines() or [""])[0].rstrip("."), 160)
     text = re.sub(r"^\[enforce fail.* allocate (\d+) bytes.*", r"\1 bytes are more than there is", text)
     kind, line, inputs = type(error).__name__, own_line(error, case.function), describe_inputs(done.arguments)
     if kind == "NameError" and (name := re.search(r"name '(\w+)'", text)):
         used = reading.its_arguments(done.arguments)
         where = f"'{name[1]}' is not defined (in your line `{line}`)"
-        return f"{where}. The function can use {used}, and what you define or import."
+        return Finding(f"{where}. The function can use {used}, and what you define or import.")
     meaning = " ".join(
         filter(None, (_shapes_that_meet(text, case, done), _remedy(case, done, f"{kind}: {text}", line)))
     )
     place = f"in your line `{line}`" if line else ""
     if meaning:
-        return f"{meaning} ({place + ': ' if place else ''}{kind}: {text}. The inputs were {inputs}.)"
-    return f"{' '.join(filter(None, (kind, place)))}{': ' + text if text else ''}. The inputs were {inputs}."
+        return Finding(f"{meaning} ({place + ': ' if place else ''}{kind}: {text}. The inputs were {inputs}.)")
+    return Finding(f"{' '.join(filter(None, (kind, place)))}{': ' + text if text else ''}. The inputs were {inputs}.")
 
 
 def _shapes_that_meet(text: str, case: Case, done: Run) -> str | None:
@@ -182,7 +183,7 @@ def has_batch(arguments: dict[str, Any]) -> bool:
 
 
 @needs("source")
-def fresh_layer(case: Case) -> str | None:
+def fresh_layer(case: Case) -> Finding | None:
     """A layer of its own, with parameters made anew, while of those that were given nothing but the shape is read."""
     layer = re.search(
         r"\b(Multi[Hh]eadAttention|Linear|Bilinear|Conv\dd|LayerNorm|RNN|RNNCell|GRU|GRUCell)\(", case.source
@@ -193,16 +194,16 @@ def fresh_layer(case: Case) -> str | None:
     if layer is None or not unused:
         return None
     what = "draws matrices" if unused[0].startswith("W") else "has parameters"
-    return f"{layer[1]} {what} of its own, and your function does not use the given ones, {listed(unused)}."
+    return Finding(f"{layer[1]} {what} of its own, and your function does not use the given ones, {listed(unused)}.")
 
 
 @needs("result")
-def nothing_returned(case: Case) -> str | None:
-    return "your function returns None. Did you forget the return?" if case.first.result is None else None
+def nothing_returned(case: Case) -> Finding | None:
+    return Finding("your function returns None. Did you forget the return?") if case.first.result is None else None
 
 
 @needs("result")
-def wrong_shape(case: Case) -> str | None:
+def wrong_shape(case: Case) -> Finding | None:
     """The shape that came out, the one expected, and the named intermediate that has it."""
     pairs = ((done, *done.tensors) for done in case.wrong if done.tensors)
     misshapen = [(done, got.shape, want.shape) for done, got, want in pairs if got.shape != want.shape]
@@ -214,16 +215,16 @@ def wrong_shape(case: Case) -> str | None:
     )
     for label, intermediate in case.intermediates.items():
         if all(as_tensor(intermediate(*done.arguments.values())).shape == shape for done, shape, _ in misshapen):
-            return f"your result has the shape of {label}{'' if label.endswith('?') else '.'} {sizes}"
+            return Finding(f"your result has the shape of {label}{'' if label.endswith('?') else '.'} {sizes}")
     if all(shape.numel() == wanted.numel() and 1 in shape for _, shape, wanted in misshapen):
         if all(len(shape) > len(wanted) for _, shape, wanted in misshapen):
-            return f"an axis of length 1 is left over: an index, or [..., 0], takes it away. {sizes}"
+            return Finding(f"an axis of length 1 is left over: an index, or [..., 0], takes it away. {sizes}")
         if all(sorted(shape) == sorted(wanted) for _, shape, wanted in misshapen):
-            return f"the axes of length 1 are right in number, but stand in the wrong place. {sizes}"
+            return Finding(f"the axes of length 1 are right in number, but stand in the wrong place. {sizes}")
     if said := _how_shapes_differ(case, misshapen):
-        return f"{said} {sizes}"
+        return Finding(f"{said} {sizes}")
     given = f"for {describe_inputs(done.arguments)} your function gives {describe_shape(got)}"
-    return f"{given}, expected {describe_shape(want)}."
+    return Finding(f"{given}, expected {describe_shape(want)}.")
 
 
 def _how_shapes_differ(case: Case, misshapen: list[tuple[Run, torch.Size, torch.Size]]) -> str | None:
@@ -257,35 +258,35 @@ def _how_shapes_differ(case: Case, misshapen: list[tuple[Run, torch.Size, torch.
 
 
 @needs("result")
-def wrong_type(case: Case) -> str | None:
+def wrong_type(case: Case) -> Finding | None:
     done = case.first
     result, want = done.result, done.want
     asked = f"your function returns {describe_kind(result)}; asked for is {describe_want(want)}"
     tensors = isinstance(want, tuple) and isinstance(want[0], Tensor)
     if isinstance(result, torch.nn.Module):
-        return f"{asked}: that is a layer, which has to be called on a tensor."
+        return Finding(f"{asked}: that is a layer, which has to be called on a tensor.")
     if callable(result):
-        return "your function returns a function, not its result: did you forget the ()?"
+        return Finding("your function returns a function, not its result: did you forget the ()?")
     if isinstance(want, tuple):
         if tensors and (alone := _one_of_several(case)):
-            return alone
+            return Finding(alone)
         if not isinstance(result, tuple):
-            return f"{asked}: {'commas between them' if tensors else 'round brackets, as in (3, 4)'}."
+            return Finding(f"{asked}: {'commas between them' if tensors else 'round brackets, as in (3, 4)'}.")
         if tensors:
-            return f"you return {len(result)} things, asked for are {len(want)}." if len(result) != len(want) else None
+            number = f"you return {len(result)} things, asked for are {len(want)}."
+            return Finding(number) if len(result) != len(want) else None
         if len(result) != len(want):
-            return (
+            return Finding(
                 f"your tuple {shorten(repr(tuple(result)), 60)} has not as many numbers as there are axes, {len(want)}."
             )
         odd = next((part for part in result if type(part) is not int), None)
-        return (
-            f"your tuple holds {describe_kind(odd)}, but the length of an axis is an int." if odd is not None else None
-        )
+        kind = f"your tuple holds {describe_kind(odd)}, but the length of an axis is an int."
+        return Finding(kind) if odd is not None else None
     if isinstance(want, str):
-        return None if isinstance(result, str) else f'{asked}: "".join(…) makes one of letters.'
+        return None if isinstance(result, str) else Finding(f'{asked}: "".join(…) makes one of letters.')
     got = as_tensor(result)
     if got is None:
-        return f"{asked}.{remedy_for_type(result, case.source)}"
+        return Finding(f"{asked}.{remedy_for_type(result, case.source)}")
     if same_kind(got.dtype, as_tensor(want).dtype) or type(result) is int:
         return None
     want = as_tensor(want)
@@ -297,9 +298,9 @@ def wrong_type(case: Case) -> str | None:
     ):
         _, yours, expected = furthest(got, want)
         cut = "Does int(…), round(…), // or max(0, …) cut something off?"
-        return f"your function gives the integer {yours} where {expected} is right. {cut}"
+        return Finding(f"your function gives the integer {yours} where {expected} is right. {cut}")
     remedy = {torch.float32: " .float() converts.", torch.bool: " A comparison gives bool; .bool() converts."}
-    return f"your numbers are {dtype_name(got)}, asked for is {dtype_name(want)}.{remedy.get(want.dtype, '')}"
+    return Finding(f"your numbers are {dtype_name(got)}, asked for is {dtype_name(want)}.{remedy.get(want.dtype, '')}")
 
 
 def _one_of_several(case: Case) -> str | None:
@@ -323,25 +324,25 @@ def remedy_for_type(result: Any, source: str) -> str:
 
 
 @needs("result")
-def in_one_part(case: Case) -> str | None:
+def in_one_part(case: Case) -> Finding | None:
     """Where several tensors are asked for: what is wrong with the last one that is not right, for the others are made
     of it as often as not."""
     want = case.first.want
     if not isinstance(want, tuple) or not isinstance(want[0], Tensor):
         return None
-    if message := unused_argument(case):
-        return message
+    if found := unused_argument(case):
+        return found
     runs = [done for done in case.runs if isinstance(done.result, tuple) and len(done.result) == len(want)]
     wrong = [i for i in range(len(want)) if not all(same(done.result[i], done.want[i]) for done in runs)]
     parts = [Run(done.arguments, done.want[wrong[-1]], done.result[wrong[-1]], number=done.number) for done in runs]
     part = Case(case.reference, case.function, parts, case.known, case.intermediates, case.questions)
     alone = ", the only one that is not right" if len(wrong) == 1 else ""
-    message = next(filter(None, (finding(part) for finding in OF_A_PART if applies(finding, part))))
-    return f"result {wrong[-1] + 1} of {len(want)}{alone}: {message}"
+    found = next(filter(None, (finding(part) for finding in OF_A_PART if applies(finding, part))))
+    return replace(found, message=f"result {wrong[-1] + 1} of {len(want)}{alone}: {found.message}")
 
 
 @needs("result")
-def changed_at_the_end(case: Case) -> str | None:
+def changed_at_the_end(case: Case) -> Finding | None:
     """The right result, and a step too many (variants.py)."""
     for variant in OF_RESULTS:
         try:
@@ -349,14 +350,14 @@ def changed_at_the_end(case: Case) -> str | None:
                 same(done.result, after := variant.after(done.want)) and same_kind(after.dtype, done.want.dtype)
                 for done in case.runs
             ):
-                return variant.message
+                return Finding(variant.message)
         except Exception:  # it makes no sense for such a tensor
             continue
     return None
 
 
 @needs("result")
-def not_finite(case: Case, done: Run | None = None) -> str | None:
+def not_finite(case: Case, done: Run | None = None) -> Finding | None:
     done = done or case.first
     got, want = as_tensor(done.result), as_tensor(done.want)
     if got is None or want is None or got.isfinite().all() or not want.isfinite().all():
@@ -365,50 +366,54 @@ def not_finite(case: Case, done: Run | None = None) -> str | None:
         f"your result contains {'NaN' if got.isnan().any() else 'infinity'} for {describe_inputs(done.arguments)}."
     )
     if not got.isnan().any():
-        return f"{message} Is there a division by 0, a log of 0, or exp of a large number?"
+        return Finding(f"{message} Is there a division by 0, a log of 0, or exp of a large number?")
     if holds_nan(done.arguments):
-        return f"{message} 0 · NaN is NaN: what does not count is replaced, by masked_fill or torch.where."
+        return Finding(f"{message} 0 · NaN is NaN: what does not count is replaced, by masked_fill or torch.where.")
     if "exp(" in case.source:
-        return f"{message} exp(1000) is infinite, and inf / inf is NaN: subtract each row's maximum first."
+        return Finding(f"{message} exp(1000) is infinite, and inf / inf is NaN: subtract each row's maximum first.")
     if re.search(r"inf\b|finfo", case.source):
-        return f"{message} A row of nothing but -∞ has no softmax, 0/0, and 0 · ∞ is NaN."
-    return f"{message} Is there 0/0, inf/inf, or a root or log of a negative?"
+        return Finding(f"{message} A row of nothing but -∞ has no softmax, 0/0, and 0 · ∞ is NaN.")
+    return Finding(f"{message} Is there 0/0, inf/inf, or a root or log of a negative?")
 
 
-def changed_input(case: Case) -> str | None:
+def changed_input(case: Case) -> Finding | None:
     names = next((done.changed for done in case.wrong if done.changed), ())
     if not names:
         return None
-    return (
+    return Finding(
         f"your function changes what it is given, {listed(names)}, in place, so it changes outside, too. "
         "Make a new one instead of *=, +=, &= or an assignment into it."
     )
 
 
 @needs("result")
-def another_each_time(case: Case) -> str | None:
+def another_each_time(case: Case) -> Finding | None:
     """Random numbers, such as dropout's: the same input does not give the same result again."""
     first, again = case.first.result, run(case.function, case.first.arguments, call=Isolation.current.call).result
     if not isinstance(first, Tensor) or not isinstance(again, Tensor) or unchanged(first, again):
         return None
     if re.search(r"\bempty(_like)?\(", case.source):
-        return "`empty` leaves in memory whatever was there: entries that you do not set are arbitrary. Use `zeros`."
-    return (
+        return Finding(
+            "`empty` leaves in memory whatever was there: entries that you do not set are arbitrary. Use `zeros`."
+        )
+    return Finding(
         "your function gives another result each time for the same input: does it draw random numbers, as dropout does?"
     )
 
 
 @needs("result")
-def constant(case: Case) -> str | None:
+def constant(case: Case) -> Finding | None:
     """The same result for different inputs."""
     first, *others = case.runs
     if not others or not all(done.error is None and same(done.result, first.result) for done in case.runs):
         return None
-    return f"your function returns the same constants for all inputs. Use {reading.its_arguments(first.arguments)}."
+    return Finding(
+        f"your function returns the same constants for all inputs. Use {reading.its_arguments(first.arguments)}."
+    )
 
 
 @needs("result")
-def small_number_added(case: Case) -> str | None:
+def small_number_added(case: Case) -> Finding | None:
     added = re.search(r"\+ (1e-\d+|\w*eps\w*)|min=1e-\d+", case.source)
     if added is None or isinstance(case.first.want, tuple) or "eps" in case.first.arguments:
         return None
@@ -416,50 +421,52 @@ def small_number_added(case: Case) -> str | None:
     if len(numbers) < len(case.wrong) or not all(torch.allclose(got, want, 0.01) for _, got, want in numbers):
         return None
     if any(want.ndim and bool((want == 0).all(-1).any()) for _, _, want in numbers):
-        return f"`{added[0]}` makes every result a little wrong, where it is needed for none but an empty row."
-    return f"`{added[0]}` makes the result a little wrong, and is not needed: nothing that is divided by can be 0 here."
+        return Finding(f"`{added[0]}` makes every result a little wrong, where it is needed for none but an empty row.")
+    return Finding(
+        f"`{added[0]}` makes the result a little wrong, and is not needed: nothing that is divided by can be 0 here."
+    )
 
 
 @needs("result")
-def worse_elsewhere(case: Case) -> str | None:
+def worse_elsewhere(case: Case) -> Finding | None:
     """Nothing is known of the first wrong number, but a later input raised something, or gave NaN."""
     for done in case.wrong:
         if done.error is not None:
             return crash(case, done)
-        if message := not_finite(case, done):
-            return message
+        if found := not_finite(case, done):
+            return found
     return None
 
 
 @needs("source")
-def unused_argument(case: Case) -> str | None:
+def unused_argument(case: Case) -> Finding | None:
     """An argument that the function never reads, though the reference does."""
     unused = [f"`{name}`" for name in reading.unread(case.function) if name not in reading.unread(case.reference)]
     if not unused or case.first.error is not None:
         return None
-    return f"your function does not use {listed(unused)}, and what is asked for depends on it."
+    return Finding(f"your function does not use {listed(unused)}, and what is asked for depends on it.")
 
 
-def furthest_entry(case: Case) -> str:
+def furthest_entry(case: Case) -> Finding:
     """The entry that differs most; of a wrong tuple only the place, for there the right number is the answer; of a
     wrong string its length, or the first wrong letter."""
     done = case.first
     inputs = describe_inputs(done.arguments)
     if isinstance(done.want, str):
         if len(done.result) != len(done.want):
-            return f"for {inputs} your string has {len(done.result)} letters, expected {len(done.want)}."
+            return Finding(f"for {inputs} your string has {len(done.result)} letters, expected {len(done.want)}.")
         place = next(i for i, (got, want) in enumerate(zip(done.result, done.want)) if got != want)
         letters = f"is {done.result[place]!r}, expected {done.want[place]!r}"
-        return f"for {inputs} letter {place} of your string {letters} (letters count from 0)."
+        return Finding(f"for {inputs} letter {place} of your string {letters} (letters count from 0).")
     if isinstance(done.want, tuple):
         place = next(i for i, (got, want) in enumerate(zip(done.result, done.want)) if got != want)
-        return (
+        return Finding(
             f"for {inputs} the number at place {place} of your {tuple(done.result)} is not right (places count from 0)."
         )
     want = as_tensor(done.want)
     place, yours, expected = furthest(as_tensor(done.result), want)
     entry = f"entry [{', '.join(str(i) for i in place)}] of your result" if want.ndim else "your result"
-    return f"for {inputs} {entry} is {yours}, expected {expected}."
+    return Finding(f"for {inputs} {entry} is {yours}, expected {expected}.")
 
 
 FINDINGS = (

@@ -7,8 +7,9 @@ with the reference where the answer is not right, so that no mistake costs the p
 import contextlib
 from typing import Any
 
-from .engine import MARKS, catalogue
+from .engine import catalogue
 from .grading import judge
+from .verdict import MARKS
 
 
 def mark(name: str, points: float, space: dict[str, Any], seed: int = 0) -> float:

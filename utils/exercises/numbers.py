@@ -11,6 +11,7 @@ from torch import Tensor
 from .case import Case, needs
 from .running import Run, as_tensor, same
 from .variants import CONSTANTS, LAST_STEPS
+from .verdict import Finding
 from .wording import describe_inputs
 
 
@@ -23,7 +24,7 @@ def results_as_numbers(case: Case) -> Iterator[tuple[Run, Tensor, Tensor]]:
 
 
 @needs("result")
-def last_step_missing(case: Case) -> str | None:
+def last_step_missing(case: Case) -> Finding | None:
     """One more step would make every result right."""
     results = [done.tensors for done in case.wrong]
     if not all(results) or any(same(got, want) for got, want in results):
@@ -33,14 +34,14 @@ def last_step_missing(case: Case) -> str | None:
     for message, step in LAST_STEPS:
         try:
             if all((after := step(got)) is not None and same(after, want) for got, want in results):
-                return message
+                return Finding(message)
         except (RuntimeError, IndexError, TypeError):
             continue
     return None
 
 
 @needs("result")
-def one_factor(case: Case) -> str | None:
+def one_factor(case: Case) -> Finding | None:
     """All numbers of a result are wrong by the same factor, or by the same amount."""
     numbers = list(results_as_numbers(case))
     if len(numbers) < len(case.wrong) or any(want.abs().max() == 0 for _, _, want in numbers):
@@ -56,13 +57,8 @@ def one_factor(case: Case) -> str | None:
         )
     amounts = [(done, _one_number(got - want)) for done, got, want in numbers]
     if all(amount is not None for _, amount in amounts):
-        return _named(
-            case,
-            amounts,
-            "every number that you return is {} too large.",
-            "every number that you return is {} too small.",
-            False,
-        )
+        texts = "every number that you return is {} too large.", "every number that you return is {} too small."
+        return _named(case, amounts, *texts, False)
     return None
 
 
@@ -74,12 +70,12 @@ def _one_number(values: Tensor) -> float | None:
     return middle if torch.allclose(values, torch.full_like(values, middle), rtol=2e-3, atol=1e-4) else None
 
 
-def _named(case: Case, found: list[tuple[Run, float]], more: str, less: str, times: bool) -> str | None:
+def _named(case: Case, found: list[tuple[Run, float]], more: str, less: str, times: bool) -> Finding | None:
     """The factor (or amount) by a name: a constant, or what the letters of the shapes are long."""
     inverse = (lambda x: 1 / x if x else math.inf) if times else (lambda x: -x)
     for text, turn in ((more, lambda x: x), (less, inverse)):
         if times and all(value == 0 for _, value in found):
-            return "you return 0 everywhere."
+            return Finding("you return 0 everywhere.")
         if times and any(value == 0 for _, value in found):
             return None
         values = [turn(value) for _, value in found]
@@ -89,19 +85,22 @@ def _named(case: Case, found: list[tuple[Run, float]], more: str, less: str, tim
                 if len(set(lengths)) > 1 and all(
                     length and math.isclose(length, value, rel_tol=2e-3) for length, value in zip(lengths, values)
                 ):
-                    return text.format(name)
+                    return Finding(text.format(name))
         if max(values) - min(values) <= 2e-3 * abs(values[0]) and (values[0] > 1 or not times and values[0] > 0):
             name = next(
                 (name for name, value in CONSTANTS.items() if math.isclose(value, values[0], rel_tol=2e-3)), None
             )
-            return text.format(name or f"{values[0]:.4g}") if name or f"{values[0]:.4g}" != "1" else None
+            name = name or f"{values[0]:.4g}"
+            return Finding(text.format(name)) if name != "1" else None
     if times and max(value for _, value in found) < 0 and math.isclose(found[0][1], found[-1][1], rel_tol=2e-3):
-        return more.format(f"{found[0][1]:.4g}")
+        return Finding(more.format(f"{found[0][1]:.4g}"))
     if any(as_tensor(done.want).numel() == 1 for done, _ in found):
         return None  # a single number is always wrong by one factor
     listed_values = ", ".join(f"{value:.3g} for {describe_inputs(done.arguments)}" for done, value in found[:2])
     kind = "factor" if times else "amount"
-    return f"all numbers of a result are wrong by the same {kind}, which changes with the input: {listed_values}."
+    return Finding(
+        f"all numbers of a result are wrong by the same {kind}, which changes with the input: {listed_values}."
+    )
 
 
 def _measures(sizes: dict[str, int]) -> Iterator[tuple[str, float]]:
@@ -143,7 +142,7 @@ PLACES = (  # of a tensor's entries: which, and what to ask
 
 
 @needs("result")
-def wrong_in_one_place(case: Case) -> str | None:
+def wrong_in_one_place(case: Case) -> Finding | None:
     """All that is wrong lies in one part of the result, and fills most of it; outside, more than zeros is right."""
     numbers = list(results_as_numbers(case))
     if len(numbers) < len(case.wrong):
@@ -154,7 +153,7 @@ def wrong_in_one_place(case: Case) -> str | None:
             parts = [torch.from_numpy(_everywhere(part, want)) for _, _, want in numbers]
             if _fill(numbers, parts, 0.6):
                 asked = f" {question}" if question else ""
-                return f"right, except {name}.{asked} ({_entry(*numbers[0])})"
+                return Finding(f"right, except {name}.{asked} ({_entry(*numbers[0])})")
     masks = (name for name, x in case.first.arguments.items() if isinstance(x, Tensor) and x.dtype == torch.bool)
     return next(filter(None, (_wrong_by_mask(name, numbers) for name in masks)), None)
 
@@ -173,7 +172,7 @@ def _fill(numbers: list[tuple[Run, Tensor, Tensor]], parts: list[Tensor], share:
     return bool(filled) and any(want[~part].any() for (_, _, want), part in zip(numbers, parts))
 
 
-def _wrong_by_mask(name: str, numbers: list[tuple[Run, Tensor, Tensor]]) -> str | None:
+def _wrong_by_mask(name: str, numbers: list[tuple[Run, Tensor, Tensor]]) -> Finding | None:
     """Is everything wrong where a mask is False, or everything in rows that hold nothing True?"""
     try:
         masks = [done.arguments[name].expand(want.shape) for done, _, want in numbers]
@@ -183,7 +182,7 @@ def _wrong_by_mask(name: str, numbers: list[tuple[Run, Tensor, Tensor]]) -> str 
     places = {f"in rows where {name} is False everywhere": empty, f"where {name} is False": [~mask for mask in masks]}
     places[f"where {name} is True"] = masks
     found = next((place for place, parts in places.items() if _fill(numbers, parts, 0)), None)
-    return f"right, except {found}. ({_entry(*numbers[0])})" if found else None
+    return Finding(f"right, except {found}. ({_entry(*numbers[0])})") if found else None
 
 
 def _entry(done: Run, got: Tensor, want: Tensor) -> str:
@@ -258,12 +257,12 @@ def _conditions_of_sizes(case: Case) -> Iterator[tuple[str, Callable]]:
 
 
 @needs("result")
-def right_but_for_some_inputs(case: Case) -> str | None:
+def right_but_for_some_inputs(case: Case) -> Finding | None:
     words = condition(case)
     if words is None or isinstance(case.first.want, tuple):
         return None
     numbers = next(results_as_numbers(case), None)
-    return f"right, except where {words}." + (f" {_entry(*numbers)}" if numbers else "")
+    return Finding(f"right, except where {words}." + (f" {_entry(*numbers)}" if numbers else ""))
 
 
 def furthest(got: Tensor, want: Tensor) -> tuple[tuple[int, ...], str, str]:

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from .engine import MARKS, Exercise, catalogue
+from .engine import Exercise, catalogue
 from .records import FILE, entries
+from .verdict import MARKS
 
 
 def notebook_of(found: Exercise) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from .verdict import Finding
 from .wording import listed
 
 SLIPS = (  # patterns of the source, spaced as ast.unparse spaces it
@@ -49,7 +50,7 @@ def its_arguments(arguments: dict[str, Any]) -> str:
     return f"its argument{'s' if len(arguments) > 1 else ''} {listed(arguments)}{sizes}"
 
 
-def outside_data(case) -> str | None:
+def outside_data(case) -> Finding | None:
     """Tensors, arrays, lists and numbers of the notebook that the function reads."""
     tree = tree_of(case.function)
     if tree is None:
@@ -63,34 +64,36 @@ def outside_data(case) -> str | None:
     outside = sorted(name for name in read - own if isinstance(notebook.get(name), data))
     if not outside:
         return None
-    return (
+    return Finding(
         f"your function uses {listed(outside)} from outside. "
         f"It has to work from {its_arguments(case.first.arguments)} alone."
     )
 
 
-def parameters_exchanged(case) -> str | None:
+def parameters_exchanged(case) -> Finding | None:
     tree, asked = tree_of(case.function), list(case.first.arguments)
     given = [argument.arg for argument in tree.args.args] if tree else []
     if given == asked or sorted(given) != sorted(asked):
         return None
-    return (
+    return Finding(
         f"your first line has its parameters in another order, ({', '.join(given)}); values come in by their place. "
         f"Keep it as it was: def {case.reference.__name__}({', '.join(asked)}):"
     )
 
 
-def return_in_loop(case) -> str | None:
+def return_in_loop(case) -> Finding | None:
     tree = tree_of(case.function)
     loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)] if tree else []
     if any(isinstance(statement, ast.Return) for loop in loops for statement in loop.body):
-        return "the return stands inside the loop and ends it in its first round. Indent it less, as the word `for`."
+        return Finding(
+            "the return stands inside the loop and ends it in its first round. Indent it less, as the word `for`."
+        )
     return None
 
 
-def slip(case) -> str | None:
+def slip(case) -> Finding | None:
     source = source_of(case.function)
-    return next((message for pattern, message in SLIPS if re.search(pattern, source)), None)
+    return next((Finding(message) for pattern, message in SLIPS if re.search(pattern, source)), None)
 
 
 def unread(function: Callable) -> list[str]:
