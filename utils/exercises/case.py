@@ -1,6 +1,6 @@
 """A wrong answer, as the findings see it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -22,6 +22,7 @@ class Case:
     known: Known
     intermediates: dict[str, Callable] = field(default_factory=dict)
     questions: dict[str, str] = field(default_factory=dict)
+    more: Callable[[int], Iterator[Run]] | None = None  # other inputs by seed, not run; None: no change is searched for
 
     @cached_property
     def wrong(self) -> list[Run]:

@@ -8,6 +8,7 @@ the learner wrote. An `Edit` says where to look. `Program.made` makes it for a w
 import ast
 import contextlib
 import copy
+import inspect
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -17,11 +18,12 @@ from . import locate, reading
 from .case import Case
 from .isolation import Isolation
 from .rows import IMPORTS
-from .wording import shorten
+from .wording import own_frame, shorten
 
 WHERE = "one change away: in your line `{line}`, look at `{piece}`."
 LINE = "one change away: look at your line `{line}`."
 KINDS = {  # what is asked, by kind of edit; the cheapest first
+    "extra": f"{WHERE} Does that belong there?",
     "axis": f"{WHERE} Along which axis has this to go?",
     "axes": f"{WHERE} Which axes are these, counted from the end, and which should they be?",
     "number": f"{WHERE} Is that the number that belongs there?",
@@ -29,19 +31,19 @@ KINDS = {  # what is asked, by kind of edit; the cheapest first
     "sign": f"{WHERE} Has it the sign that it should have?",
     "comparison": f"{WHERE} Which way does the comparison go, and is the case of equality in?",
     "operator": f"{WHERE} Is that the operation that belongs there?",
-    "extra": f"{WHERE} Does that belong there?",
     "order": f"{WHERE} Which of the two comes first?",
     "name": f"{WHERE} Is that the variable that is meant there?",
     "function": f"{WHERE} It has a sibling, which does something else: which of the two is meant?",
     "other number": f"{WHERE} Is that the number that belongs there?",
     "transposition": f"{WHERE} Write its shape down: which of its axes comes last?",
-    "letters": f"{WHERE} Go through its letters: which axis has which, and which of them are added up?",
+    "letters": f"{WHERE} Go through its letters: which axis has which, and which are added up?",
     "kept axis": f"{WHERE} Which axes are left after it? One that stays, with length 1, lets shapes meet.",
     "bound": f"{WHERE} Where does it begin, and where does it end?",
     "brackets": f"{WHERE} What is computed first there?",
-    "put in axis": f"{WHERE} Write down its shape, and that of what it meets: how many axes has it, and in which order?",
+    "put in axis": f"{WHERE} Write down its shape and that of what it meets: how many axes, in which order?",
     "put in call": f"{WHERE} Something has still to be done with it.",
     "put in operand": f"{WHERE} Something has still to be combined with it.",
+    "one off": f"{WHERE} Count: is that one too many, or one too few?",
     "extra line": f"{LINE} Does it belong there?",
     "lines": "one change away: look at your lines `{line}` and `{piece}`. Which of the two has to come first?",
     "rounds": f"{LINE} How often has it to run: once, or in every round of the loop?",
@@ -64,17 +66,28 @@ SIBLING = {one: [other for other in group.split() if other != one] for group in 
 OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.MatMult, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr)
 COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 AXIS = ("dim", "axis", "dims", "dim0", "dim1", "dim2", "start_dim", "end_dim", "axis0", "axis1")
-ALONG = {  # functions that go along an axis, and the place of the axis among their arguments
-    "softmax": 1, "log_softmax": 1, "sum": 1, "mean": 1, "prod": 1, "max": 1, "min": 1, "amax": 1, "amin": 1, "argmax": 1,
-    "argmin": 1, "any": 1, "all": 1, "cumsum": 1, "cumprod": 1, "stack": 1, "cat": 1, "unsqueeze": 1, "squeeze": 1,
-    "flip": 1, "sort": 1, "argsort": 1, "unbind": 1, "normalize": 2, "logsumexp": 1, "size": 1, "var": 1, "std": 1,
-}  # fmt: skip
+ALONG = dict.fromkeys(  # functions that go along an axis, and the place of the axis among their arguments
+    "softmax log_softmax sum mean prod max min amax amin argmax argmin any all cumsum cumprod stack cat unsqueeze "
+    "squeeze flip sort argsort unbind logsumexp size var std".split(),
+    1,
+) | {"normalize": 2}
 ADD_UP = ("sum", "mean", "amax", "amin", "max", "min", "any", "all", "norm", "var", "std", "logsumexp", "argmax")
 EXCHANGE = ("transpose", "swapaxes", "movedim", "swapdims")
 PAIRS = ((-1, -2), (-2, -3), (0, 1), (1, 2), (0, 2), (-1, -3))
 GOES_ON = "__goes_on"  # stands in every `while`, so that one that a change made endless ends
-BY_HAND = (".mT", "[..., None]", "[None]", ".unsqueeze(-2)", ".squeeze(-1)", ".sum(-1)", ".sum(-1, keepdim=True)", "[0]",
-    ".exp()", ".log()", ".sqrt()", ".abs()", ".float()", ".bool()", ".long()", ".transpose(-3, -2)", ".contiguous()")  # fmt: skip
+FORGOTTEN = {  # what is often left out around something
+    "sign": ("-({})",),
+    "one off": ("({}) + 1", "({}) - 1"),
+    "put in axis": (
+        "({}).mT", "({})[..., None]", "({})[None]", "({}).unsqueeze(-2)", "({}).squeeze(-1)", "({})[0]",
+        "({}).transpose(-3, -2)",
+    ),
+    "put in call": (
+        "~({})", "({}).sum(-1)", "({}).sum(-1, keepdim=True)", "({}).sum(0)", "({}).exp()", "({}).log()", "({}).sqrt()",
+        "({}).abs()", "({}).float()", "({}).bool()", "({}).long()", "({}).contiguous()",
+    ),
+    "put in operand": ("1 - ({})",),
+}  # fmt: skip
 
 
 class Edit(NamedTuple):
@@ -91,12 +104,14 @@ class Program:
     """An answer's syntax tree that can be changed for a while, and its text as the learner wrote it."""
 
     def __init__(self, tree: ast.FunctionDef, text: str):
-        self.tree, self.source = tree, text
+        self.tree, self.source, self.walked = tree, text, list(ast.walk(tree))
         documented = ast.get_docstring(tree) is not None
         self.nodes = [node for statement in tree.body[documented:] for node in ast.walk(statement)]
         for node in self.nodes:
             if isinstance(node, ast.While):
-                node.test = ast.copy_location(ast.BoolOp(ast.And(), [_expression(f"{GOES_ON}()"), node.test]), node.test)
+                node.test = ast.copy_location(
+                    ast.BoolOp(ast.And(), [_expression(f"{GOES_ON}()"), node.test]), node.test
+                )
         self.slots = {}
         for owner in ast.walk(tree):
             for field, value in ast.iter_fields(owner):
@@ -118,6 +133,7 @@ class Program:
         """Within it the tree is changed."""
         before = []
         for owner, field, index, new in edit.swaps:
+            _placed(new, owner)
             value = getattr(owner, field)
             before.append((owner, field, index, value if index is None else value[index]))
             _put(owner, field, index, new)
@@ -129,12 +145,16 @@ class Program:
 
     def function(self, space: dict[str, Any]) -> Callable:
         """The program as it is now, defined in `space`."""
-        module = ast.fix_missing_locations(ast.Module([self.tree], []))
-        exec(compile(module, "<one change away>", "exec"), space)
+        exec(compile(ast.Module([self.tree], []), "<one change away>", "exec"), space)
         return space[self.tree.name]
 
-    def text(self) -> str:
-        return ast.unparse(self.tree)
+    def text(self, edit: Edit | None = None) -> str:
+        """The program as it is now; of an edit that changes one statement, that one alone, behind its number."""
+        changed = {id(self.statement(owner)): self.statement(owner) for owner, *_ in edit.swaps} if edit else {}
+        if len(changed) != 1 or any(isinstance(new, ast.stmt | list) for *_, new in edit.swaps):
+            return ast.unparse(self.tree)
+        (number, statement), *_ = changed.items()
+        return f"{number} {ast.unparse(statement)}"
 
     def statement(self, node: ast.AST) -> ast.stmt:
         while not isinstance(node, ast.stmt):
@@ -149,12 +169,16 @@ class Program:
         """What the learner wrote there; of a short thing, with the call in which it stands."""
         node, written = edit.at, edit.piece or self._written(edit.at)
         line = self.source.splitlines()[node.lineno - 1]
-        while len(written) < 3 or line.count(written) > 1:  # it has to be clear which one is meant
+        while len(written) < 3 or line.count(written) > 1 or self._is_callee(node):  # it has to be clear what is meant
             if not isinstance(self.parents.get(id(node)), ast.expr | ast.keyword):
                 break
             node = self.parents[id(node)]
             written = self._written(node)
         return shorten(written, 80)
+
+    def _is_callee(self, node: ast.AST) -> bool:
+        parent = self.parents.get(id(node))
+        return isinstance(parent, ast.Call) and node is parent.func
 
     def _written(self, node: ast.AST) -> str:
         text = ast.get_source_segment(self.source, node) or ast.unparse(node)
@@ -169,6 +193,16 @@ class Program:
         changed = [new for _, _, _, new in edit.swaps if isinstance(new, ast.stmt)]
         new = edit.piece if edit.kind == "lines" else _first_line(*changed or [self.statement(edit.line or edit.at)])
         return CHANGES.get(edit.kind, CHANGE).format(old=self.line(edit.line or edit.at), new=new)
+
+
+def _placed(new: Any, owner: ast.AST) -> None:
+    """Give new nodes a line, which the compiler wants: that of the owner."""
+    for node in new if isinstance(new, list) else [new]:
+        if isinstance(node, ast.expr | ast.stmt | ast.keyword):
+            inner = [part for part in ast.walk(node) if not hasattr(part, "lineno")]
+            for part in inner:
+                part.lineno = part.end_lineno = getattr(owner, "lineno", 1)
+                part.col_offset = part.end_col_offset = 0
 
 
 def _put(owner: ast.AST, field: str, index: int | None, new: Any) -> None:
@@ -196,17 +230,36 @@ def steps(case: Case, arguments: dict[str, Any]) -> int:
 
 
 def changes(program: Program, case: Case) -> list[Edit]:
-    """Every edit of the program that is thought of here."""
+    """Every edit of the program that is thought of here; last those of pieces that are right already, and earlier than
+    their kind would be those of the line that raised an exception."""
     found = [edit for make in MAKERS for edit in make(program, case)]
     ranks = {kind: rank for rank, kind in enumerate(KINDS)}
-    return sorted(found, key=lambda edit: ranks[edit.kind])
+    steps = locate.right_steps(case)
+    right = {id(part) for number in steps.exactly for part in ast.walk(program.walked[number])} if steps else set()
+    failed = _failed_line(case)
+
+    def place(edit: Edit) -> tuple[bool, float]:
+        owners = [owner for owner, *_ in edit.swaps]
+        there = any(getattr(owner, "lineno", None) == failed for owner in owners)
+        return all(id(owner) in right for owner in owners), ranks[edit.kind] / (2 if there else 1)
+
+    return sorted(found, key=place)
+
+
+def _failed_line(case: Case) -> int:
+    """The line, counted from that of `def`, in which the first wrong input raised an exception; 0 where none did."""
+    error, function = case.first.error, inspect.unwrap(case.function)
+    frame = own_frame(error, function) if error else None
+    return frame.tb_lineno - function.__code__.co_firstlineno + 1 if frame else 0
 
 
 def _reads(program: Program) -> Iterator[ast.expr]:
     """The expressions that are read, without callees, modules and what stands for an axis or a dtype."""
     for node in program.nodes:
         parent = program.parents[id(node)]
-        if not isinstance(node, (ast.Name, ast.Call, ast.BinOp, ast.Attribute, ast.Subscript, ast.Compare, ast.UnaryOp)):
+        if not isinstance(
+            node, (ast.Name, ast.Call, ast.BinOp, ast.Attribute, ast.Subscript, ast.Compare, ast.UnaryOp)
+        ):
             continue
         if not isinstance(getattr(node, "ctx", None), (ast.Load, type(None))) or isinstance(parent, ast.keyword):
             continue
@@ -216,13 +269,17 @@ def _reads(program: Program) -> Iterator[ast.expr]:
             continue
         if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
             continue
-        if isinstance(node, ast.Attribute) and (_is_module(node.value) or node.attr in ("shape", "dtype", "device", "ndim")):
+        if isinstance(node, ast.Attribute) and (
+            _is_module(node.value) or node.attr in ("shape", "dtype", "device", "ndim")
+        ):
             continue
         yield node
 
 
 def _is_module(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and node.id in IMPORTS or isinstance(node, ast.Attribute) and _is_module(node.value)
+    return (
+        isinstance(node, ast.Name) and node.id in IMPORTS or isinstance(node, ast.Attribute) and _is_module(node.value)
+    )
 
 
 def _called(node: ast.Call) -> str:
@@ -312,9 +369,10 @@ def numbers(program: Program, case: Case) -> Iterator[Edit]:
                 for size in (f"{name}.shape[-1]", f"{name}.shape[-2]", name):
                     yield Edit("other number", node, (program.replaced(node, _expression(size)),))
         elif isinstance(node, ast.Constant) and type(node.value) is float:
-            for value in dict.fromkeys([-node.value, 0.0, 0.5, 1.0, 2.0, *theirs]):
+            for value in dict.fromkeys([*theirs, -node.value, 0.0, 0.5, 1.0, 2.0]):
                 if value != node.value:
-                    yield Edit("number", node, (program.replaced(node, _number(value)),))
+                    kind = "number" if value in theirs else "other number"
+                    yield Edit(kind, node, (program.replaced(node, _number(value)),))
         if _is_large(node):
             yield Edit("number", node, (program.replaced(node, _expression("-math.inf")),))
 
@@ -338,7 +396,9 @@ def letters(program: Program, case: Case) -> Iterator[Edit]:
         text = node.value
         own = sorted(set(re.findall("[a-zA-Z]", text)))
         new = [text[:k] + one + text[k + 1 :] for k, c in enumerate(text) if c.isalpha() for one in ("", *own)]
-        new += [text[:k] + text[k + 1] + text[k] + text[k + 2 :] for k in range(len(text) - 1) if text[k : k + 2].isalpha()]
+        new += [
+            text[:k] + text[k + 1] + text[k] + text[k + 2 :] for k in range(len(text) - 1) if text[k : k + 2].isalpha()
+        ]
         before, arrow, after = text.partition("->")
         if arrow and len(after.strip()) <= 4:
             new += [f"{before}->{''.join(order)}" for order in itertools.permutations(after.strip())]
@@ -432,6 +492,19 @@ def calls(program: Program, case: Case) -> Iterator[Edit]:
             yield Edit("order", node, ((node, "body", None, node.orelse), (node, "orelse", None, node.body)))
 
 
+def together(program: Program, case: Case) -> Iterator[Edit]:
+    """Functions and transpositions that stand there more than once, exchanged or left out wherever they stand."""
+    written = [node for node in program.nodes if isinstance(node, ast.Attribute)]
+    for name in dict.fromkeys(node.attr for node in written):
+        same = [node for node in written if node.attr == name]
+        if len(same) < 2:
+            continue
+        for other in SIBLING.get(name, ()):
+            yield Edit("function", same[0], tuple((node, "attr", None, other) for node in same))
+        if name in ("mT", "T"):
+            yield Edit("transposition", same[0], tuple(program.replaced(node, node.value) for node in same))
+
+
 def _of_call(program: Program, node: ast.Call) -> Iterator[Edit]:
     name, is_method = _called(node), isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
     if is_method:
@@ -447,7 +520,9 @@ def _of_call(program: Program, node: ast.Call) -> Iterator[Edit]:
         if len(node.args) > 1 or is_method:
             yield Edit("extra", node, ((node, "args", None, node.args[:i] + node.args[i + 1 :]),))
     for i, keyword in enumerate(node.keywords):
-        yield Edit("extra", keyword, ((node, "keywords", None, node.keywords[:i] + node.keywords[i + 1 :]),), keyword.value)
+        yield Edit(
+            "extra", keyword, ((node, "keywords", None, node.keywords[:i] + node.keywords[i + 1 :]),), keyword.value
+        )
     if name in ADD_UP:
         others = [keyword for keyword in node.keywords if keyword.arg != "keepdim"]
         kept = ast.keyword("keepdim", ast.Constant(True))
@@ -483,9 +558,8 @@ def bounds(program: Program, case: Case) -> Iterator[Edit]:
 
 def put_in(program: Program, case: Case) -> Iterator[Edit]:
     """Around what is read: what the reference does with something, and what is often forgotten."""
-    around = dict.fromkeys([*_around(case), *(("put in axis", f"({{}}){text}") for text in BY_HAND)])
-    around |= dict.fromkeys([("sign", "-({})"), ("put in call", "~({})"), ("bound", "({}) + 1"), ("bound", "({}) - 1")])
-    around |= dict.fromkeys([("put in call", "({}).sum(0)"), ("put in operand", "1 - ({})")])
+    around = dict.fromkeys(_around(case))
+    around |= dict.fromkeys((kind, template) for kind, templates in FORGOTTEN.items() for template in templates)
     for node in _reads(program):
         text = ast.unparse(node)
         for kind, template in around:
@@ -569,5 +643,5 @@ def _of_block(program: Program, owner: ast.AST, field: str, block: list[ast.stmt
 
 
 MAKERS: Iterable[Callable[[Program, Case], Iterator[Edit]]] = (
-    axes, numbers, letters, operations, names, calls, bounds, put_in, lines,
+    axes, numbers, letters, operations, names, calls, together, bounds, put_in, lines,
 )  # fmt: skip

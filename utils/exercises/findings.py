@@ -17,6 +17,7 @@ from torch import Tensor
 from . import reading
 from .case import Case, needs
 from .isolation import Isolation
+from .locate import last_right_step
 from .numbers import (
     furthest,
     last_step_missing,
@@ -26,6 +27,7 @@ from .numbers import (
     wrong_in_one_place,
 )
 from .remedies import A_SHAPE_PROBLEM, BATCH_REMEDY, BATCH_REVERSED, BROADCAST, PRODUCTS, REMEDIES
+from .repair import one_change
 from .running import FLOATS, INTEGERS, Run, as_tensor, holds_nan, run, same, same_kind, unchanged
 from .variants import OF_RESULTS
 from .verdict import Finding
@@ -51,10 +53,14 @@ def applies(finding: Callable, case: Case) -> bool:
 
 
 def diagnosis(case: Case) -> Finding:
-    """What the first finding that applies has found."""
+    """What the first finding that applies has found; where it names no mistake, behind what is right."""
     for finding in FINDINGS:
         if applies(finding, case) and (found := finding(case)):
-            return found
+            step = last_right_step(case) if finding in NAMELESS else None
+            if step:
+                said = f"{step.sentence()} {found.message[0].upper()}{found.message[1:]}"
+                return replace(found, message=said, by="last_right_step")
+            return replace(found, by=finding.__name__)
     raise AssertionError("the last finding always speaks")
 
 
@@ -69,8 +75,24 @@ def known_mistake(case: Case) -> Finding | None:
     return _explained(case, case.runs, "rows")
 
 
+def known_change(case: Case) -> Finding | None:
+    return _explained(case, case.runs, "variants")
+
+
+@needs("source")
+def one_change_away(case: Case) -> Finding | None:
+    """The place of the change that mends the answer, or that leaves it with a known mistake."""
+    if case.more is None or isinstance(case.first.error, NameError):
+        return None
+    found = one_change(case)
+    if found is None or found.beside is None:
+        return found and Finding(found.message, change=found.change)
+    both = f"two things: (1) {found.beside.sentence()} (2) {found.message}"
+    return Finding(both, found.beside.names, found.change)
+
+
 def two_mistakes(case: Case) -> Finding | None:
-    return _explained(case, case.runs, "pairs", "variants", "mixed")
+    return _explained(case, case.runs, "pairs", "mixed")
 
 
 def known_in_one_branch(case: Case) -> Finding | None:
@@ -482,6 +504,8 @@ FINDINGS = (
     another_each_time,
     constant,
     small_number_added,
+    known_change,
+    one_change_away,
     two_mistakes,
     known_in_one_branch,
     known_where_it_runs,
@@ -493,6 +517,17 @@ FINDINGS = (
     not_finite,
     one_factor,
     unused_argument,
+    wrong_in_one_place,
+    right_but_for_some_inputs,
+    worse_elsewhere,
+    furthest_entry,
+)
+
+NAMELESS = (
+    crash,
+    wrong_shape,
+    in_one_part,
+    not_finite,
     wrong_in_one_place,
     right_but_for_some_inputs,
     worse_elsewhere,

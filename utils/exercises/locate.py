@@ -7,6 +7,7 @@ are written. Inputs in another shape, and what does not depend on the inputs at 
 
 import ast
 import copy
+import functools
 import inspect
 import itertools
 from collections.abc import Callable, Iterator
@@ -36,12 +37,39 @@ class Trace(NamedTuple):
     values: list[dict[int, Any]]
 
 
+class Steps(NamedTuple):
+    """An answer and its reference, traced, and for nodes of the answer those of the reference with the same values."""
+
+    mine: Trace
+    theirs: Trace
+    found: dict[int, int]
+
+    @property
+    def exactly(self) -> list[int]:
+        """The answer's nodes whose values are not only those of a step with its axes exchanged."""
+        return [one for one, other in self.found.items() if self._has_same_shapes(one, other)]
+
+    def _has_same_shapes(self, one: int, other: int) -> bool:
+        pairs = zip(self.mine.values, self.theirs.values)
+        return all(mine[one].shape == theirs[other].shape and same(mine[one], theirs[other]) for mine, theirs in pairs)
+
+
 class Step(NamedTuple):
     """A sub-expression of the answer that is right: the learner's piece, its name in the reference, what follows."""
 
     piece: str
     name: str
     following: str
+
+    def sentence(self) -> str:
+        """What is right, and where to look on."""
+        if self.name and self.following:
+            return f"right up to `{self.piece}`, {self.name}: look at what you make of it, `{self.following}`."
+        if self.following:
+            return f"right up to `{self.piece}`: look at what you make of it, `{self.following}`."
+        if self.name:
+            return f"right up to `{self.piece}`, {self.name}: look at what comes after it."
+        return f"right up to `{self.piece}`: look at what comes after it."
 
 
 def steps(function: Callable, arguments: dict[str, Any], call: Callable) -> int:
@@ -110,16 +138,25 @@ def _instrumented(tree: ast.FunctionDef) -> ast.Module:
 # ---- which steps are the same
 
 
-def last_right_step(case: Case) -> Step | None:
-    """The furthest step of the reference that the answer has, too, and what the answer does next."""
+@functools.lru_cache(1)  # it is asked for twice of each case
+def right_steps(case: Case) -> Steps | None:
+    """The steps that the answer and the reference have both; None where the source of one cannot be found."""
     inputs = [done.arguments for done in case.runs]
     call = Isolation.current.call
     theirs, mine = trace(case.reference, inputs, call), trace(case.function, inputs, call)
     if theirs is None or mine is None:
         return None
     wanted = [number for number in theirs.values[0] if _is_step(case, theirs, number)]
+    return Steps(mine, theirs, dict(_matches(mine, theirs, wanted)))
+
+
+def last_right_step(case: Case) -> Step | None:
+    """The furthest step of the reference that the answer has, too, and what the answer does next."""
+    steps = right_steps(case)
+    if steps is None or not steps.found:
+        return None
+    mine, theirs, found = steps.mine, steps.theirs, steps.found
     places = {number: place for place, number in enumerate(theirs.values[0])}
-    found = dict(_matches(mine, theirs, wanted))
     parents = {id(child): node for node in mine.nodes for child in ast.iter_child_nodes(node)}
     numbers = {id(node): number for number, node in enumerate(mine.nodes)}
 
@@ -128,8 +165,6 @@ def last_right_step(case: Case) -> Step | None:
 
     last = [number for number in found if numbers.get(id(follows(number))) not in found]
     last = [number for number in last if not isinstance(follows(number), ast.Assign)] or last
-    if not last:
-        return None
     number = max(last, key=lambda one: (places[found[one]], one))
     after = follows(number)
     while isinstance(after, ast.expr) and not _can_be_read(after, parents[id(after)]):
@@ -195,17 +230,10 @@ def _name(case: Case, theirs: Trace, number: int) -> str:
         if all(_alike(intermediate(*done.arguments.values()), value) for done, value in zip(case.runs, values)):
             return label.partition(":")[0].rstrip("?")
     for node in theirs.nodes:
-        if isinstance(node, ast.Assign) and node.value is theirs.nodes[number] and isinstance(node.targets[0], ast.Name):
+        if (
+            isinstance(node, ast.Assign)
+            and node.value is theirs.nodes[number]
+            and isinstance(node.targets[0], ast.Name)
+        ):
             return f"the {node.targets[0].id}" if len(node.targets[0].id) > 2 else f"`{node.targets[0].id}`"
     return ""
-
-
-def sentence(step: Step) -> str:
-    """What is right, and where to look on."""
-    if step.name and step.following:
-        return f"right up to `{step.piece}`, {step.name}: look at what you make of it, `{step.following}`."
-    if step.following:
-        return f"right up to `{step.piece}`: look at what you make of it, `{step.following}`."
-    if step.name:
-        return f"right up to `{step.piece}`, {step.name}: look at what comes after it."
-    return f"right up to `{step.piece}`: look at what comes after it."

@@ -6,14 +6,12 @@ to look, not what to write; that is the last hint. The search is bounded by the 
 the answer's code, so the same answer gets the same sentence on every machine; the clock is only a stop.
 """
 
-import ast
 import inspect
 import itertools
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from torch import Tensor
 
@@ -25,8 +23,9 @@ from .known import Candidate
 from .rows import IMPORTS
 from .running import Run, run
 
-WORK = 60_000  # steps of the answer's code that a search may take: one second on an idle core
-OVERHEAD = 25  # steps that it costs to make a change, compile it and compare its result
+WORK = 100_000  # steps of the answer's code that a search may take: one second on an idle core
+OVERHEAD = 25  # steps that it costs to make a change and to compare its result, besides one for each node to compile
+LATER = ("other number", "put in axis")  # from there on a change is chosen only if none of the kinds before mends
 MORE = 400  # changes that are tried after the first that mends, for one that fits the reference better
 ROUNDS = 100  # of a `while` beyond five times those that the answer takes: then the change has made it endless
 SECONDS, PATIENCE = 0.5, 4.0  # the clock: of one change, of all
@@ -45,10 +44,10 @@ class Repair(NamedTuple):
     beside: Candidate | None = None
 
 
-def one_change(case: Case, more: Callable[[int], Iterator[Run]]) -> Repair | None:
-    """The change that makes the answer right on every draw, or one that leaves a known mistake alone; None if none does.
+def one_change(case: Case) -> Repair | None:
+    """The change that makes the answer right on every draw, or that leaves it with a known mistake; None if none does.
 
-    `more(seed)` gives further inputs with what is right for them, as runs that have not been made. Raises nothing.
+    Raises nothing.
     """
     tree = reading.tree_of(case.function)
     if tree is None or getattr(case.function, "__closure__", None):
@@ -56,29 +55,28 @@ def one_change(case: Case, more: Callable[[int], Iterator[Run]]) -> Repair | Non
     try:
         with Isolation.current.within(PATIENCE) as all_of_it:
             program = Program(tree, textwrap.dedent(inspect.getsource(case.function)))
-            return _Search(case, program, more, all_of_it).found()
+            return _Search(case, program, all_of_it).found()
     except (Stopped, RecursionError, SyntaxError, ValueError):
         return None
 
 
 class _Search:
-    def __init__(self, case: Case, program: Program, more: Callable[[int], Iterator[Run]], limit: Limit):
-        self.case, self.program, self.more, self.limit = case, program, more, limit
+    def __init__(self, case: Case, program: Program, limit: Limit):
+        self.case, self.program, self.limit = case, program, limit
         self.space = {**IMPORTS, **inspect.unwrap(case.function).__globals__, edits.GOES_ON: self._goes_on}
         self.rounds, self.most = 0, 10**9
         wrong, right = case.wrong, [done for done in case.runs if done not in case.wrong]
         self.runs = sorted(wrong, key=_size) + right
-        self.theirs = Counter(_words(ast.unparse(reading.tree_of(case.reference))))
-        self.before = self._distance(program.text())
-        self.mending: list[tuple[int, Edit, str]] = []
+        self.theirs, self.before = _words(reading.source_of(case.reference)), _words(program.text())
+        self.mending: list[tuple[tuple[int, int], Edit, str]] = []
         self.beside: tuple[Edit, Candidate, str] | None = None
 
     def found(self) -> Repair | None:
         self._run(self.runs[0])
         self.most = 5 * self.rounds + ROUNDS
-        self._try_all(WORK // (OVERHEAD + edits.steps(self.case, self.runs[0].arguments)))
+        self._try_all(WORK // (OVERHEAD + len(self.program.nodes) + edits.steps(self.case, self.runs[0].arguments)))
         if self.mending:
-            distance, edit, change = min(self.mending, key=lambda one: one[0])
+            edit, change = min(self.mending, key=lambda one: one[0])[1:]
             return Repair(self.program.sentence(edit), change)
         if self.beside:
             edit, candidate, change = self.beside
@@ -86,19 +84,19 @@ class _Search:
         return None
 
     def _try_all(self, tries: int) -> None:
-        seen = {self.program.text()}
+        seen = set()
         for edit in edits.changes(self.program, self.case):
             if tries <= 0:
                 return
             with self.program.made(edit):
-                text = self.program.text()
+                text = self.program.text(edit)
                 if text in seen:
                     continue
                 seen.add(text)
                 tries -= 1
                 if self._mends(edit):
                     tries = min(tries, MORE)
-                    self.mending.append((self._distance(text), edit, self.program.change(edit)))
+                    self.mending.append((self._cost(edit), edit, self.program.change(edit)))
 
     def _mends(self, edit: Edit) -> bool:
         """Is the program as it is now right on every input, of other seeds, too?"""
@@ -107,17 +105,15 @@ class _Search:
             if self.beside is None and not self.mending and edit.kind in SIMPLE:
                 self._look_beside(edit, first)
             return False
-        others = itertools.chain(self.runs[1:], *(self.more(seed) for seed in SEEDS))
+        others = itertools.chain(self.runs[1:], *(self.case.more(seed) for seed in SEEDS))
         return all(_is_right(self._run(one)) for one in others)
 
     def _look_beside(self, edit: Edit, first: Run) -> None:
         """Does the program now do what a known mistake does?"""
-        if self._distance(self.program.text()) >= self.before:  # the known mistake may be the change's
-            return
         if first.error is not None or self.case.known.explain([first], ("rows",)) is None:
             return
         candidate = self.case.known.explain([first, *map(self._run, self.runs[1:])], ("rows",))
-        if candidate:
+        if candidate and self._has_been_there(candidate):
             self.beside = edit, candidate, self.program.change(edit)
 
     def _run(self, on: Run) -> Run:
@@ -139,10 +135,20 @@ class _Search:
             raise Endless
         return True
 
-    def _distance(self, text: str) -> int:
-        """How many words of the program are not the reference's, or the other way round."""
-        mine = Counter(_words(text))
-        return (mine - self.theirs).total() + (self.theirs - mine).total()
+    def _cost(self, edit: Edit) -> tuple[int, int]:
+        """The lower, the rather it is this change that was missed: by its kind, and by what it makes of the program,
+        how far that is from the reference and how much longer than before."""
+        ranks = list(KINDS)
+        kind = sum(ranks.index(edit.kind) >= ranks.index(later) for later in LATER)
+        new = _words(self.program.text())
+        return kind, _distance(new, self.theirs) + max(0, new.total() - self.before.total())
+
+    def _has_been_there(self, candidate: Candidate) -> bool:
+        """Is the known mistake the answer's own, not the change's? Its words were there, and the change adds none."""
+        row = _words(reading.source_of(candidate.function))
+        if any(word not in self.before for word in row - self.theirs):
+            return False
+        return _distance(_words(self.program.text()), row) < _distance(self.before, row)
 
 
 def _is_right(done: Run) -> bool:
@@ -153,5 +159,10 @@ def _size(done: Run) -> int:
     return sum(value.numel() for value in done.arguments.values() if isinstance(value, Tensor))
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+|\S", text)
+def _words(text: str) -> Counter[str]:
+    return Counter(re.findall(r"\w+|[^\w\s()\[\],.]+|\S", text))
+
+
+def _distance(one: Counter[str], other: Counter[str]) -> int:
+    """How many words stand in one of two programs alone."""
+    return (one - other).total() + (other - one).total()
