@@ -28,6 +28,7 @@ from typing import Any
 import torch
 
 from .case import Case
+from .example import small_example
 from .findings import diagnosis
 from .isolation import Isolation, Printed, Stopped
 from .known import Known
@@ -69,7 +70,7 @@ class Exercise:
         self.texts: list[str] = []
         self.right_texts: list[str] = []
         self.hints_given = 0
-        self.change = ""  # what would mend the answer that was checked last: a hint more
+        self.said = self.change = ""  # of the answer checked last: what it was told; what would mend it, a hint more
         self.used, self.stopped = False, None  # has use(…) been called; the last function that ran too long
 
     def __call__(self, *arguments, **keywords):
@@ -353,14 +354,16 @@ def check(function: Callable, seed: int = 0) -> None:
         )
         return
     verdict = found.verdict(function, seed)
-    found.change = verdict.change
+    twice = verdict.status == "wrong" and verdict.message == found.said
+    example = small_example(found.reference, function, list(found.inputs(seed))) if twice else ""
+    found.said, found.change = verdict.message, verdict.change
     if verdict.printed:
         print(verdict.printed, end="" if verdict.printed.endswith("\n") else "\n")
     for output in verdict.shown:
         output.display()
     again = f" Until use({found.name}) runs again, the cells below work with this definition."
     again = again if found.used and verdict.status != "right" and not _use_follows(found.name) else ""
-    print(f"{MARKS[verdict.status]} {found.name}: {verdict.message}{again}")
+    print(f"{MARKS[verdict.status]} {found.name}: {' '.join(filter(None, (verdict.message, example)))}{again}")
     record(found.name, verdict)
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from . import reading
 from .case import Case
-from .isolation import Isolation
+from .isolation import Isolation, Stopped
 from .rows import IMPORTS
 from .running import copied, same
 from .wording import shorten
@@ -105,7 +105,9 @@ def _traced(
         begin()
         try:
             call(space[tree.name], *map(copied, arguments.values()))
-        except Exception:  # up to there its steps are known
+        except (KeyboardInterrupt, Stopped):
+            raise
+        except BaseException:  # SystemExit, too: up to there its steps are known
             pass
     return tree
 
@@ -183,7 +185,7 @@ def _is_step(case: Case, theirs: Trace, number: int) -> bool:
     values = [of_one.get(number) for of_one in theirs.values]
     if not all(isinstance(value, Tensor) and value.ndim for value in values):
         return False
-    if all(bool((value == value.flatten()[:1]).all()) for value in values):
+    if all(len(value.unique()) < 2 for value in values):
         return False
     given = [[x for x in done.arguments.values() if isinstance(x, Tensor)] for done in case.runs]
     for one in zip(*given):
@@ -229,11 +231,10 @@ def _name(case: Case, theirs: Trace, number: int) -> str:
     for label, intermediate in case.intermediates.items():
         if all(_alike(intermediate(*done.arguments.values()), value) for done, value in zip(case.runs, values)):
             return label.partition(":")[0].rstrip("?")
+    numbers = {id(node): place for place, node in enumerate(theirs.nodes)}
     for node in theirs.nodes:
-        if (
-            isinstance(node, ast.Assign)
-            and node.value is theirs.nodes[number]
-            and isinstance(node.targets[0], ast.Name)
-        ):
-            return f"the {node.targets[0].id}" if len(node.targets[0].id) > 2 else f"`{node.targets[0].id}`"
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            own = numbers[id(node.value)]
+            if all(own in of_one and _alike(of_one[own], value) for of_one, value in zip(theirs.values, values)):
+                return f"the {node.targets[0].id}" if len(node.targets[0].id) > 2 else f"`{node.targets[0].id}`"
     return ""

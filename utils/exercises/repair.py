@@ -17,7 +17,7 @@ from torch import Tensor
 
 from . import edits, reading
 from .case import Case
-from .edits import KINDS, SIMPLE, Edit, Program
+from .edits import SIMPLE, Edit, Program
 from .isolation import Isolation, Limit, Stopped
 from .known import Candidate
 from .rows import IMPORTS
@@ -25,7 +25,7 @@ from .running import Run, run
 
 WORK = 100_000  # steps of the answer's code that a search may take: one second on an idle core
 OVERHEAD = 25  # steps that it costs to make a change and to compare its result, besides one for each node to compile
-LATER = ("other number", "put in axis")  # from there on a change is chosen only if none of the kinds before mends
+LATER = {"other number": 1, "put in axis": 2, "put in call": 2, "put in operand": 2, "one off": 2}  # if no other mends
 MORE = 400  # changes that are tried after the first that mends, for one that fits the reference better
 ROUNDS = 100  # of a `while` beyond five times those that the answer takes: then the change has made it endless
 SECONDS, PATIENCE = 0.5, 4.0  # the clock: of one change, of all
@@ -101,12 +101,15 @@ class _Search:
     def _mends(self, edit: Edit) -> bool:
         """Is the program as it is now right on every input, of other seeds, too?"""
         first = self._run(self.runs[0])
-        if not _is_right(first):
-            if self.beside is None and not self.mending and edit.kind in SIMPLE:
-                self._look_beside(edit, first)
+        try:
+            if not _is_right(first):
+                if self.beside is None and not self.mending and edit.kind in SIMPLE:
+                    self._look_beside(edit, first)
+                return False
+            others = itertools.chain(self.runs[1:], *(self.case.more(seed) for seed in SEEDS))
+            return all(_is_right(self._run(one)) for one in others)
+        except (ArithmeticError, RuntimeError, TypeError, ValueError):  # a result so odd that it cannot be compared
             return False
-        others = itertools.chain(self.runs[1:], *(self.case.more(seed) for seed in SEEDS))
-        return all(_is_right(self._run(one)) for one in others)
 
     def _look_beside(self, edit: Edit, first: Run) -> None:
         """Does the program now do what a known mistake does?"""
@@ -138,10 +141,8 @@ class _Search:
     def _cost(self, edit: Edit) -> tuple[int, int]:
         """The lower, the rather it is this change that was missed: by its kind, and by what it makes of the program,
         how far that is from the reference and how much longer than before."""
-        ranks = list(KINDS)
-        kind = sum(ranks.index(edit.kind) >= ranks.index(later) for later in LATER)
         new = _words(self.program.text())
-        return kind, _distance(new, self.theirs) + max(0, new.total() - self.before.total())
+        return LATER.get(edit.kind, 0), _distance(new, self.theirs) + max(0, new.total() - self.before.total())
 
     def _has_been_there(self, candidate: Candidate) -> bool:
         """Is the known mistake the answer's own, not the change's? Its words were there, and the change adds none."""
