@@ -300,7 +300,7 @@ def test_shortcut_that_fits_one_shape_does_not_pass():
         ("return 2 * weights @ values", ["twice the right result"]),
         ("return weights @ values + 1e-3", ["0.001 too large"]),
         (
-            "return weights @ values - (weights @ values).exp() * weights[0].cos()",
+            "return (weights @ values).exp() + values.sum(0)",
             ["entry [", "expected", "weights (3,), values (3, 2)"],
         ),
         ("return torch.ones(2, 4)", ["the same constants"]),

@@ -206,7 +206,7 @@ def test_nothing_is_searched_for_a_right_answer_by_use_or_by_grade(monkeypatch):
 
     monkeypatch.setattr(findings, "one_change", never)
     found = catalogue()["weighted_sum"]
-    wrong = written("return weights @ values - (weights @ values).exp() * weights[0].cos()")
+    wrong = written("return (weights @ values).exp() + values.sum(0)")
     assert found.verdict(written("return weights @ values")).status == "right"
     assert use(wrong) is found.reference
     assert grading.judge(found, wrong, None, 0)["message"].startswith("right up to `weights @ values`")
@@ -261,9 +261,7 @@ def test_a_step_has_to_be_right_on_all_draws():
 
 
 def test_a_step_is_said_before_what_differs():
-    verdict = catalogue()["weighted_sum"].verdict(
-        written("return weights @ values - (weights @ values).exp() * weights[0].cos()")
-    )
+    verdict = catalogue()["weighted_sum"].verdict(written("return (weights @ values).exp() + values.sum(0)"))
     assert verdict.by == "last_right_step"
     assert re.match(
         r"right up to `weights @ values`: look at .*`\. For weights \(3,\), values \(3, 2\) entry", verdict.message
@@ -274,7 +272,7 @@ def test_a_step_is_said_before_what_differs():
 
 
 def test_who_hears_the_same_twice_sees_numbers(capsys):
-    wrong = written("return weights @ values - (weights @ values).exp() * weights[0].cos()")
+    wrong = written("return (weights @ values).exp() + values.sum(0)")
     check(written("return 3"))
     first, second, third = said(capsys, wrong), said(capsys, wrong), said(capsys, written("return weights * values"))
     assert "The same again" not in first and "The same again" not in third

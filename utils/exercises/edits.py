@@ -32,6 +32,7 @@ KINDS = {  # what is asked, by kind of edit; the cheapest first
     "comparison": f"{WHERE} Which way does the comparison go, and is the case of equality in?",
     "operator": f"{WHERE} Is that the operation that belongs there?",
     "order": f"{WHERE} Which of the two comes first?",
+    "exchanged": f"{WHERE} Two variables have changed places: which of them belongs here?",
     "name": f"{WHERE} Is that the variable that is meant there?",
     "function": f"{WHERE} It has a sibling, which does something else: which of the two is meant?",
     "other number": f"{WHERE} Is that the number that belongs there?",
@@ -48,8 +49,21 @@ KINDS = {  # what is asked, by kind of edit; the cheapest first
     "lines": "one change away: look at your lines `{line}` and `{piece}`. Which of the two has to come first?",
     "rounds": f"{LINE} How often has it to run: once, or in every round of the loop?",
 }
-SIMPLE = ("axis", "axes", "number", "truth", "sign", "comparison", "operator", "order", "function", "transposition")
+SIMPLE = (
+    "axis",
+    "axes",
+    "number",
+    "truth",
+    "sign",
+    "comparison",
+    "operator",
+    "order",
+    "exchanged",
+    "function",
+    "transposition",
+)
 CHANGE = "in the place of `{old}` write `{new}`."
+CHANGE_ALL = "in the place of `{old}` write `{new}`, and change the other lines where it stands in the same way."
 CHANGES = {  # the change itself, for the last hint
     "extra line": "your line `{old}` does not belong there.",
     "lines": "exchange your lines `{old}` and `{new}`.",
@@ -84,7 +98,7 @@ FORGOTTEN = {  # what is often left out around something
     ),
     "put in call": (
         "~({})", "({}).sum(-1)", "({}).sum(-1, keepdim=True)", "({}).sum(0)", "({}).exp()", "({}).log()", "({}).sqrt()",
-        "({}).abs()", "({}).float()", "({}).bool()", "({}).long()", "({}).contiguous()",
+        "({}).abs()", "({}).contiguous()",
     ),
     "put in operand": ("1 - ({})",),
 }  # fmt: skip
@@ -169,7 +183,7 @@ class Program:
         """What the learner wrote there; of a short thing, with the call in which it stands."""
         node, written = edit.at, edit.piece or self._written(edit.at)
         line = self.source.splitlines()[node.lineno - 1]
-        while len(written) < 3 or line.count(written) > 1 or self._is_callee(node):  # it has to be clear what is meant
+        while len(written) < 2 or line.count(written) > 1 or self._is_callee(node):  # it has to be clear what is meant
             if not isinstance(self.parents.get(id(node)), ast.expr | ast.keyword):
                 break
             node = self.parents[id(node)]
@@ -192,7 +206,9 @@ class Program:
         """The change itself; to be called while it is made."""
         changed = [new for _, _, _, new in edit.swaps if isinstance(new, ast.stmt)]
         new = edit.piece if edit.kind == "lines" else _first_line(*changed or [self.statement(edit.line or edit.at)])
-        return CHANGES.get(edit.kind, CHANGE).format(old=self.line(edit.line or edit.at), new=new)
+        lines = {owner.lineno for owner, *_ in edit.swaps if isinstance(owner, ast.expr)}
+        change = CHANGES.get(edit.kind, CHANGE if len(lines) < 2 else CHANGE_ALL)
+        return change.format(old=self.line(edit.line or edit.at), new=new)
 
 
 def _placed(new: Any, owner: ast.AST) -> None:
@@ -361,7 +377,10 @@ def numbers(program: Program, case: Case) -> Iterator[Edit]:
         inside = isinstance(program.parents[id(node)], ast.UnaryOp)
         if whole is not None and id(node) not in axes and not inside:
             near = dict.fromkeys([whole + 1, whole - 1, -whole, *theirs])
-            for value in dict.fromkeys([*near, 0, 1, 2, -1, 3, whole // 2, 2 * whole]):
+            small = (
+                [0, 1, 2, -1, 3, whole // 2, 2 * whole] if abs(whole) < 10 else []
+            )  # twice -20 hides no more than -20
+            for value in dict.fromkeys([*near, *small]):
                 if value != whole:
                     kind = "number" if value in near else "other number"
                     yield Edit(kind, node, (program.replaced(node, _number(value)),))
@@ -384,7 +403,7 @@ def _is_large(node: ast.AST) -> bool:
     is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
     is_inf = isinstance(node, ast.Attribute) and node.attr == "inf"
     is_called = isinstance(node, ast.Call) and _called(node) == "float"
-    return is_number and abs(node.value) >= 50 or is_inf or is_called
+    return is_number and abs(node.value) >= 10 or is_inf or is_called
 
 
 def letters(program: Program, case: Case) -> Iterator[Edit]:
@@ -419,8 +438,6 @@ def operations(program: Program, case: Case) -> Iterator[Edit]:
             for kind in OPERATORS[:4]:
                 if not isinstance(node.op, kind):
                     yield Edit("operator", node, ((node, "op", None, kind()),))
-            plain = ast.Assign([node.target], node.value)
-            yield Edit("operator", node, (program.replaced(node, ast.copy_location(plain, node)),))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             for kind in COMPARISONS:
                 if not isinstance(node.ops[0], kind):
@@ -465,7 +482,7 @@ def names(program: Program, case: Case) -> Iterator[Edit]:
             yield Edit("name", ones[0], tuple(swaps))
         if one < other:
             swaps += [program.replaced(node, ast.Name(one, ast.Load())) for node in others]
-            yield Edit("order", ones[0], tuple(swaps))
+            yield Edit("exchanged", ones[0], tuple(swaps))
 
 
 def calls(program: Program, case: Case) -> Iterator[Edit]:
@@ -513,12 +530,14 @@ def _of_call(program: Program, node: ast.Call) -> Iterator[Edit]:
         yield Edit(kind, node, (program.replaced(node, node.func.value),), node, text if kind == "extra" else "")
     for i, argument in enumerate(node.args):
         if not isinstance(argument, ast.Constant):
-            yield Edit("extra", node, (program.replaced(node, argument),))
+            callee = program._written(node.func)
+            named = callee if program.line(node).count(callee) == 1 else ""
+            yield Edit("extra", node, (program.replaced(node, argument),), node, named)
         for j in range(i + 1, len(node.args)):
             swaps = (node, "args", i, node.args[j]), (node, "args", j, argument)
             yield Edit("order", node, swaps)
         if len(node.args) > 1 or is_method:
-            yield Edit("extra", node, ((node, "args", None, node.args[:i] + node.args[i + 1 :]),))
+            yield Edit("extra", argument, ((node, "args", None, node.args[:i] + node.args[i + 1 :]),))
     for i, keyword in enumerate(node.keywords):
         yield Edit(
             "extra", keyword, ((node, "keywords", None, node.keywords[:i] + node.keywords[i + 1 :]),), keyword.value

@@ -56,7 +56,8 @@ def diagnosis(case: Case) -> Finding:
     """What the first finding that applies has found; where it names no mistake, behind what is right."""
     for finding in FINDINGS:
         if applies(finding, case) and (found := finding(case)):
-            step = last_right_step(case) if finding in NAMELESS else None
+            says_where = isinstance(case.first.error, NameError)
+            step = last_right_step(case) if finding in NAMELESS and not says_where else None
             if step:
                 said = f"{step.sentence()} {found.message[0].upper()}{found.message[1:]}"
                 return replace(found, message=said, by="last_right_step")

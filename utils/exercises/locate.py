@@ -20,7 +20,7 @@ from . import reading
 from .case import Case
 from .isolation import Isolation, Stopped
 from .rows import IMPORTS
-from .running import copied, same
+from .running import Run, copied, same
 from .wording import shorten
 
 RECORDED = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Attribute, ast.Subscript, ast.Name)
@@ -148,8 +148,19 @@ def right_steps(case: Case) -> Steps | None:
     theirs, mine = trace(case.reference, inputs, call), trace(case.function, inputs, call)
     if theirs is None or mine is None:
         return None
+    for values, done in zip(theirs.values, case.runs):
+        values |= {-1 - place: part for place, part in enumerate(_still_wanted(done))}
     wanted = [number for number in theirs.values[0] if _is_step(case, theirs, number)]
-    return Steps(mine, theirs, dict(_matches(mine, theirs, wanted)))
+    own = [number for number in mine.values[0] if _is_step(case, mine, number)]
+    return Steps(mine, theirs, dict(_matches(mine, own, theirs, wanted)))
+
+
+def _still_wanted(done: Run) -> tuple:
+    """The result that is asked for; of several, those that the answer has not, and None in the place of the others."""
+    if not isinstance(done.want, tuple):
+        return (done.want,)
+    given = done.result if isinstance(done.result, tuple) and len(done.result) == len(done.want) else done.want
+    return tuple(part if given is done.want or not same(mine, part) else None for mine, part in zip(given, done.want))
 
 
 def last_right_step(case: Case) -> Step | None:
@@ -172,7 +183,7 @@ def last_right_step(case: Case) -> Step | None:
     while isinstance(after, ast.expr) and not _can_be_read(after, parents[id(after)]):
         after = parents[id(after)]
     following = shorten(ast.unparse(after), 80) if isinstance(after, ast.expr) else ""
-    return Step(shorten(ast.unparse(mine.nodes[number]), 80), _name(case, theirs, found[number]), following)
+    return Step(shorten(ast.unparse(mine.nodes[number]), 80), _name(theirs, found[number]), following)
 
 
 def _can_be_read(node: ast.expr, parent: ast.AST) -> bool:
@@ -181,11 +192,12 @@ def _can_be_read(node: ast.expr, parent: ast.AST) -> bool:
 
 
 def _is_step(case: Case, theirs: Trace, number: int) -> bool:
-    """A tensor on every input that is no input in another shape, and not the same on all inputs."""
+    """A tensor on every input that is no input in another shape, and not the same on all inputs; a single number has to
+    be a float, for a count of something is soon the same."""
     values = [of_one.get(number) for of_one in theirs.values]
-    if not all(isinstance(value, Tensor) and value.ndim for value in values):
+    if not all(isinstance(value, Tensor) and (value.ndim or value.is_floating_point()) for value in values):
         return False
-    if all(len(value.unique()) < 2 for value in values):
+    if all(value.ndim and len(value.unique()) < 2 for value in values):
         return False
     given = [[x for x in done.arguments.values() if isinstance(x, Tensor)] for done in case.runs]
     for one in zip(*given):
@@ -202,35 +214,38 @@ def _is_rearranged(value: Tensor, given: Tensor) -> bool:
         return False
     if value.dtype == given.dtype == torch.bool and value.sum() != given.sum():
         given = ~given
-    return bool(torch.equal(value.flatten().double().sort().values, given.flatten().double().sort().values))
+    return bool(torch.equal(_sorted(value), _sorted(given)))
 
 
-def _matches(mine: Trace, theirs: Trace, wanted: list[int]) -> Iterator[tuple[int, int]]:
+def _sorted(value: Tensor) -> Tensor:
+    return value.flatten().double().nan_to_num().sort().values
+
+
+def _matches(mine: Trace, own: list[int], theirs: Trace, wanted: list[int]) -> Iterator[tuple[int, int]]:
     """Pairs (my node, node of the reference) with the same values: on a few inputs first, then on all."""
     few = range(min(FEW, len(mine.values)))
     rest = range(len(few), len(mine.values))
-    for number in mine.values[0]:
-        for other in reversed(wanted):
+    for number in own:
+        for other in wanted:  # in the order in which they came: a name that is read again later is no later step
             if all(_alike(mine.values[k].get(number), theirs.values[k][other]) for k in (*few, *rest)):
                 yield number, other
                 break
 
 
 def _alike(mine: Any, theirs: Tensor) -> bool:
-    """The same numbers, if need be with the last two axes exchanged."""
+    """The same numbers, if need be with the last two axes exchanged, or with axes of length 1 more or less."""
     if not isinstance(mine, Tensor) or mine.numel() != theirs.numel():
         return False
     if mine.shape == theirs.shape and same(mine, theirs):
         return True
+    if mine.squeeze().shape == theirs.squeeze().shape and same(mine.squeeze(), theirs.squeeze()):
+        return True
     return mine.ndim >= 2 and mine.mT.shape == theirs.shape and same(mine.mT, theirs)
 
 
-def _name(case: Case, theirs: Trace, number: int) -> str:
-    """What the exercise calls a step: the label of an intermediate that is the same, or the reference's variable."""
+def _name(theirs: Trace, number: int) -> str:
+    """The reference's variable that holds a step; "" where it has none."""
     values = [of_one[number] for of_one in theirs.values]
-    for label, intermediate in case.intermediates.items():
-        if all(_alike(intermediate(*done.arguments.values()), value) for done, value in zip(case.runs, values)):
-            return label.partition(":")[0].rstrip("?")
     numbers = {id(node): place for place, node in enumerate(theirs.nodes)}
     for node in theirs.nodes:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):

@@ -145,9 +145,15 @@ class _Search:
         return LATER.get(edit.kind, 0), _distance(new, self.theirs) + max(0, new.total() - self.before.total())
 
     def _has_been_there(self, candidate: Candidate) -> bool:
-        """Is the known mistake the answer's own, not the change's? Its words were there, and the change adds none."""
+        """Is the known mistake the answer's own, and not the change's?
+
+        What it writes was there, what it leaves out was not, and the change does not lead away from it.
+        """
         row = _words(reading.source_of(candidate.function))
+        left_out = self.theirs - row
         if any(word not in self.before for word in row - self.theirs):
+            return False
+        if left_out and all(self.before[word] >= self.theirs[word] for word in left_out):
             return False
         return _distance(_words(self.program.text()), row) < _distance(self.before, row)
 
