@@ -28,8 +28,16 @@ from utils.exercises import catalogue
 HERE = Path(__file__).parent
 JUDGED = HERE / "judged.json"
 COMMAND = "make answers"
-CLASSES = ("named", "vague", "misleading", "unread", "false right")
-SPEAKERS = {"one_change_away": "an edit", "last_right_step": "the last right step"}  # all others: the catalogue
+NAMES = {
+    "named": "named: true, and specific",
+    "vague": "vague",
+    "misleading": "misleading",
+    "unread": "unread",
+    "false right": "a wrong answer that passes",
+}
+CLASSES = tuple(NAMES)
+SPEAKERS = {"one_change_away": "an edit", "something_missing": "an edit", "last_right_step": "the last right step"}
+SPEAKING = ("the catalogue", *dict.fromkeys(SPEAKERS.values()))  # whoever is not in SPEAKERS
 LEAVING = ("head_scores", "bilinear_weights", "cache_bytes", "embed_patches", "one_hot_bases", "reverse_complement")
 
 
@@ -96,7 +104,7 @@ def judge(some: Iterable[Answer]) -> Iterator[Judged]:
                 kind = "false right" if answer.kind == "W" else "right"
             elif answer.kind == "R":
                 kind = "false wrong"
-            yield Judged(answer, kind, SPEAKERS.get(verdict.by, "the catalogue"), verdict.message, seconds)
+            yield Judged(answer, kind, SPEAKERS.get(verdict.by, SPEAKING[0]), verdict.message, seconds)
 
 
 def _imported(answer: Answer, folder: Path):
@@ -109,36 +117,30 @@ def _imported(answer: Answer, folder: Path):
     return getattr(module, answer.exercise)
 
 
-def interval(part: int, whole: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share."""
-    if not whole:
-        return 0.0, 1.0
-    z, share = 1.96, part / whole
-    middle = (share + z * z / (2 * whole)) / (1 + z * z / whole)
-    half = z * math.sqrt(share * (1 - share) / whole + z * z / (4 * whole * whole)) / (1 + z * z / whole)
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def share(part: int, whole: int) -> str:
-    low, high = interval(part, whole)
-    return f"{part} of {whole}, {100 * part / max(1, whole):.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+def row(name: str, part: int, whole: int) -> dict:
+    """A share with Wilson's 95 % interval."""
+    z, share = 1.96, part / max(1, whole)
+    middle = (share + z * z / (2 * max(1, whole))) / (1 + z * z / max(1, whole))
+    half = (
+        z / (1 + z * z / max(1, whole)) * math.sqrt(share * (1 - share) / max(1, whole) + (z / 2 / max(1, whole)) ** 2)
+    )
+    ends = {"low": round(max(0.0, middle - half), 4), "high": round(min(1.0, middle + half), 4)}
+    return {"name": name, "part": part, "whole": whole, "share": round(share, 4)} | ends
 
 
 def counted(judged: list[Judged]) -> dict:
-    """What is written to judged.json: counts of wrong answers by class and speaker, of right ones, and times."""
+    """What is written to judged.json: shares of the wrong answers by class and speaker, of the right ones; times."""
     wrong = [one for one in judged if one.answer.kind == "W"]
     right = [one for one in judged if one.answer.kind == "R"]
     seconds = [one.seconds for one in judged]
-    return {
-        "command": COMMAND,
-        "wrong": {name: sum(one.kind == name for one in wrong) for name in CLASSES},
-        "by": {
-            speaker: dict(Counter(one.kind for one in wrong if one.speaker == speaker and one.kind != "false right"))
-            for speaker in ("the catalogue", "an edit", "the last right step")
-        },
-        "right": {"judged": len(right), "false wrong": sum(one.kind == "false wrong" for one in right)},
-        "seconds": {"median": round(statistics.median(seconds), 3), "largest": round(max(seconds), 1)},
-    }
+    named = [one for one in wrong if one.kind == "named"]
+    rows = [row(NAMES[kind], sum(one.kind == kind for one in wrong), len(wrong)) for kind in CLASSES]
+    rows[1:1] = [
+        row(f"named by {speaker}", sum(one.speaker == speaker for one in named), len(wrong)) for speaker in SPEAKING
+    ]
+    rows.append(row("a right answer that does not pass", sum(one.kind == "false wrong" for one in right), len(right)))
+    times = {"median": round(statistics.median(seconds), 3), "largest": round(max(seconds), 1)}
+    return {"command": COMMAND, "rows": rows, "seconds": times}
 
 
 def agreement() -> str:
@@ -146,22 +148,26 @@ def agreement() -> str:
     twice = [classes for classes in readings().values() if len(classes) > 1]
     if not twice:
         return "No message was read twice."
-    return f"Read twice: {share(sum(one[0] == one[1] for one in twice), len(twice))} got the same class."
+    agreed = row("read twice", sum(one[0] == one[1] for one in twice), len(twice))
+    return f"{said(agreed)} got the same class."
+
+
+def said(one: dict) -> str:
+    """A row as text."""
+    shares = f"{one['share']:.1%} ({one['low']:.1%} to {one['high']:.1%})"
+    return f"{one['name']}: {one['part']} of {one['whole']}, {shares}"
 
 
 def show(title: str, judged: list[Judged]) -> None:
-    """Print a collection's numbers."""
+    """Print a collection's numbers, and of whom the unread messages are."""
     counts = counted(judged)
-    whole = sum(counts["wrong"].values())
-    print(f"{title}: {whole} wrong answers, {counts['right']['judged']} right ones")
-    for name, number in counts["wrong"].items():
-        print(f"  {name:<12} {share(number, whole)}")
-    for speaker, kinds in counts["by"].items():
-        said = ", ".join(f"{kinds[name]} {name}" for name in CLASSES if kinds.get(name))
-        print(f"  by {speaker}: {said or 'none'}")
-    print(f"  false wrong  {share(counts['right']['false wrong'], counts['right']['judged'])} of the right ones")
-    times = counts["seconds"]
-    print(f"  a verdict takes {times['median']} s (median) and {times['largest']} s at most, of processor time")
+    print(title)
+    for one in counts["rows"]:
+        print(f"  {said(one)}")
+    kinds = Counter((one.speaker, one.kind) for one in judged if one.answer.kind == "W")
+    for speaker in SPEAKING:
+        print(f"  {speaker}: " + ", ".join(f"{kinds[speaker, kind]} {kind}" for kind in CLASSES))
+    print(f"  a verdict: {counts['seconds']['median']} s (median), {counts['seconds']['largest']} s at most")
 
 
 def main() -> None:

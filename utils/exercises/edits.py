@@ -190,6 +190,12 @@ class Program:
             written = self._written(node)
         return shorten(written, 80)
 
+    def behind(self, part: ast.expr, whole: ast.expr) -> str:
+        """What the learner wrote after the first part of an expression: "/ 2" or ".exp()"."""
+        end = ast.copy_location(ast.Constant(0), whole)
+        end.lineno, end.col_offset = part.end_lineno, part.end_col_offset
+        return " ".join(ast.get_source_segment(self.source, end).lstrip(") \n").split())
+
     def _is_callee(self, node: ast.AST) -> bool:
         parent = self.parents.get(id(node))
         return isinstance(parent, ast.Call) and node is parent.func
@@ -451,7 +457,7 @@ def _of_operation(program: Program, node: ast.BinOp) -> Iterator[Edit]:
             yield Edit("operator", node, ((node, "op", None, kind()),))
     if not isinstance(node.op, (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr)):
         yield Edit("order", node, ((node, "left", None, right), (node, "right", None, left)))
-    yield Edit("extra", right, (program.replaced(node, left),), right, _operand(node))
+    yield Edit("extra", right, (program.replaced(node, left),), right, program.behind(left, node))
     yield Edit("extra", left, (program.replaced(node, right),), left)
     if isinstance(left, ast.BinOp):
         inner = ast.BinOp(left.right, node.op, right)
@@ -459,11 +465,6 @@ def _of_operation(program: Program, node: ast.BinOp) -> Iterator[Edit]:
     if isinstance(right, ast.BinOp):
         inner = ast.BinOp(left, node.op, right.left)
         yield Edit("brackets", node, (program.replaced(node, ast.BinOp(inner, right.op, right.right)),))
-
-
-def _operand(node: ast.BinOp) -> str:
-    """The operator with its right operand: "/ 2"."""
-    return ast.unparse(ast.BinOp(ast.Name("x", ast.Load()), node.op, node.right)).removeprefix("x ")
 
 
 def names(program: Program, case: Case) -> Iterator[Edit]:
@@ -526,7 +527,7 @@ def _of_call(program: Program, node: ast.Call) -> Iterator[Edit]:
     name, is_method = _called(node), isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
     if is_method:
         kind = "transposition" if name in (*EXCHANGE, "t") else "extra"
-        text = program._written(node)[len(program._written(node.func.value)) :]
+        text = program.behind(node.func.value, node)
         yield Edit(kind, node, (program.replaced(node, node.func.value),), node, text if kind == "extra" else "")
     for i, argument in enumerate(node.args):
         if not isinstance(argument, ast.Constant):
@@ -537,7 +538,9 @@ def _of_call(program: Program, node: ast.Call) -> Iterator[Edit]:
             swaps = (node, "args", i, node.args[j]), (node, "args", j, argument)
             yield Edit("order", node, swaps)
         if len(node.args) > 1 or is_method:
-            yield Edit("extra", argument, ((node, "args", None, node.args[:i] + node.args[i + 1 :]),))
+            is_axis = name in ALONG and i == ALONG[name] - is_method
+            kind = "axis" if is_axis else "extra" if _whole(argument) is None else "number"
+            yield Edit(kind, argument, ((node, "args", None, node.args[:i] + node.args[i + 1 :]),))
     for i, keyword in enumerate(node.keywords):
         yield Edit(
             "extra", keyword, ((node, "keywords", None, node.keywords[:i] + node.keywords[i + 1 :]),), keyword.value

@@ -27,7 +27,7 @@ from .numbers import (
     wrong_in_one_place,
 )
 from .remedies import A_SHAPE_PROBLEM, BATCH_REMEDY, BATCH_REVERSED, BROADCAST, PRODUCTS, REMEDIES
-from .repair import one_change
+from .repair import Repair, one_change
 from .running import FLOATS, INTEGERS, Run, as_tensor, holds_nan, run, same, same_kind, unchanged
 from .variants import OF_RESULTS
 from .verdict import Finding
@@ -56,8 +56,7 @@ def diagnosis(case: Case) -> Finding:
     """What the first finding that applies has found; where it names no mistake, behind what is right."""
     for finding in FINDINGS:
         if applies(finding, case) and (found := finding(case)):
-            says_where = isinstance(case.first.error, NameError)
-            step = last_right_step(case) if finding in NAMELESS and not says_where else None
+            step = last_right_step(case) if finding in NAMELESS and not _says_it_all(case) else None
             if step:
                 said = f"{step.sentence()} {found.message[0].upper()}{found.message[1:]}"
                 return replace(found, message=said, by="last_right_step")
@@ -76,24 +75,53 @@ def known_mistake(case: Case) -> Finding | None:
     return _explained(case, case.runs, "rows")
 
 
-def known_change(case: Case) -> Finding | None:
-    return _explained(case, case.runs, "variants")
+def known_mistakes(case: Case) -> Finding | None:
+    return _explained(case, case.runs, "pairs", "variants")
+
+
+def mistake_and_more(case: Case) -> Finding | None:
+    return _explained(case, case.runs, "mixed")
+
+
+# ---- a change that mends the answer
 
 
 @needs("source")
 def one_change_away(case: Case) -> Finding | None:
     """The place of the change that mends the answer, or that leaves it with a known mistake."""
-    if case.more is None or isinstance(case.first.error, NameError):
-        return None
-    found = one_change(case)
-    if found is None or found.beside is None:
-        return found and Finding(found.message, change=found.change)
+    found = one_change(case) if _is_searched(case) else None
+    return _said(found) if found and found.sure else None
+
+
+@needs("source")
+def something_missing(case: Case) -> Finding | None:
+    """The place where something has to be put in, which then mends the answer."""
+    found = one_change(case) if _is_searched(case) else None
+    return _said(found) if found else None
+
+
+def _is_searched(case: Case) -> bool:
+    if case.more is None or _says_it_all(case) or unused_argument(case):
+        return False
+    return case.first.error is not None or wrong_type(case) is None
+
+
+def _said(found: Repair) -> Finding:
+    if found.beside is None:
+        return Finding(found.message, change=found.change)
     both = f"two things: (1) {found.beside.sentence()} (2) {found.message}"
     return Finding(both, found.beside.names, found.change)
 
 
-def two_mistakes(case: Case) -> Finding | None:
-    return _explained(case, case.runs, "pairs", "mixed")
+def _says_it_all(case: Case) -> bool:
+    """Is it an exception whose words alone say what is wrong?"""
+    error = case.first.error
+    if error is None:
+        return False
+    clue, line = f"{type(error).__name__}: {text_of(error)}", own_line(error, case.function)
+    return isinstance(error, NameError) or any(
+        re.search(remedy.error, clue) and re.search(remedy.line, line) for remedy in REMEDIES
+    )
 
 
 def known_in_one_branch(case: Case) -> Finding | None:
@@ -248,6 +276,13 @@ def wrong_shape(case: Case) -> Finding | None:
         return Finding(f"{said} {sizes}")
     given = f"for {describe_inputs(done.arguments)} your function gives {describe_shape(got)}"
     return Finding(f"{given}, expected {describe_shape(want)}.")
+
+
+@needs("result")
+def shape_of_a_step(case: Case) -> Finding | None:
+    """Where the shape alone tells which step of the reference came out."""
+    found = wrong_shape(case)
+    return found if found and found.message.startswith("your result has the shape of ") else None
 
 
 def _how_shapes_differ(case: Case, misshapen: list[tuple[Run, torch.Size, torch.Size]]) -> str | None:
@@ -505,13 +540,15 @@ FINDINGS = (
     another_each_time,
     constant,
     small_number_added,
-    known_change,
+    known_mistakes,
     one_change_away,
-    two_mistakes,
+    mistake_and_more,
     known_in_one_branch,
     known_where_it_runs,
-    crash,
     last_step_missing,
+    shape_of_a_step,
+    something_missing,
+    crash,
     wrong_shape,
     wrong_type,
     in_one_part,
@@ -527,7 +564,6 @@ FINDINGS = (
 NAMELESS = (
     crash,
     wrong_shape,
-    in_one_part,
     not_finite,
     wrong_in_one_place,
     right_but_for_some_inputs,

@@ -6,6 +6,7 @@ to look, not what to write; that is the last hint. The search is bounded by the 
 the answer's code, so the same answer gets the same sentence on every machine; the clock is only a stop.
 """
 
+import functools
 import inspect
 import itertools
 import re
@@ -42,8 +43,10 @@ class Repair(NamedTuple):
     message: str
     change: str
     beside: Candidate | None = None
+    sure: bool = True  # False: something had to be put in, and where else it may belong is open
 
 
+@functools.lru_cache(1)  # it is asked for twice of each case
 def one_change(case: Case) -> Repair | None:
     """The change that makes the answer right on every draw, or that leaves it with a known mistake; None if none does.
 
@@ -76,8 +79,8 @@ class _Search:
         self.most = 5 * self.rounds + ROUNDS
         self._try_all(WORK // (OVERHEAD + len(self.program.nodes) + edits.steps(self.case, self.runs[0].arguments)))
         if self.mending:
-            edit, change = min(self.mending, key=lambda one: one[0])[1:]
-            return Repair(self.program.sentence(edit), change)
+            (later, _), edit, change = min(self.mending, key=lambda one: one[0])
+            return Repair(self.program.sentence(edit), change, sure=not later)
         if self.beside:
             edit, candidate, change = self.beside
             return Repair(self.program.sentence(edit), change, candidate)
