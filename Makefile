@@ -17,7 +17,7 @@ SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_
 AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
 QUICK := $(shell sed -E '/^\#|trains$$/d; s|(\w+) .*|notebooks/\1.ipynb|' tests/syllabus.txt)
 
-.PHONY: help lab update site site-serve test test-processors test-colab test-classroom notebooks checkpoints glove vectors pins links clean setup setup-test setup-site python
+.PHONY: help lab update site site-serve answers test test-processors test-colab test-classroom notebooks checkpoints glove vectors pins links clean setup setup-test setup-site python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
@@ -28,6 +28,7 @@ help:
 	@echo "make test-processors        every notebook with the kernels of older processors (SSE, then AVX2)"
 	@echo "make test-colab             the tests of the notebooks with Colab's IPython 7.34 and ipywidgets 7.7.1"
 	@echo "make test-classroom         export notebooks for nbgrader and otter-grader, and let both grade answers"
+	@echo "make answers                judge the answers of tests/answers: how often is the mistake named?"
 	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
 	@echo "make checkpoints            train what the stations of the notebooks load, and store its weights"
 	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for notebook 01"
@@ -69,6 +70,9 @@ test-classroom: setup-test
 	@test -x .venv/classroom/bin/otter || { $(BIN)/python -m venv .venv/classroom && .venv/classroom/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -r tools/requirements-classroom.txt; }
 	@$(BIN)/python -c "import site; print(site.getsitepackages()[0])" > "$$(.venv/classroom/bin/python -c 'import site; print(site.getsitepackages()[0])')/course.pth"
 	@$(COMPARABLE) $(BIN)/python -m pytest $(PYTEST) tests/test_export.py
+
+answers: setup-test
+	@$(COMPARABLE) $(BIN)/python -m tests.answers
 
 notebooks: setup-test
 	@$(COMPARABLE) $(BIN)/python tools/execute_notebooks.py
