@@ -608,7 +608,12 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         ["with &, |, ~, each in brackets"],
         [],
     ),
-    ("causal_mask", "return torch.eye(n).bool() | torch.ones(n, n).bool().tril(-2)", ["look at `", "tril(-2)`. Is that the number that belongs there?"], []),
+    (
+        "causal_mask",
+        "return torch.eye(n).bool() | torch.ones(n, n).bool().tril(-2)",
+        ["look at `-2`. Is that the number that belongs there?"],
+        [],
+    ),
     ("causal_mask", "return 2 * torch.ones(n, n).tril()", ["as floats", "twice"], []),
     ("masked_softmax", "return torch.softmax(scores.masked_fill(mask == 0, -1e4), -1)", ["uniform"], []),
     ("masked_softmax", "return torch.softmax(scores + (1 - mask.float()) * -1e9, -1)", ["added to all"], []),
@@ -1043,6 +1048,12 @@ def test_what_is_said_is_the_mistake(name, body, told):
     found = catalogue()[name]
     message = found.verdict(written(body, name, solved=found.reference)).message
     assert told in message and "cannot be compared" not in message and "still to come" not in message
+
+
+def test_a_result_of_a_type_without_a_name_is_wrong():
+    odd = type("", (), {})()
+    message = catalogue()["weighted_sum"].verdict(lambda weights, values: odd).message
+    assert "your function returns something of a type without a name; asked for is a tensor" in message
 
 
 def test_another_seed_is_a_second_try(capsys):

@@ -90,6 +90,16 @@ def test_every_exercise_of_a_notebook_gets_a_line(tmp_path, capsys):
     assert {(row["file"], row["notebook"]) for row in rows} == {("maria.ipynb", "01_dot_product_similarity")}
 
 
+def test_no_cell_of_the_table_is_a_formula(tmp_path, capsys):
+    """A spreadsheet that opens the table would compute it, or fetch something from elsewhere."""
+    name = '=cmd|" !A1.ipynb'
+    handed_in(tmp_path / name, answer("dot_product"))
+    told(capsys, "grade", name, "--csv", "all.csv")
+    with (tmp_path / "all.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[1][0] == f"'{name}" and not any(cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row)
+
+
 @pytest.mark.parametrize("name", ["03_multi_head_attention", "06_transformer_encoder"])
 def test_a_solved_notebook_is_all_right_with_and_without_tags(name, tmp_path):
     """Without tags, too, where the notebook defines a function again later, as the course's own."""

@@ -1,11 +1,13 @@
 """Whatever a learner's function does, it ends with a message, a living kernel, and the process as it was before."""
 
 import builtins
+import gc
 import itertools
 import linecache
 import math
 import os
 import random
+import re
 import signal
 import sys
 import threading
@@ -44,6 +46,7 @@ def process_state():
         signal.getitimer(signal.ITIMER_REAL),
         isolation.Isolation.current,
         [[id(vars(module).get(name)) for name in names] for module, names in PUBLIC],
+        dict(vars(torch.Tensor)),
     ]
 
 
@@ -69,8 +72,22 @@ SWITCHED = [  # what the answer does; how it is named
     ("np.sum = None", "numpy.sum"),
     ("builtins.len = builtins.map = builtins.zip = builtins.all = None", "all, len, map and zip"),
     ("del builtins.len", "len"),
+    ("np.seterr(all='raise')", "what NumPy does with errors"),
+    ("np.set_printoptions(precision=2)", "how NumPy prints"),
+    ("torch.set_printoptions(precision=2, sci_mode=False)", "how torch prints"),
+    ("torch.set_float32_matmul_precision('medium')", "torch's precision of products"),
+    ("torch.autocast('cpu').__enter__()", "torch's autocast"),
+    ("os.chdir('/')", "the current folder"),
+    ("os.environ['ATTENTION_MARKED'] = '1'; del os.environ['PATH']", "variables of the environment"),
+    ("gc.disable()", "the collection of garbage"),
+    ("signal.signal(signal.SIGINT, signal.SIG_IGN)", "what an interrupt does"),
+    ("torch.Tensor.softmax = lambda *_: 1", "torch.Tensor.softmax"),
+    ("torch.Tensor.__matmul__ = torch.Tensor.__rpow__ = None", "torch.Tensor.__matmul__ and torch.Tensor.__rpow__"),
+    ("np.linalg.norm = None", "numpy.linalg.norm"),
+    ("from utils import attention; attention.masked_softmax = None", "utils.attention.masked_softmax"),
 ]
 MODULES = {"sys": sys, "os": os, "warnings": warnings, "builtins": builtins, "random": random, "itertools": itertools}
+MODULES |= {"gc": gc, "signal": signal}
 
 
 @pytest.mark.parametrize("body, name", SWITCHED, ids=[name for _, name in SWITCHED])
@@ -157,9 +174,15 @@ def test_endless_loop_is_stopped_and_named(body, parts, short, capsys):
     text = said(capsys, written(body, **MODULES, time=time))
     assert process_state() == before
     *printed, verdict = text.splitlines()
-    assert verdict.startswith("✘ weighted_sum: your function was still running after 0.4 seconds")
+    assert re.match(r"✘ weighted_sum: your function was still running after (0.4 seconds of work|1.2 seconds)", verdict)
     assert all(part in verdict for part in parts), text
     assert len(text) < 1400
+
+
+def test_the_seconds_that_are_named_went_by(short, capsys):
+    began = time.monotonic()
+    text = said(capsys, written("time.sleep(60)", time=time))
+    assert "was still running after 1.2 seconds" in text and time.monotonic() - began >= 1.2
 
 
 def test_use_does_not_wait_again_for_a_function_that_was_stopped(short):

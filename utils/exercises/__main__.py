@@ -14,7 +14,11 @@ from .verdict import MARKS
 WARNING = """Judge the exercises of notebooks that were handed in. They run as you, with all your rights: grade in a
 container, or on an account without anything of value, unless you trust their authors. Of each notebook run the exercise
 cells and, of the other cells, imports and definitions, in an empty folder, without input, in a process of its own. An
-answer that means to deceive can: look at those that seem odd."""
+answer that means to deceive can: it may look up the course's own function, return what claims to be equal to
+everything, or exchange a piece of the judge, which then judges later answers wrongly, too. Look at those that seem odd.
+An answer may end its process or hang in one long step: its cell then counts as wrong after the limit of seconds, and a
+new process goes on. What it started by itself may run on after the grading. An answer that only waits is stopped
+after 30 seconds, and one that computes after 10 seconds of work, which may take longer on a computer that is busy."""
 
 
 def graded_notebooks(told: argparse.Namespace) -> None:
@@ -34,7 +38,12 @@ def graded_notebooks(told: argparse.Namespace) -> None:
         told.json.write_text(text + "\n", encoding="utf-8")
     if told.csv:
         with told.csv.open("w", encoding="utf-8-sig", newline="") as file:  # Excel needs the mark to read √ and ✔
-            csv.writer(file).writerows(table)
+            csv.writer(file).writerows([[inert(text) for text in row] for row in table])
+
+
+def inert(text: str) -> str:
+    """Text for a cell of a spreadsheet, which takes what begins with = + - @ for a formula: others wrote some of it."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def show(one: dict[str, Any]) -> None:

@@ -36,7 +36,7 @@ from .numbers import condition
 from .reading import is_stub, source_of
 from .records import record
 from .rows import IMPORTS, Mistake, answers, given, mistake, read, sections
-from .running import Run, copied, run, same, unchanged
+from .running import Run, as_asked, copied, run, same, unchanged
 from .settings import marked
 from .verdict import MARKS, Verdict
 from .wording import describe_kind, listed, own_frame, own_line, own_loop, shorten, text_of
@@ -199,35 +199,22 @@ class Exercise:
         return self._diagnose(function, runs, usual, search)
 
     def _cut(self, function: Callable) -> str | None:
-        """Do the gradients that come through the reference come through a right answer as well?"""
-        arguments = next(self.inputs())
-        inputs = {name: copied(value) for name, value in arguments.items()}
-        floats = [value for value in inputs.values() if isinstance(value, torch.Tensor) and value.is_floating_point()]
-        for value in floats:
-            value.requires_grad_()
-        try:
-            got = torch.autograd.grad(function(*inputs.values()).sum(), floats, allow_unused=True)
-        except Exception as error:
-            return (
-                "the numbers are right, but cut off from what they were computed from: nothing can be trained through "
-                f"it ({shorten(text_of(error), 80)}). detach(), item(), tolist(), numpy() and torch.tensor(…) cut."
-            )
-        want = torch.autograd.grad(self.reference(*inputs.values()).sum(), floats, allow_unused=True)
-        wrong = []
-        for value, mine, theirs in zip(floats, got, want):
-            none = torch.zeros_like(value)  # no way leads there: the gradient is 0
-            if not same(none if mine is None else mine, none if theirs is None else theirs):
-                wrong.append(value)
-        if not wrong:
-            return None
-        lost = listed(name for name, value in inputs.items() if any(value is one for one in wrong))
-        right = f"the numbers are right, but the gradient that reaches {lost} is not"
-        text = source_of(function)
-        if not text or CUTS.search(text):
-            return (
-                f"{right}: detach(), .data, item(), torch.tensor(…) and nn.Parameter(…) cut a way that it has to take."
-            )
-        return f"{right}: is there a step that changes nothing here, but would with other numbers, as a division by 1?"
+        """Do the gradients that come through the reference come through a right answer as well, on every draw?"""
+        for arguments in self.inputs():
+            inputs = {name: copied(value) for name, value in arguments.items()}
+            leaves = dict(_leaves(inputs))
+            try:
+                got = _gradients(function(*inputs.values()), leaves)
+            except Exception as error:
+                return (
+                    "the numbers are right, but cut off from what they were computed from: nothing can be trained "
+                    f"through it ({shorten(text_of(error), 80)}). "
+                    "detach(), item(), tolist(), numpy() and torch.tensor(…) cut."
+                )
+            want = _gradients(self.reference(*inputs.values()), leaves)
+            if lost := [name for name in leaves if not same(got[name], want[name])]:
+                return _lost(lost, any(bool(got[name].isnan().any()) for name in lost), source_of(function))
+        return None
 
     def _todo(self, function: Callable) -> Verdict:
         if is_stub(function):
@@ -245,8 +232,7 @@ class Exercise:
         if not wrong and not by_heart:
             if self.trained and (message := self._cut(function)):
                 return Verdict("wrong", message)
-            fits = all(_fits(done.result, done.want) for done in runs)
-            return Verdict("right", f"right on all {usual} inputs.", fits=fits)
+            return Verdict("right", f"right on all {usual} inputs.", fits=all(done.fits for done in runs))
         judged = runs[usual:] if by_heart else runs[:usual]
         more = self._more if search else None
         case = Case(self.reference, function, judged, self.known, self.names, self.questions, more)
@@ -266,13 +252,35 @@ class Exercise:
         return Verdict("wrong", message, found.names, share=1 - len(wrong) / usual, change=found.change, by=found.by)
 
 
-def _fits(result: Any, want: Any) -> bool:
-    """Does a right result have the type and precision of the reference's?"""
-    if isinstance(want, tuple):
-        return all(map(_fits, result, want))
-    if not isinstance(want, torch.Tensor):
-        return not isinstance(result, torch.Tensor)
-    return isinstance(result, torch.Tensor) and result.dtype == want.dtype
+def _leaves(inputs: dict[str, Any]) -> Iterator[tuple[str, torch.Tensor]]:
+    """What a gradient may reach, by name: tensors of floats, and the parameters of a module, such as `self`."""
+    for name, value in inputs.items():
+        if isinstance(value, torch.Tensor) and value.is_floating_point():
+            yield name, value.requires_grad_()
+        elif isinstance(value, torch.nn.Module):
+            yield from ((f"{name}.{inner}", parameter) for inner, parameter in value.named_parameters())
+
+
+def _gradients(result: Any, leaves: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The gradients of a sum of all the results' numbers, each with a weight of its own; 0 where no way leads."""
+    parts = [as_asked(part, leaves) for part in (result if isinstance(result, tuple) else [result])]
+    total = sum((part * torch.arange(part.numel()).cos().view(part.shape)).sum() for part in parts)
+    gradients = torch.autograd.grad(total, [*leaves.values()], allow_unused=True)
+    pairs = zip(leaves.items(), gradients)
+    return {name: torch.zeros_like(leaf) if gradient is None else gradient for (name, leaf), gradient in pairs}
+
+
+def _lost(names: list[str], is_nan: bool, text: str) -> str:
+    """What is said of a right answer through which the gradients of `names` come wrong, or not at all."""
+    right = f"the numbers are right, but the gradient that reaches {listed(f'`{name}`' for name in names)} is not"
+    if is_nan:
+        return (
+            f"{right}: it is NaN. What was NaN on the way and is replaced at the end comes back on the way backwards, "
+            "as 0 · NaN. No NaN may arise: a row that may attend to nothing is not to be hidden before the softmax."
+        )
+    if not text or CUTS.search(text):
+        return f"{right}: detach(), .data, item(), torch.tensor(…) and nn.Parameter(…) cut a way that it has to take."
+    return f"{right}: is there a step that changes nothing here, but would with other numbers, as a division by 1?"
 
 
 def is_todo(done: Run, function: Callable) -> bool:
@@ -404,7 +412,7 @@ def use(function: Callable | str) -> Callable:
     found.used = True
     if function is found.stopped or (verdict := found.verdict(function, search=False)).status != "right":
         return found.reference
-    return function if verdict.fits else _fitted(function)
+    return function if verdict.fits else _fitted(function, found.reference(*next(found.inputs()).values()))
 
 
 def _by_name(name: str) -> Exercise:
@@ -415,9 +423,9 @@ def _by_name(name: str) -> Exercise:
     raise ValueError(f"there is no exercise named {name!r}" + (f"; do you mean {near[0]!r}?" if near else ""))
 
 
-def _fitted(function: Callable) -> Callable:
+def _fitted(function: Callable, want: Any) -> Callable:
     """`function` with its result as a tensor of the precision of its first tensor of floats, or else float32; of
-    several results, each of them.
+    several results, as in `want`, each of them.
 
     Without any tensor among its arguments, as where parameters are counted: a single number as a number.
     """
@@ -427,15 +435,15 @@ def _fitted(function: Callable) -> Callable:
         given = [value for value in (*arguments, *keywords.values()) if isinstance(value, torch.Tensor)]
         dtype = next((value.dtype for value in given if value.is_floating_point()), torch.get_default_dtype())
 
-        def fit(result: Any) -> Any:
-            if isinstance(result, tuple):
-                return tuple(map(fit, result))
-            tensor = torch.as_tensor(result)
+        def fit(result: Any, want: Any) -> Any:
+            if isinstance(want, tuple):
+                return tuple(map(fit, result, want))
+            tensor = torch.as_tensor(as_asked(result, want))
             if not given and not tensor.ndim:
                 return tensor.item()
             return tensor.to(dtype) if tensor.is_floating_point() else tensor
 
-        return fit(function(*arguments, **keywords))
+        return fit(function(*arguments, **keywords), want)
 
     return fitted
 

@@ -434,6 +434,23 @@ def not_finite(case: Case, done: Run | None = None) -> Finding | None:
     return Finding(f"{message} Is there 0/0, inf/inf, or a root or log of a negative?")
 
 
+@needs("result")
+def nothing_but_nan(case: Case) -> Finding | None:
+    """On every input each number is NaN: nothing else can be seen, unless a known mistake speaks of NaN."""
+    results = [as_tensor(done.result) for done in case.runs if done.error is None]
+    wanted = [as_tensor(done.want) for done in case.runs if done.error is None]
+    if not all(want is not None and want.isfinite().any() for want in wanted):
+        return None
+    if not all(got is not None and got.numel() and got.isnan().all() for got in results):
+        return None
+    if (known := known_mistake(case)) and "NaN" in known.message:
+        return known
+    return Finding(
+        "every number that you return is NaN, whatever goes in. That comes from 0/0, ∞ - ∞, 0 · ∞, the root or "
+        "logarithm of a negative number, or from NaN that you put in: print each step, which is the first to hold it?"
+    )
+
+
 def changed_input(case: Case) -> Finding | None:
     names = next((done.changed for done in case.wrong if done.changed), ())
     if not names:
@@ -534,6 +551,7 @@ FINDINGS = (
     reading.slip,
     fresh_layer,
     only_an_input_changed,
+    nothing_but_nan,
     known_mistake,
     nothing_returned,
     changed_input,

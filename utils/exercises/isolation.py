@@ -4,15 +4,19 @@ Inside `with Isolation() as isolation`, `isolation.call(function, ...)` calls it
 it takes `MEMORY` bytes; the kernel's exit raises SystemExit; and what it leaves switched is set back after every call
 and named in `isolation.switched`. At the end random numbers, warnings and what shows output are as they were.
 
-Not held back: one long step inside torch or NumPy (it ends by itself, or not), os._exit and os.kill, new attributes
-of modules, files. The clock runs in the main thread only, where kernels run their cells.
+Not held back: one long step inside torch, NumPy or a loop of Python that is written in C (it ends by itself, or not),
+os._exit and os.kill, threads and processes that are started, new attributes of modules, files. The clock runs in the
+main thread only, where kernels run their cells.
 """
 
 import builtins
 import contextlib
+import copy
+import gc
 import io
 import math
 import mmap
+import os
 import random
 import signal
 import sys
@@ -28,6 +32,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
+
+from .. import attention, masks
 
 SECONDS, MEMORY, TICK = 10.0, 500_000_000, 0.1  # seconds of work, bytes, seconds
 WAITING = 3  # times as long, by the clock, may an answer take that sleeps, or runs beside something else
@@ -35,7 +42,32 @@ PRINTED = 1000  # characters
 ALARM = getattr(signal, "SIGALRM", signal.SIGTERM)  # Windows has no SIGALRM
 FIGURES = "matplotlib._pylab_helpers"  # the module that keeps a list of open figures
 SPARE = np.random.MT19937()
-WATCHED = (builtins, math, torch, torch.nn.functional, np)  # builtins first: setting back the others needs them
+# builtins first: setting back the others needs them
+WATCHED = (builtins, math, torch, torch.nn.functional, torch.linalg, np, np.linalg, attention, masks)
+PRINTING = torch._tensor_str.PRINT_OPTS
+
+
+def _folder() -> str | None:
+    with contextlib.suppress(FileNotFoundError):  # it may be gone
+        return os.getcwd()
+
+
+def _go_to(folder: str | None) -> None:
+    with contextlib.suppress(TypeError, OSError):
+        os.chdir(folder)
+
+
+def _set_environment(kept: dict[str, str]) -> None:
+    for name in os.environ.keys() - kept.keys():
+        del os.environ[name]
+    os.environ.update(kept)
+
+
+def _on_interrupt(handler: Any) -> None:
+    with contextlib.suppress(ValueError, TypeError):  # in another thread, or a handler that is not Python's
+        signal.signal(signal.SIGINT, handler)
+
+
 SWITCHES = (  # name, how it is read, how it is set; the functions are held here, lest a patched one be called
     ("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
     (
@@ -47,6 +79,15 @@ SWITCHES = (  # name, how it is read, how it is set; the functions are held here
     ("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
     ("torch's deterministic mode", torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
     ("torch's anomaly detection", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+    ("torch's autocast", lambda: torch.is_autocast_enabled("cpu"), lambda on: torch.set_autocast_enabled("cpu", on)),
+    ("torch's precision of products", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    ("how torch prints", lambda: copy.copy(PRINTING), lambda kept: vars(PRINTING).update(vars(kept))),
+    ("how NumPy prints", np.get_printoptions, lambda kept: np.set_printoptions(**kept)),
+    ("what NumPy does with errors", np.geterr, lambda kept: np.seterr(**kept)),
+    ("the current folder", _folder, _go_to),
+    ("variables of the environment", lambda: dict(os.environ), _set_environment),
+    ("what an interrupt does", lambda: signal.getsignal(signal.SIGINT), _on_interrupt),
+    ("the collection of garbage", gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
     ("Python's recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
     ("the filters of warnings", lambda: warnings.filters[:], lambda kept: setattr(warnings, "filters", kept)),
     ("sys.path", lambda: sys.path[:], lambda kept: setattr(sys, "path", kept)),
@@ -108,6 +149,8 @@ class Isolation(contextlib.ExitStack):
                 self.callback(write, before)
         self.spaces = [(module.__name__, vars(module), dict(vars(module))) for module in WATCHED]
         self.callback(_set_back, self.spaces)
+        self.methods = dict(vars(Tensor))
+        self.callback(_set_back_methods, self.methods)
         self.enter_context(_ticking(self._tick))
         self.callback(setattr, Isolation, "current", Isolation.current)
         Isolation.current = self
@@ -115,7 +158,7 @@ class Isolation(contextlib.ExitStack):
 
     def settle(self):
         """Set back what calls after the first one exchanged in modules, and start the clock anew."""
-        self.switched |= dict.fromkeys(_set_back(self.spaces))
+        self.switched |= dict.fromkeys(_set_back(self.spaces) + _set_back_methods(self.methods))
         self.began, self.memory = _now(), None
 
     def call(self, function: Callable, *arguments) -> Any:
@@ -126,7 +169,7 @@ class Isolation(contextlib.ExitStack):
             return self.bounded(function, *arguments)
         finally:
             self.running = False
-            switched = _set_back(self.spaces[:1])
+            switched = _set_back(self.spaces[:1]) + _set_back_methods(self.methods)
             for (name, read, write), before in zip(SWITCHES, switches):
                 if read() != before:
                     write(before)
@@ -161,15 +204,21 @@ class Isolation(contextlib.ExitStack):
     def _tick(self, *_):
         """Stop what is running, again and again until it ends: a bare `except` may catch what is raised."""
         self.memory = _memory() if self.memory is None else self.memory
-        too_long = max(_now()[0] - self.began[0], (_now()[1] - self.began[1]) / WAITING) > SECONDS
-        if self.limits:
-            too_long = any(limit.passed for limit in self.limits)
-        if not self.running or not (too_long or _memory() - self.memory > MEMORY):
+        computed, waited = (now - then for now, then in zip(_now(), self.began))
+        much = ""
+        if any(limit.passed for limit in self.limits):
+            much = "was still running"
+        elif computed > SECONDS and not self.limits:
+            much = f"was still running after {SECONDS:g} seconds of work"
+        elif waited > SECONDS * WAITING and not self.limits:
+            much = f"was still running after {SECONDS * WAITING:g} seconds"
+        elif _memory() - self.memory > MEMORY:
+            much = f"takes more than {MEMORY // 10**6} MB of memory"
+        if not self.running or not much:
             return
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, TICK / 20, TICK / 20)
-        much = f"takes more than {MEMORY // 10**6} MB of memory"
-        raise Stopped(f"was still running after {SECONDS:g} seconds" if too_long else much)
+        raise Stopped(much)
 
 
 def _set_back(spaces: list[tuple[str, dict, dict]]) -> list[str]:
@@ -182,6 +231,21 @@ def _set_back(spaces: list[tuple[str, dict, dict]]) -> list[str]:
                 space[name] = kept[name]
             names += sorted(name if module == "builtins" else f"{module}.{name}" for name in changed)
     return names
+
+
+def _set_back_methods(kept: dict[str, Any]) -> list[str]:
+    """Give tensors the methods back that were exchanged or added; returns the names."""
+    space = vars(Tensor)
+    if len(space) == len(kept) and all(map(is_, space.values(), kept.values())):
+        return []
+    names = (space.keys() | kept.keys()) - {"__slotnames__"}  # which copy keeps there by itself
+    changed = sorted(name for name in names if space.get(name, space) is not kept.get(name, space))
+    for name in changed:
+        if name in kept:
+            setattr(Tensor, name, kept[name])
+        else:
+            delattr(Tensor, name)
+    return [f"torch.Tensor.{name}" for name in changed]
 
 
 def _now() -> tuple[float, float]:

@@ -114,8 +114,9 @@ cosine_similarity.mistakes(SUMS.format(old="a @ b", terms="(a * b)"))
 
 
 def draw_points(generator):
-    """Clouds that are not centred, with columns of different spread; more columns than points once, float64 once."""
-    for n, d, count in ((6, 4, 2), (20, 5, 3), (6, 3, 1), (5, 7, 3), (12, 4, 3)):
+    """Clouds that are not centred, with columns of different spread; more columns than points once; many columns, of
+    which few are kept; float64 once."""
+    for n, d, count in ((6, 4, 2), (20, 5, 3), (6, 3, 1), (5, 7, 3), (15, 9, 4), (12, 4, 3)):
         dtype = torch.float64 if n == 12 else None
         spread = torch.linspace(3, 0.5, d, dtype=dtype)[torch.randperm(d, generator=generator)]
         points = spread * torch.randn(n, d, generator=generator, dtype=dtype)

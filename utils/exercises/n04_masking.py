@@ -47,7 +47,8 @@ def padding_mask(tokens, pad_id):
 
 
 def draw_scores_and_masks(generator):
-    """Causal, also over heads; padding; rows that may attend to nothing or to all; loud masked scores; 1-D; float64."""
+    """Causal, also over heads; padding; rows that may attend to nothing or to all; masked scores that are loud, or far
+    above what is not masked; 1-D; float64."""
 
     def scores(*shape, dtype=None):
         return 2 * torch.randn(shape, generator=generator, dtype=dtype)
@@ -65,6 +66,8 @@ def draw_scores_and_masks(generator):
     yield scores(3, 3, 3), torch.tensor([[1, 1, 0], [1, 0, 0], [0, 1, 1]]).bool()[:, None]
     yield scores(2, 2, 4, 4), causal_mask(4)
     yield scores(5), torch.tensor([True, True, True, False, False])
+    low = torch.tensor([[-3e4], [-1e6], [-60]], dtype=torch.float64)
+    yield low + scores(3, 4, dtype=torch.float64), torch.tensor([[1, 0, 1, 0], [1, 1, 0, 0], [0, 1, 1, 1]]).bool()
 
 
 @exercise(
@@ -146,7 +149,8 @@ masked_softmax.mistakes(UNDER_A_MASK)
 
 
 def draw_masked_attention(generator):
-    """Causal with n = e = v, padding over heads, q ≠ k, queries without a key, a loud masked key, q = k = 1; float64."""
+    """Causal with n = e = v, padding over heads, q ≠ k, queries without a key, a loud masked key, keys that score below
+    any number that one would write for a mask, q = k = 1; float64."""
 
     def randn(*shape, dtype=None):
         return torch.randn(*shape, generator=generator, dtype=dtype)
@@ -160,10 +164,11 @@ def draw_masked_attention(generator):
     mask = torch.rand(2, 3, 3, generator=generator) < 0.6
     mask[0, 1], mask[1] = False, torch.tensor([True, True, False])
     yield (*(randn(2, 3, width, dtype=torch.float64) for width in (4, 4, 2)), mask)
-    query, key = randn(3, 4), randn(5, 4)  # the loud key's score is 2 · 120 / √4; all keys of the last query are low
-    query[:, 0], key[:, 0], key[1] = 2.0, 0.0, torch.tensor([120.0, 0, 0, 0])
-    query[2], key[2, 0], key[4, 0] = torch.tensor([40.0, 0, 0, 0]), -99.0, -99.1
-    yield query, key, randn(5, 2), torch.tensor([[1, 0, 1, 1, 0], [1, 0, 0, 0, 0], [0, 0, 1, 0, 1]]).bool()
+    query, key = randn(3, 4), randn(5, 4)  # the loud key's score is 2 · 2000 / √4; all keys of the last query are low
+    query[:, 0], key[:, 0], key[1] = 2.0, 0.0, torch.tensor([2000.0, 0, 0, 0])
+    query[2], key[2, 0], key[4, 0] = torch.tensor([4000.0, 0, 0, 0]), -99.0, -99.001
+    mask = torch.tensor([[1, 0, 1, 1, 0], [1, 0, 0, 0, 0], [0, 0, 1, 0, 1]]).bool()
+    yield query.double(), key.double(), randn(5, 2, dtype=torch.float64), mask
     yield randn(2, 1, 5), randn(2, 1, 5), randn(2, 1, 3), torch.tensor([True, False])[:, None, None]
 
 
@@ -181,6 +186,7 @@ def draw_masked_attention(generator):
     question="Queries are (…, q, e), keys (…, k, e), values (…, k, v), weights (…, q, k): which axes meet here?",
     level=2,
     minutes=8,
+    trained=True,
 )
 def masked_attention(query, key, value, mask):
     """Attention of query (…, q, e) to key (…, k, e) and value (…, k, v) where mask is True: returns (…, q, v).
@@ -291,7 +297,8 @@ def causal_mask(n):
 
 
 def draw_head(generator):
-    """Batches and none, n = e and n ≠ e, v ≠ e; a loud last row; a single word, where no mistake shows; float64."""
+    """Batches and none, n = e and n ≠ e, v ≠ e; a loud last row; scores below any number that one would write for a
+    mask; a single word, where no mistake shows; float64."""
     for shape, e, v, dtype in (
         ((5, 4), 3, 3, None),
         ((2, 4, 6), 4, 2, None),
@@ -304,6 +311,9 @@ def draw_head(generator):
     X = torch.randn(4, 4, generator=generator)
     X[:, 0], X[-1] = 2.0, torch.tensor([200.0, 0, 0, 0])  # what comes last has scores far above all others
     yield X, torch.eye(4), torch.eye(4), torch.randn(4, 4, generator=generator)
+    X = torch.randn(5, 4, generator=generator).double()
+    X[:, 0] = 400.0  # scores of -400² / √4
+    yield X, torch.eye(4).double(), -torch.eye(4).double(), torch.randn(4, 3, generator=generator).double()
 
 
 @exercise(

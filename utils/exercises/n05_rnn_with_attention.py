@@ -64,7 +64,7 @@ def elman_step(x, state, W, U, bias):
 
 def draw_logits_and_targets(generator):
     """One sentence, batches of two and of one, two leading axes; n = v, b = n = v; padding behind, in front, none, with
-    any ids and loud logits; sentences of a single word; logits too large for exp; float64."""
+    any ids and loud logits; sentences of a single word; logits too large for exp; a word that is sure; float64."""
     for leading, n, v, words, dtype in (
         ((), 4, 6, [1, 1, 1, 0], None),
         ((2,), 5, 7, [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], None),
@@ -80,6 +80,9 @@ def draw_logits_and_targets(generator):
         yield logits * torch.where(mask, 1, 3)[..., None], targets, mask
     logits = torch.tensor([[[1000.0, 0, 990, -800], [-200, 0, -50, -900]], [[-300, -450, -301, -303], [0, 1, 2, 3]]])
     yield logits, torch.tensor([[1, 2], [3, 0]]), torch.tensor([[True, True], [True, False]])
+    sure = torch.randn(3, 4, generator=generator).double()
+    sure[1, 2] = 90.0
+    yield sure, torch.tensor([0, 2, 3]), torch.tensor([True, True, True])
 
 
 @exercise(

@@ -232,13 +232,9 @@ def draw_states_and_memories(generator):
     W_c, W_y = torch.randn(8, 4, generator=generator) / 100, torch.randn(4, 5, generator=generator)
     mask = torch.tensor([[True, True, False], [True, True, True]])
     yield state, M, mask, W_c, W_y
-    yield (
-        state,
-        torch.where(mask[..., None], -300 * state[:, None] / (state**2).sum(-1)[:, None, None], M),
-        mask,
-        W_c,
-        W_y,
-    )
+    state, M, W_c, W_y = state.double(), M.double(), W_c.double(), W_y.double()
+    low = -1e5 * state[:, None] / (state**2).sum(-1)[:, None, None]
+    yield state, torch.where(mask[..., None], low, M), mask, W_c, W_y
 
 
 @exercise(
@@ -309,7 +305,7 @@ def draw_queries_and_memories(generator):
         query, M = (torch.randn(b, n, d, generator=generator, dtype=dtype) for n in (q, k))
         yield query, M * torch.where(mask, 1, loud)[..., None], mask
     query, mask = torch.randn(2, 1, 4, generator=generator).double(), torch.tensor([[1, 0, 1], [1, 1, 0]]).bool()
-    yield query, torch.where(mask[..., None], -200 * query / (query**2).sum(-1, keepdim=True), 0.0), mask
+    yield query, torch.where(mask[..., None], -1e5 * query / (query**2).sum(-1, keepdim=True), 0.0), mask
 
 
 @exercise(

@@ -60,7 +60,8 @@ def sinusoidal_positions(n, d_model):
 
 
 def draw_rows_to_normalise(generator):
-    """A sentence, batches; n = d, b = n = d; one token; a constant row; eps from 0 to 0.5 shows its place; float64."""
+    """A sentence, batches; n = d, b = n = d; one token; a constant row; eps from 0 to 0.5 shows its place; a
+    mean far larger than the deviation; float64."""
     for shape, eps, dtype in (
         ((5, 8), 1e-5, None),
         ((4, 4), 0.1, None),
@@ -75,6 +76,7 @@ def draw_rows_to_normalise(generator):
             x[1] = 2.0
         gamma, beta = torch.randn(2, shape[-1], generator=generator, dtype=dtype)
         yield x, gamma + 1, beta, eps
+    yield x + 1e6, gamma + 1, beta, eps
 
 
 @exercise(
@@ -302,13 +304,13 @@ def another_block(x, mask):
 
 
 def draw_encoders(generator):
-    """One, two and three blocks; a batch with padding, a causal sentence, no mask; tables with rows to spare; n = d."""
+    """One, two and three blocks; a batch with padding, a causal sentence, no mask; tables with rows to spare."""
     padding = torch.tensor([[[1, 1, 1, 0, 0]], [[1, 1, 1, 1, 1]]]).bool()  # (b, 1, k)
     for shape, d, blocks, mask, dtype in (
-        ((4,), 4, [a_block], None, None),
+        ((5,), 4, [a_block], None, None),
         ((2, 5), 6, [a_block, another_block], padding, None),
         ((1, 3), 4, [another_block, a_block, a_block], torch.ones(3, 3).tril().bool(), None),
-        ((4,), 4, [a_block, a_block, another_block], None, torch.float64),
+        ((3,), 4, [a_block, a_block, another_block], None, torch.float64),
     ):
         tokens = torch.randint(9, shape, generator=generator)
         vectors, positions = torch.randn(2, 9, d, generator=generator, dtype=dtype)

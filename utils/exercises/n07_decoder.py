@@ -12,7 +12,8 @@ from .engine import exercise
 
 def draw_words_and_memories(generator):
     """All sizes different; q = k; b = q; b = q = k = d = e; one sentence; one query; one source word; padding behind, in
-    front, none, and states of padding that are loud, at last so loud that they would drown the words; float64."""
+    front, none, and states of padding that are loud, at last so loud that they would drown the words; words that score
+    below any number that one would write for a mask; float64."""
     for (b, q, k, d, e), rows, loud, dtype in (
         ((2, 3, 4, 5, 6), [[1, 1, 1, 0], [1, 1, 1, 1]], 1, None),
         ((2, 4, 4, 3, 5), [[1, 1, 0, 0], [0, 1, 1, 1]], 3, None),
@@ -27,6 +28,11 @@ def draw_words_and_memories(generator):
         shapes = (b, q, d), (b, k, d), (d, e), (d, e), (d, e)
         x, M, W_q, W_k, W_v = (torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
         yield x, M * torch.where(mask, 1, loud)[..., None], W_q, W_k, W_v, mask
+    x, M, W_v = (torch.randn(*shape, generator=generator).double() for shape in ((2, 3, 4), (2, 5, 4), (4, 4)))
+    x[..., 0], M[..., 0] = 400.0, -400.0  # scores of -400² / √4
+    mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 0, 0, 0]]).bool()
+    M = torch.where(mask[..., None], M, 0.0)  # padding scores 0
+    yield x, M, torch.eye(4).double(), torch.eye(4).double(), W_v, mask
 
 
 @exercise(
@@ -85,7 +91,7 @@ def cross_attention(x, M, W_q, W_k, W_v, source_mask):
 
 def draw_targets(generator):
     """Sentences of several lengths, none of them padded, one sentence, an empty one alone; padding is 0, or any id, or
-    `</s>` itself, as where a tokenizer has no token for it."""
+    `</s>` itself, as where a tokenizer has no token for it; `</s>` of another id."""
     for words, padding in (
         ([5, 2, 3], PAD_ID),
         ([4, 4], None),
@@ -102,6 +108,8 @@ def draw_targets(generator):
         target[place == ends] = END_ID
         target[place > ends] = PAD_ID if padding is None else padding
         yield target, place <= ends
+    target = torch.tensor([[20, 4, 2, 21, 0, 0], [20, 2, 7, 5, 5, 21]])
+    yield target + torch.randint(100, (), generator=generator), torch.tensor([[1, 1, 1, 1, 0, 0], [1] * 6]).bool()
 
 
 @exercise(

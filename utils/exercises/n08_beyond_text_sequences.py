@@ -81,13 +81,14 @@ def reverse_complement(sequence):
 
 
 def draw_graphs(generator):
-    """A path, a node without edges, an edge given twice and one from both sides, a star, two nodes; drawn ones."""
+    """A path, a node without edges, an edge given twice and one from both sides, a star, two nodes, no edge; drawn ones."""
     yield from (
         ([(0, 1), (1, 2), (2, 3)], 4),
         ([(3, 1), (0, 2)], 5),
         ([(0, 1), (1, 0), (2, 1), (2, 1)], 3),
         ([(0, 3), (0, 1), (0, 2), (0, 4)], 6),
         ([(1, 0)], 2),
+        ([], 3),
     )
     for n in (6, 11):
         pairs = torch.randint(n, (n, 2), generator=generator).tolist()
@@ -116,7 +117,7 @@ def draw_graphs(generator):
 def adjacency_mask(edges, n):
     """The mask for attention on a graph: returns boolean (n, n), True = may attend.
 
-    edges is a list of pairs of nodes, which count from 0 to n - 1. A node may attend to its
+    edges is a list of pairs of nodes, which count from 0 to n - 1; it may be empty. A node may attend to its
     neighbours, whichever of the two stands first in the pair, and to itself.
     """
     allowed = torch.eye(n, dtype=torch.bool)

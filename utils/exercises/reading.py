@@ -24,6 +24,11 @@ SLIPS = (  # patterns of the source, spaced as ast.unparse spaces it
         r"sqrt\((math|np|torch)\.e\)|(math|np|torch)\.e \*\* 0\.5",
         "√e is the root of the head dimension e, the length of a query, not of Euler's number 2.718…",
     ),
+    (
+        r"\[\[[^\[\]]*\] \* [^\[\]]+\] \* ",
+        "a list of a list, multiplied, is the same row several times: what is set in one row is set in all. "
+        "torch.zeros, or a list made anew for each row, `[[False] * n for _ in range(n)]`, has rows of their own.",
+    ),
 )
 
 

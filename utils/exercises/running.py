@@ -17,6 +17,8 @@ from .isolation import Printed
 FLOATS = (torch.float32, torch.float64)
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-9}  # relative
+RIGHT = 1e-7  # what a right answer may be off: + 1e-8, which keeps a divisor from being 0, is no mistake
+KEPT = 10**6  # entries of a result that is copied
 
 
 @dataclass(eq=False)
@@ -25,7 +27,8 @@ class Run:
 
     arguments: dict[str, Any]  # by the names of the reference's parameters
     want: Any  # the reference's result
-    result: Any = None
+    result: Any = None  # lists and arrays as what was asked for, where they can be such
+    fits: bool = True  # does the result come in the type and precision of the reference's?
     error: BaseException | None = None
     changed: tuple[str, ...] = ()
     printed: str = ""
@@ -33,7 +36,7 @@ class Run:
 
     @cached_property
     def right(self) -> bool:
-        return self.error is None and same(self.result, self.want)
+        return self.error is None and same(self.result, self.want, RIGHT)
 
     @cached_property
     def tensors(self) -> tuple[Tensor, Tensor] | None:
@@ -77,7 +80,9 @@ def run(function: Callable, arguments: dict[str, Any], want: Any = None, call: C
     done = Run(arguments, want)
     with contextlib.redirect_stdout(Printed()) as output, contextlib.redirect_stderr(output):
         try:
-            done.result = call(function, *copies.values())
+            result = call(function, *copies.values())
+            done.result = snapshot(as_wanted(result, want))
+            done.fits = has_type_of(result, want)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # SystemExit too: sys.exit() in an exercise must not end the kernel
@@ -85,6 +90,15 @@ def run(function: Callable, arguments: dict[str, Any], want: Any = None, call: C
     done.printed = str(output)
     done.changed = tuple(name for name, value in arguments.items() if not unchanged(value, copies[name]))
     return done
+
+
+def snapshot(result: Any) -> Any:
+    """A result as it is now: a function may write its next one into the same memory."""
+    if isinstance(result, tuple):
+        return tuple(map(snapshot, result)) if type(result) is tuple else result
+    if type(result) is Tensor and result.numel() <= KEPT and as_tensor(result) is not None:
+        return result.detach().clone()
+    return result.copy() if type(result) is np.ndarray and result.size <= KEPT else result
 
 
 def copied(value: Any) -> Any:
@@ -129,21 +143,44 @@ def as_asked(result: Any, asked: Any) -> Any:
         return result
 
 
+def as_wanted(result: Any, want: Any) -> Any:
+    """A list as the tuple, a list or array as the tensor that was asked for, if it has its shape and kind of number."""
+    if isinstance(want, tuple):
+        if not isinstance(result, (list, tuple)) or len(result) != len(want):
+            return result
+        return tuple(map(as_wanted, result, want)) if type(result) in (list, tuple) else result
+    if isinstance(want, Tensor) and isinstance(result, (list, np.ndarray)):
+        tensor = as_asked(result, want)
+        if isinstance(tensor, Tensor) and tensor.shape == want.shape and same_kind(tensor.dtype, want.dtype):
+            return tensor
+    return result
+
+
+def has_type_of(result: Any, want: Any) -> bool:
+    """Does a result come in the type and precision of the one that was asked for?"""
+    if isinstance(want, tuple):
+        return isinstance(result, tuple) and len(result) == len(want) and all(map(has_type_of, result, want))
+    if not isinstance(want, Tensor):
+        return not isinstance(result, Tensor)
+    return isinstance(result, Tensor) and result.dtype == want.dtype
+
+
 def same_kind(a: torch.dtype, b: torch.dtype) -> bool:
     """float32 and float64 agree, so do all integers; half precision, bool and complex agree with themselves only."""
     return a == b or (a in FLOATS and b in FLOATS) or (a in INTEGERS and b in INTEGERS)
 
 
-def same(result: Any, want: Any) -> bool:
+def same(result: Any, want: Any, least: float = 0.0) -> bool:
     """Equal in structure, shape, kind of number and, up to rounding in the coarser dtype, in value; NaN equals NaN.
 
-    Python's whole numbers stand for floats, too: 0 for 0.0. A string equals a string with the same letters.
+    Python's whole numbers stand for floats, too: 0 for 0.0. A string equals a string with the same letters. `least` is
+    the smallest relative difference that counts, also where the dtype is finer.
     """
     if isinstance(want, str):
         return isinstance(result, str) and result == want
     if isinstance(result, tuple) or isinstance(want, tuple):
         both = isinstance(result, tuple) and isinstance(want, tuple) and len(result) == len(want)
-        return both and all(map(same, result, want))
+        return both and all(same(one, other, least) for one, other in zip(result, want))
     got, want = as_tensor(result), as_tensor(want)
     if type(result) is int and want is not None and want.dtype in FLOATS:
         got = got.to(want.dtype)
@@ -151,7 +188,7 @@ def same(result: Any, want: Any) -> bool:
         return False
     if want.dtype not in FLOATS:
         return torch.equal(got.to(want.dtype), want)
-    tolerance = max(TOLERANCE[got.dtype], TOLERANCE[want.dtype])
+    tolerance = max(least, TOLERANCE[got.dtype], TOLERANCE[want.dtype])
     finite = want[want.isfinite()]
     largest = finite.abs().max().item() if finite.numel() else 0.0
     absolute = 0.01 * tolerance * max(1.0, largest)

@@ -54,6 +54,8 @@ def describe_kind(result: Any) -> str:
     if isinstance(result, Tensor) and as_tensor(result) is None:
         return f"a tensor of layout {result.layout} on device {result.device}"
     name = type(result).__name__
+    if not name:
+        return "something of a type without a name"
     if "return_types" in type(result).__module__ or name in ("topk", "sort", "max", "min"):
         return f"both that {name} gives, values and positions"
     return ("an " if name[0].lower() in "aeiou" else "a ") + name
