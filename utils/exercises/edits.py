@@ -383,9 +383,7 @@ def numbers(program: Program, case: Case) -> Iterator[Edit]:
         inside = isinstance(program.parents[id(node)], ast.UnaryOp)
         if whole is not None and id(node) not in axes and not inside:
             near = dict.fromkeys([whole + 1, whole - 1, -whole, *theirs])
-            small = (
-                [0, 1, 2, -1, 3, whole // 2, 2 * whole] if abs(whole) < 10 else []
-            )  # twice -20 hides no more than -20
+            small = [0, 1, 2, -1, whole // 2, 2 * whole] if abs(whole) < 10 else []  # twice -20 hides no more than -20
             for value in dict.fromkeys([*near, *small]):
                 if value != whole:
                     kind = "number" if value in near else "other number"
@@ -492,7 +490,8 @@ def calls(program: Program, case: Case) -> Iterator[Edit]:
         if isinstance(node, ast.Attribute):
             for other in SIBLING.get(node.attr, ()):
                 called = program.parents[id(node)] if isinstance(program.parents[id(node)], ast.Call) else node
-                yield Edit("function", called, ((node, "attr", None, other),), node)
+                kind = "transposition" if other in ("mT", "T") else "function"
+                yield Edit(kind, called, ((node, "attr", None, other),), node)
             if node.attr in ("mT", "T"):
                 yield Edit("transposition", node, (program.replaced(node, node.value),))
             elif node.attr in ("real", "values", "indices"):
