@@ -17,7 +17,7 @@ SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_
 AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
 QUICK := $(shell sed -E '/^\#|trains$$/d; s|(\w+) .*|notebooks/\1.ipynb|' tests/syllabus.txt)
 
-.PHONY: help lab update site site-serve answers test test-processors test-colab test-classroom notebooks checkpoints glove vectors pins links clean setup setup-test setup-site python
+.PHONY: help lab update site site-serve test test-processors test-colab test-classroom answers notebooks checkpoints glove vectors pins links clean setup setup-test setup-site python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
