@@ -52,7 +52,6 @@ KINDS = {  # what is asked, by kind of edit; the cheapest first
 SIMPLE = (
     "axis",
     "axes",
-    "number",
     "truth",
     "sign",
     "comparison",

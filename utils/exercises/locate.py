@@ -199,13 +199,20 @@ def _is_step(case: Case, theirs: Trace, number: int) -> bool:
         return False
     if all(value.ndim and len(value.unique()) < 2 for value in values):
         return False
-    given = [[x for x in done.arguments.values() if isinstance(x, Tensor)] for done in case.runs]
+    given = [_tensors(done.arguments) for done in case.runs]
     for one in zip(*given):
         if all(_is_rearranged(value, x) for value, x in zip(values, one)):
             return False
     pairs = itertools.combinations(range(len(values)), 2)
     alike = [(one, other) for one, other in pairs if values[one].shape == values[other].shape]
     return not alike or any(not same(values[one], values[other]) for one, other in alike)
+
+
+def _tensors(arguments: dict[str, Any]) -> list[Tensor]:
+    """The inputs that are tensors, and the parameters of those that are modules."""
+    modules = [value for value in arguments.values() if isinstance(value, torch.nn.Module)]
+    parameters = [one.detach() for module in modules for one in module.parameters()]
+    return [value for value in arguments.values() if isinstance(value, Tensor)] + parameters
 
 
 def _is_rearranged(value: Tensor, given: Tensor) -> bool:

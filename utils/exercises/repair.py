@@ -170,7 +170,8 @@ def _size(done: Run) -> int:
 
 
 def _words(text: str) -> Counter[str]:
-    return Counter(re.findall(r"\w+|[^\w\s()\[\],.]+|\S", text))
+    """Names, numbers and operators, without brackets and the like, which tell little."""
+    return Counter(re.findall(r"\w+|[-+*/@~<>!&|^%]+=?|==", text))
 
 
 def _distance(one: Counter[str], other: Counter[str]) -> int:
