@@ -138,6 +138,8 @@ def counted(judged: list[Judged]) -> dict:
     rows[1:1] = [
         row(f"named by {speaker}", sum(one.speaker == speaker for one in named), len(wrong)) for speaker in SPEAKING
     ]
+    read = [one for one in wrong if one.kind in ("named", "vague", "misleading")]
+    rows.insert(1, row("named, of those that somebody has read", len(named), len(read)))
     rows.append(row("a right answer that does not pass", sum(one.kind == "false wrong" for one in right), len(right)))
     times = {"median": round(statistics.median(seconds), 3), "largest": round(max(seconds), 1)}
     return {"command": COMMAND, "rows": rows, "seconds": times}
