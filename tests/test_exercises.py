@@ -690,7 +690,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     (
         "sequence_cross_entropy",
         "loss = -torch.log_softmax(logits, -1).gather(-1, targets[..., None])\nreturn (loss * mask).sum() / mask.sum()",
-        ["look at `torch.log_softmax(logits, -1).gather(-1, targets[..., None])`", "how many axes"],
+        ["torch.log_softmax(logits, -1).gather(-1, targets[..., None])`. Write down its shape", "how many axes"],
         [],
     ),
     (
