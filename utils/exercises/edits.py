@@ -303,6 +303,11 @@ def _is_module(node: ast.AST) -> bool:
     )
 
 
+def _is_method(node: ast.Call) -> bool:
+    """Is it called on a value, as in x.sum(), not on a module?"""
+    return isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
+
+
 def _called(node: ast.Call) -> str:
     """The name of what is called."""
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -329,8 +334,7 @@ def _axes(program: Program) -> list[ast.expr]:
             found += node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
         if not isinstance(node, ast.Call):
             continue
-        is_method = isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
-        name = _called(node)
+        name, is_method = _called(node), _is_method(node)
         if name in EXCHANGE or name in ("flatten", "permute"):
             found += node.args[0 if is_method else 1 :]
         elif name in ALONG and len(node.args) > ALONG[name] - is_method:
@@ -349,54 +353,73 @@ def axes(program: Program, case: Case) -> Iterator[Edit]:
     for node in nodes:
         for value in (-1, -2, -3, 0, 1, 2):
             if value != _whole(node):
-                parent = program.parents[id(node)]
-                at = parent if isinstance(parent, ast.keyword) else node
-                yield Edit("axis", at, (program.replaced(node, _number(value)),), node)
+                yield Edit("axis", _with_keyword(program, node), (program.replaced(node, _number(value)),), node)
     for value in dict.fromkeys(map(_whole, nodes)):
         same = [node for node in nodes if _whole(node) == value]
         for new in (-1, -2, -3, 0, 1, 2):
             if len(same) > 1 and new != value:
                 yield Edit("axes", same[0], tuple(program.replaced(node, _number(new)) for node in same))
     for node in program.nodes:
-        if not isinstance(node, ast.Call):
-            continue
-        own = [argument for argument in node.args if _whole(argument) is not None]
-        if _called(node) in EXCHANGE and len(own) == 2:
-            for pair in PAIRS:
-                yield Edit("axes", node, tuple(program.replaced(*one) for one in zip(own, map(_number, pair))))
-        if _called(node) == "permute" and 2 < len(own) < 5:
-            for order in itertools.permutations(own):
-                yield Edit("axes", node, tuple(program.replaced(*one) for one in zip(own, order)))
+        if isinstance(node, ast.Call):
+            yield from _several_axes(program, node)
+
+
+def _several_axes(program: Program, node: ast.Call) -> Iterator[Edit]:
+    """Other pairs for a call that exchanges two axes, other orders for one of `permute`."""
+    own = [argument for argument in node.args if _whole(argument) is not None]
+    orders: Iterable[Iterable[ast.expr]] = ()
+    if _called(node) in EXCHANGE and len(own) == 2:
+        orders = (map(_number, pair) for pair in PAIRS)
+    elif _called(node) == "permute" and 2 < len(own) < 5:
+        orders = itertools.permutations(own)
+    for order in orders:
+        yield Edit("axes", node, tuple(program.replaced(*one) for one in zip(own, order)))
+
+
+def _with_keyword(program: Program, node: ast.AST) -> ast.AST:
+    """The keyword whose value a node is, as in `dim=-1`; else the node."""
+    parent = program.parents[id(node)]
+    return parent if isinstance(parent, ast.keyword) else node
 
 
 def numbers(program: Program, case: Case) -> Iterator[Edit]:
+    """Another number, those of the reference first; -∞ for a large one; True for False."""
     theirs = [node.value for node in ast.walk(reading.tree_of(case.reference)) if isinstance(node, ast.Constant)]
     theirs = [value for value in theirs if type(value) in (int, float)]
     axes = set(map(id, _axes(program)))
     for node in program.nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, bool):
-            parent = program.parents[id(node)]
-            at = parent if isinstance(parent, ast.keyword) else node
-            yield Edit("truth", at, (program.replaced(node, ast.Constant(not node.value)),), node)
-        whole = _whole(node)
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, bool):
+            swaps = (program.replaced(node, ast.Constant(not value)),)
+            yield Edit("truth", _with_keyword(program, node), swaps, node)
         inside = isinstance(program.parents[id(node)], ast.UnaryOp)
-        if whole is not None and id(node) not in axes and not inside:
-            near = dict.fromkeys([whole + 1, whole - 1, -whole, *theirs])
-            small = [0, 1, 2, -1, whole // 2, 2 * whole] if abs(whole) < 10 else []  # twice -20 hides no more than -20
-            for value in dict.fromkeys([*near, *small]):
-                if value != whole:
-                    kind = "number" if value in near else "other number"
-                    yield Edit(kind, node, (program.replaced(node, _number(value)),))
-            for name in program.names if whole > 1 else ():
-                for size in (f"{name}.shape[-1]", f"{name}.shape[-2]", name):
-                    yield Edit("other number", node, (program.replaced(node, _expression(size)),))
-        elif isinstance(node, ast.Constant) and type(node.value) is float:
-            for value in dict.fromkeys([*theirs, -node.value, 0.0, 0.5, 1.0, 2.0]):
-                if value != node.value:
-                    kind = "number" if value in theirs else "other number"
-                    yield Edit(kind, node, (program.replaced(node, _number(value)),))
+        if _whole(node) is not None and id(node) not in axes and not inside:
+            yield from _of_whole(program, node, theirs)
+        elif type(value) is float:
+            others = [*theirs, -value, 0.0, 0.5, 1.0, 2.0]
+            yield from _other_numbers(program, node, value, others, theirs)
         if _is_large(node):
             yield Edit("number", node, (program.replaced(node, _expression("-math.inf")),))
+
+
+def _of_whole(program: Program, node: ast.expr, theirs: list[float]) -> Iterator[Edit]:
+    """For a whole number its neighbours, small ones, and what is read off a variable, as its length."""
+    whole = _whole(node)
+    near = [whole + 1, whole - 1, -whole, *theirs]
+    small = [0, 1, 2, -1, whole // 2, 2 * whole] if abs(whole) < 10 else []  # twice -20 hides no more than -20
+    yield from _other_numbers(program, node, whole, [*near, *small], near)
+    for name in program.names if whole > 1 else ():
+        for size in (f"{name}.shape[-1]", f"{name}.shape[-2]", name):
+            yield Edit("other number", node, (program.replaced(node, _expression(size)),))
+
+
+def _other_numbers(
+    program: Program, node: ast.expr, own: float, others: list[float], likely: list[float]
+) -> Iterator[Edit]:
+    for value in dict.fromkeys(others):
+        if value != own:
+            kind = "number" if value in likely else "other number"
+            yield Edit(kind, node, (program.replaced(node, _number(value)),))
 
 
 def _is_large(node: ast.AST) -> bool:
@@ -487,25 +510,34 @@ def calls(program: Program, case: Case) -> Iterator[Edit]:
     """A function for its sibling; a call left out; arguments exchanged, left out, added."""
     for node in program.nodes:
         if isinstance(node, ast.Attribute):
-            for other in SIBLING.get(node.attr, ()):
-                called = program.parents[id(node)] if isinstance(program.parents[id(node)], ast.Call) else node
-                kind = "transposition" if other in ("mT", "T") else "function"
-                yield Edit(kind, called, ((node, "attr", None, other),), node)
-            if node.attr in ("mT", "T"):
-                yield Edit("transposition", node, (program.replaced(node, node.value),))
-            elif node.attr in ("real", "values", "indices"):
-                yield Edit("extra", node, (program.replaced(node, node.value),), node)
-        if isinstance(node, ast.Name) and node.id in SIBLING and node.id not in program.names:
-            for other in SIBLING[node.id]:
+            yield from _of_attribute(program, node)
+        if isinstance(node, ast.Name) and node.id not in program.names:
+            for other in SIBLING.get(node.id, ()):
                 yield Edit("function", node, ((node, "id", None, other),))
         if isinstance(node, ast.Call):
             yield from _of_call(program, node)
         if isinstance(node, (ast.Tuple, ast.List)) and isinstance(node.ctx, ast.Load):
-            for i, j in itertools.combinations(range(len(node.elts)), 2):
-                swaps = (node, "elts", i, node.elts[j]), (node, "elts", j, node.elts[i])
-                yield Edit("order", node, swaps)
+            yield from _two_exchanged(node, "elts")
         if isinstance(node, ast.IfExp):
             yield Edit("order", node, ((node, "body", None, node.orelse), (node, "orelse", None, node.body)))
+
+
+def _of_attribute(program: Program, node: ast.Attribute) -> Iterator[Edit]:
+    """A sibling for a function or a transposition; nothing for what can be left out."""
+    parent = program.parents[id(node)]
+    for other in SIBLING.get(node.attr, ()):
+        kind = "transposition" if other in ("mT", "T") else "function"
+        yield Edit(kind, parent if isinstance(parent, ast.Call) else node, ((node, "attr", None, other),), node)
+    if node.attr in ("mT", "T"):
+        yield Edit("transposition", node, (program.replaced(node, node.value),))
+    elif node.attr in ("real", "values", "indices"):
+        yield Edit("extra", node, (program.replaced(node, node.value),), node)
+
+
+def _two_exchanged(node: ast.AST, field: str) -> Iterator[Edit]:
+    """Each two parts of a list or tuple exchanged."""
+    for (i, one), (j, other) in itertools.combinations(enumerate(getattr(node, field)), 2):
+        yield Edit("order", node, ((node, field, i, other), (node, field, j, one)))
 
 
 def together(program: Program, case: Case) -> Iterator[Edit]:
@@ -522,38 +554,45 @@ def together(program: Program, case: Case) -> Iterator[Edit]:
 
 
 def _of_call(program: Program, node: ast.Call) -> Iterator[Edit]:
-    name, is_method = _called(node), isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
-    if is_method:
-        kind = "transposition" if name in (*EXCHANGE, "t") else "extra"
+    if _is_method(node):
+        kind = "transposition" if _called(node) in (*EXCHANGE, "t") else "extra"
         text = program.behind(node.func.value, node)
         yield Edit(kind, node, (program.replaced(node, node.func.value),), node, text if kind == "extra" else "")
-    for i, argument in enumerate(node.args):
-        if not isinstance(argument, ast.Constant):
-            callee = program._written(node.func)
-            named = callee if program.line(node).count(callee) == 1 else ""
-            yield Edit("extra", node, (program.replaced(node, argument),), node, named)
-        for j in range(i + 1, len(node.args)):
-            swaps = (node, "args", i, node.args[j]), (node, "args", j, argument)
-            yield Edit("order", node, swaps)
-        if len(node.args) > 1 or is_method:
-            is_axis = name in ALONG and i == ALONG[name] - is_method
-            kind = "axis" if is_axis else "extra" if _whole(argument) is None else "number"
-            yield Edit(kind, argument, ((node, "args", None, node.args[:i] + node.args[i + 1 :]),))
+    yield from _two_exchanged(node, "args")
+    for i in range(len(node.args)):
+        yield from _of_argument(program, node, i)
     for i, keyword in enumerate(node.keywords):
-        yield Edit(
-            "extra", keyword, ((node, "keywords", None, node.keywords[:i] + node.keywords[i + 1 :]),), keyword.value
-        )
-    if name in ADD_UP:
-        others = [keyword for keyword in node.keywords if keyword.arg != "keepdim"]
-        kept = ast.keyword("keepdim", ast.Constant(True))
-        yield Edit("kept axis", node, ((node, "keywords", None, [*others, kept]),))
-        if len(node.args) == (not is_method) and len(others) == len(node.keywords):
-            for value in (-1, -2, 0, 1):
-                dim = ast.keyword("dim", _number(value))
-                yield Edit("axis", node, ((node, "keywords", None, [*others, dim]),))
-    if name in ("var", "std"):
+        others = node.keywords[:i] + node.keywords[i + 1 :]
+        yield Edit("extra", keyword, ((node, "keywords", None, others),), keyword.value)
+    if _called(node) in ADD_UP:
+        yield from _of_sum(node)
+    if _called(node) in ("var", "std"):
         biased = ast.keyword("unbiased", ast.Constant(False))
         yield Edit("number", node, ((node, "keywords", None, [*node.keywords, biased]),))
+
+
+def _of_argument(program: Program, node: ast.Call, i: int) -> Iterator[Edit]:
+    """The i-th argument in the place of the call, and the call without it."""
+    name, is_method, argument = _called(node), _is_method(node), node.args[i]
+    if not isinstance(argument, ast.Constant):
+        callee = program._written(node.func)
+        named = callee if program.line(node).count(callee) == 1 else ""
+        yield Edit("extra", node, (program.replaced(node, argument),), node, named)
+    if len(node.args) > 1 or is_method:
+        is_axis = name in ALONG and i == ALONG[name] - is_method
+        kind = "axis" if is_axis else "extra" if _whole(argument) is None else "number"
+        yield Edit(kind, argument, ((node, "args", None, node.args[:i] + node.args[i + 1 :]),))
+
+
+def _of_sum(node: ast.Call) -> Iterator[Edit]:
+    """What is added up, or the largest …, with its axis kept; along an axis, where it goes over all of them."""
+    others = [keyword for keyword in node.keywords if keyword.arg != "keepdim"]
+    kept = ast.keyword("keepdim", ast.Constant(True))
+    yield Edit("kept axis", node, ((node, "keywords", None, [*others, kept]),))
+    if len(node.args) == (not _is_method(node)) and len(others) == len(node.keywords):
+        for value in (-1, -2, 0, 1):
+            dim = ast.keyword("dim", _number(value))
+            yield Edit("axis", node, ((node, "keywords", None, [*others, dim]),))
 
 
 def bounds(program: Program, case: Case) -> Iterator[Edit]:
@@ -599,35 +638,23 @@ def _around(case: Case) -> Iterator[tuple[str, str]]:
         return all(name in own or name in IMPORTS or name in ("len", "float", "int", "range") for name in names)
 
     for node in ast.walk(tree):
-        hole, kind = None, "put in call"
         if isinstance(node, ast.BinOp):
-            for side in ("left", "right"):
-                if known(getattr(node, "right" if side == "left" else "left")):
-                    yield "put in operand", _with_hole(node, side)
-            continue
-        if isinstance(node, ast.Call) and known(*node.args[1:], *node.keywords):
-            if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value) and known(*node.args):
-                hole = _with_hole(node, "func", "value")
+            sides = (node.left, node.right), (node.right, node.left)
+            yield from (("put in operand", _with_hole(node, one)) for one, other in sides if known(other))
+        elif isinstance(node, ast.Call) and known(*node.args[1:], *node.keywords):
+            if _is_method(node) and known(*node.args):
+                yield "put in call", _with_hole(node, node.func.value)
             elif node.args and isinstance(node.func, (ast.Attribute, ast.Name)):
-                hole = _with_hole(node, "args", 0)
+                yield "put in call", _with_hole(node, node.args[0])
         elif isinstance(node, ast.Subscript) and known(node.slice):
-            hole, kind = _with_hole(node, "value"), "put in axis"
+            yield "put in axis", _with_hole(node, node.value)
         elif isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
-            hole = _with_hole(node, "operand")
-        if hole:
-            yield kind, hole
+            yield "put in call", _with_hole(node, node.operand)
 
 
-def _with_hole(node: ast.AST, *path: str | int) -> str:
-    """The text of a node with `({})` in the place of the part to which the path leads."""
-    twin = part = copy.deepcopy(node)
-    for step in path[:-1]:
-        part = getattr(part, step)
-    hole = ast.Name("HOLE", ast.Load())
-    if isinstance(path[-1], int):
-        part[path[-1]] = hole
-    else:
-        setattr(part, path[-1], hole)
+def _with_hole(node: ast.AST, part: ast.AST) -> str:
+    """The text of a node with `({})` in the place of one of its parts."""
+    twin = copy.deepcopy(node, {id(part): ast.Name("HOLE", ast.Load())})
     return ast.unparse(twin).replace("{", "{{").replace("}", "}}").replace("HOLE", "({})")
 
 
