@@ -17,7 +17,8 @@ COMPARABLE := env -u MPLBACKEND -u ATTENTION_MARKED OMP_NUM_THREADS=1 PYTHONHASH
 SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_2 OPENBLAS_CORETYPE=NEHALEM DNNL_MAX_CPU_ISA=SSE41
 AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
 
-.PHONY: help lab update site site-serve check test test-all test-processors test-colab test-classroom notebooks trainings checkpoints glove vectors pins links clean setup setup-test setup-site setup-all python
+
+.PHONY: help lab update site site-serve check test test-all test-processors test-colab test-classroom answers notebooks trainings checkpoints glove vectors pins links clean setup setup-test setup-site setup-all python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
@@ -30,6 +31,7 @@ help:
 	@echo "make test-processors        every notebook with the kernels of older processors (SSE, then AVX2)"
 	@echo "make test-colab             the tests of the notebooks with Colab's IPython 7.34 and ipywidgets 7.7.1"
 	@echo "make test-classroom         export notebooks for nbgrader and otter-grader, and let both grade answers"
+	@echo "make answers                judge the answers of tests/answers: how often is the mistake named?"
 	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
 	@echo "make trainings              train what takes longest, and keep it for the tests"
 	@echo "make checkpoints            train what the stations of the notebooks load, and store its weights"
@@ -80,6 +82,9 @@ test-classroom: setup-test
 	@test -x .venv/classroom/bin/otter || { $(BIN)/python -m venv .venv/classroom && .venv/classroom/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -r tools/setup/requirements-classroom.txt; }
 	@$(BIN)/python -c "import site; print(site.getsitepackages()[0])" > "$$(.venv/classroom/bin/python -c 'import site; print(site.getsitepackages()[0])')/course.pth"
 	@$(COMPARABLE) $(BIN)/python -m pytest --lane $(LANE) $(PYTEST) tests/test_export.py
+
+answers: setup-test
+	@$(COMPARABLE) $(BIN)/python -m tests.answers
 
 notebooks: setup-test
 	@$(COMPARABLE) $(BIN)/python -m tools.notebooks.execute

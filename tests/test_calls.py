@@ -9,14 +9,23 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PLACES = ["*.md", "docs/*.md", "data/*.md", "notebooks/*.ipynb", "tools/**/*.py", "experiments/*.py", "utils/**/*.py"]
+PLACES = [
+    "*.md",
+    "docs/*.md",
+    "data/*.md",
+    "notebooks/*.ipynb",
+    "tools/**/*.py",
+    "experiments/*.py",
+    "utils/**/*.py",
+    "tests/answers/*.py",
+]
 DOCUMENTS = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for place in PLACES
     for path in sorted(ROOT.glob(place))
 }
 # tools/setup/ is left out: it prepares .venv and the course's files, so a call would set up this copy.
-ROOMS = r"tools[./](?:notebooks|site|vectors)|experiments|utils"
+ROOMS = r"tools[./](?:notebooks|site|vectors)|experiments|utils|tests"
 CALL = re.compile(rf"python3? -m ((?:{ROOMS})[\w.]*\w)([^`\n\"]*)")
 TARGET = re.compile(r"`make ([a-z][\w-]*)")
 TRIED = """

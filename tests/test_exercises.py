@@ -328,13 +328,13 @@ def test_shortcut_that_fits_one_shape_does_not_pass():
         ("return 3", ["the same constants"]),
         ("return (weights @ values).half()", ["float16, asked for is float32", ".float()"]),
         ("return torch.sqrt(weights @ values)", ["a root too many"]),
-        ("return (weights @ values) / 0", ["infinity"]),
+        ("return (weights @ values) / 0", ["look at `/ 0`. Does that belong there?"]),
         ("weights *= 2\nreturn weights @ values / 2", ["changes what it is given, weights, in place"]),
         ("weights.mul_(0); values.zero_()\nreturn values[0]", ["weights and values, in place"]),
         ("return 2 * weights @ values", ["twice the right result"]),
-        ("return weights @ values + 1e-3", ["0.001 too large"]),
+        ("return weights @ values + 1e-3", ["look at `+ 1e-3`. Does that belong there?"]),
         (
-            "return weights @ values + weights[0] * values[0].cos()",
+            "return weights.exp() @ values.tanh()",
             ["entry [", "expected", "weights (3,), values (3, 2)"],
         ),
         ("return torch.ones(2, 4)", ["the same constants"]),
@@ -383,7 +383,7 @@ STEP += "z = (torch.softmax((x @ W_q)[:, None] @ keys.mT / W_q.shape[1] ** 0.5, 
         (
             "decoding_step",
             "return z, keys, values.sin()",
-            "result 3 of 3, the only one that is not right: for x (2, 3)",
+            "look at `.sin()`. Does that belong there?",
         ),
         (
             "decoding_step",
@@ -393,7 +393,7 @@ STEP += "z = (torch.softmax((x @ W_q)[:, None] @ keys.mT / W_q.shape[1] ** 0.5, 
         (
             "shift_target",
             "return target[:, :-1], target[:, 1:], mask[:, 1:].float()",
-            "not right: your numbers are float32",
+            "look at `.float()`. Does that belong there?",
         ),
         ("shift_target", "return target[:, :-1], target[:, :-1] * 2, mask[:, 1:]", "result 2 of 3, the only one"),
         ("beam_step", "return sums, sums, sums", "your function does not use `log_probabilities` and `width`"),
@@ -601,7 +601,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     (
         "multi_head_attention",
         SPLIT + "return merge(torch.softmax(Q @ K.transpose(1, 2) / math.sqrt(Q.shape[-1]), -1) @ V) @ W_o",
-        ["Count from the end: -2 and -1"],
+        ["look at `K.transpose(1, 2)`", "counted from the end"],
         ["averaged"],
     ),
     (
@@ -646,7 +646,12 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         ["with &, |, ~, each in brackets"],
         [],
     ),
-    ("causal_mask", "return torch.eye(n).bool() | torch.ones(n, n).bool().tril(-2)", ["is False, expected True"], []),
+    (
+        "causal_mask",
+        "return torch.eye(n).bool() | torch.ones(n, n).bool().tril(-2)",
+        ["look at `-2`. Is that the number that belongs there?"],
+        [],
+    ),
     ("causal_mask", "return 2 * torch.ones(n, n).tril()", ["as floats", "twice"], []),
     ("masked_softmax", "return torch.softmax(scores.masked_fill(mask == 0, -1e9), -1)", ["uniform"], []),
     ("masked_softmax", "return torch.softmax(scores + (1 - mask.float()) * -1e9, -1)", ["added to all"], []),
@@ -723,7 +728,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     (
         "sequence_cross_entropy",
         "loss = -torch.log_softmax(logits, -1).gather(-1, targets[..., None])\nreturn (loss * mask).sum() / mask.sum()",
-        ["left over from gather?"],
+        ["torch.log_softmax(logits, -1).gather(-1, targets[..., None])`. Write down its shape", "how many axes"],
         [],
     ),
     (
@@ -819,8 +824,8 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         ["with pre=True: norm_1 stands in both places"],
         ["entry"],
     ),
-    ("attention_scores", "return keys @ query / keys.shape[-1] ** 0.5 / len(keys)", ["divided by k."], []),
-    ("dot_product", "return (a * b).sum() - (a * b).max()", ["expected"], ["cannot be compared"]),
+    ("attention_scores", "return keys @ query / keys.shape[-1] ** 0.5 / len(keys)", ["look at `/ len(keys)`"], []),
+    ("dot_product", "return (a * b).sum() - (a * b).max()", ["look at `- (a * b).max()`"], ["cannot be compared"]),
     ("attention_scores", "return torch.outer(query, keys)", ["takes a fixed number of axes"], []),
     (
         "one_hot",

@@ -322,7 +322,7 @@ def test_licences_are_there():
 def test_make_alone_lists_the_targets():
     listed = subprocess.run(["make", "-s"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     names = re.findall(r"^make ([\w-]+)", listed, re.MULTILINE)
-    targets = "lab update site site-serve check test test-all test-processors test-colab test-classroom".split()
+    targets = "lab update site site-serve check test test-all test-processors test-colab test-classroom answers".split()
     assert names == [*targets, "notebooks", "trainings", "checkpoints", "glove", "vectors", "pins", "links", "clean"]
     assert all(f"\n{name}:" in (ROOT / "Makefile").read_text() for name in names)
 

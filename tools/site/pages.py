@@ -9,6 +9,7 @@ these places is taken from there. A link into a notebook leads to the page besid
 import argparse
 import functools
 import html
+import json
 import re
 from pathlib import Path
 
@@ -84,10 +85,23 @@ def measured():
     course = ledger.course()
     every = [claim for claims in course.values() for claim in claims]
     course = {path: [claim for claim in claims if claim.asserted] for path, claims in course.items()}
-    parts = [written("measured"), counted(every), beside(every)]
+    parts = [written("measured"), counted(every), beside(every), judge()]
     for path, claims in course.items():
         parts += notebook_claims(read(path), path.stem, claims)
     return "\n\n".join([*parts, sources(course), written("costs")])
+
+
+def judge():
+    """How often the judge names what is wrong with an answer, as its command has recorded it."""
+    kept = json.loads((COURSE / "tests" / "answers" / "judged.json").read_text(encoding="utf-8"))
+    lines = ["## How often the judge names a mistake", "", f"Counted by `{kept['command']}`:", ""]
+    lines += ["| of the answers to the exercises | how many | share, with its 95 % interval |", "|---|---|---|"]
+    for row in kept["rows"]:
+        share = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
+        lines.append(f"| {row['name']} | {row['part']} of {row['whole']} | {share} |")
+    times = kept["seconds"]
+    lines += ["", f"A verdict takes {times['median']} s (median), and {times['largest']} s at most.", ""]
+    return "\n".join([*lines, written("judge")])
 
 
 def counted(claims):

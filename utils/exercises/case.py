@@ -1,6 +1,6 @@
 """A wrong answer, as the findings see it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -23,6 +23,7 @@ class Case:
     intermediates: dict[str, Callable] = field(default_factory=dict)
     questions: dict[str, str] = field(default_factory=dict)
     broken: str = ""  # the name of the mistake that the code holds which is to be mended
+    more: Callable[[int], Iterator[Run]] | None = None  # other inputs by seed, not run; None: no change is searched for
 
     @cached_property
     def wrong(self) -> list[Run]:

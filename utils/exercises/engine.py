@@ -28,6 +28,7 @@ from typing import Any
 import torch
 
 from .case import Case
+from .example import small_example
 from .findings import diagnosis
 from .isolation import Isolation, Printed, Stopped
 from .known import Known
@@ -69,6 +70,7 @@ class Exercise:
         self.texts: list[str] = []
         self.right_texts: list[str] = []
         self.hints_given = 0
+        self.said = self.change = ""  # of the answer checked last: what it was told; what would mend it, a hint more
         self.used, self.stopped = False, None  # has use(…) been called; the last function that ran too long
 
     def __call__(self, *arguments, **keywords):
@@ -138,9 +140,15 @@ class Exercise:
 
         return sorted(others, key=is_known)[:1]
 
-    def verdict(self, function: Callable, seed: int = 0) -> Verdict:
+    def _more(self, seed: int) -> Iterator[Run]:
+        """The draws of a seed, with what is right for them."""
+        for inputs in self.inputs(seed):
+            yield Run(inputs, self.reference(*inputs.values()))
+
+    def verdict(self, function: Callable, seed: int = 0, search: bool = True) -> Verdict:
         """Judge `function` on every draw of `seed`, and on one of the next, which finds a table of the answers.
 
+        Of a wrong one that no known mistake explains, `search` for a change that mends it (repair.py), up to a second.
         Silent; raises KeyboardInterrupt only. What the function does to the process is undone (isolation.py).
         """
         if not callable(function):
@@ -159,7 +167,7 @@ class Exercise:
             isolation.settle()
             with contextlib.redirect_stdout(Printed()), contextlib.redirect_stderr(Printed()):
                 try:
-                    found = isolation.bounded(self._judge, function, runs, len(usual), isolation)
+                    found = isolation.bounded(self._judge, function, runs, len(usual), isolation, search)
                 except KeyboardInterrupt:
                     raise
                 except BaseException as error:  # a result so odd that it cannot be compared
@@ -168,7 +176,7 @@ class Exercise:
                     found = Verdict("wrong", f"your result, {kind}, cannot be compared: {why}.")
         return replace(found, printed=runs[0].printed, shown=isolation.shown)
 
-    def _judge(self, function: Callable, runs: list[Run], usual: int, isolation: Isolation) -> Verdict:
+    def _judge(self, function: Callable, runs: list[Run], usual: int, isolation: Isolation, search: bool) -> Verdict:
         """First what hides everything else, then the diagnosis."""
         if isolation.asked:
             return Verdict(
@@ -189,7 +197,7 @@ class Exercise:
                 f"your function sets {listed(isolation.switched)}: every later cell would go on with that. "
                 "Here it was set back; leave it as it is.",
             )
-        return self._diagnose(function, runs, usual)
+        return self._diagnose(function, runs, usual, search)
 
     def _cut(self, function: Callable) -> str | None:
         """Do the gradients that come through the reference come through a right answer as well, on every draw?"""
@@ -218,7 +226,7 @@ class Exercise:
         help_there_is = "" if marked() else f" hint({self.name}) helps."
         return f"not tried yet ({self.dots}, {self.minutes} minutes).{said}{help_there_is}"
 
-    def _diagnose(self, function: Callable, runs: list[Run], usual: int) -> Verdict:
+    def _diagnose(self, function: Callable, runs: list[Run], usual: int, search: bool) -> Verdict:
         """Right, or what went wrong on the usual inputs, or else on the other numbers."""
         wrong = [done for done in runs[:usual] if not done.right or done.changed]
         by_heart = not wrong and not all(done.right for done in runs[usual:])
@@ -228,18 +236,22 @@ class Exercise:
             return Verdict("right", f"right on all {usual} inputs.", fits=all(done.fits for done in runs))
         judged = runs[usual:] if by_heart else runs[:usual]
         broken = self.broken.name if self.broken else ""
-        case = Case(self.reference, function, judged, self.known, self.names, self.questions, broken)
+        more = self._more if search else None
+        case = Case(self.reference, function, judged, self.known, self.names, self.questions, broken, more)
         found = diagnosis(case)
         message = found.message
         if by_heart:
             return Verdict(
-                "wrong", f"right on the {usual} inputs of every check, but not on others like them: {message}"
+                "wrong",
+                f"right on the {usual} inputs of every check, but not on others like them: {message}",
+                change=found.change,
+                by=found.by,
             )
-        if not found.names and len(wrong) < usual:
+        if not found.names and not found.change and len(wrong) < usual:
             words = condition(case)
             where = f" That happens where {words}." if words and words not in message else ""
             message += f"{where} ({usual - len(wrong)} of {usual} inputs come out right.)"
-        return Verdict("wrong", message, found.names, share=1 - len(wrong) / usual)
+        return Verdict("wrong", message, found.names, share=1 - len(wrong) / usual, change=found.change, by=found.by)
 
 
 def _in_double(value: Any) -> Any:
@@ -358,13 +370,16 @@ def check(function: Callable, seed: int = 0) -> None:
         )
         return
     verdict = found.verdict(function, seed)
+    twice = verdict.status == "wrong" and verdict.message == found.said and function is not found.stopped
+    example = small_example(found.reference, function, list(found.inputs(seed))) if twice else ""
+    found.said, found.change = verdict.message, verdict.change
     if verdict.printed:
         print(verdict.printed, end="" if verdict.printed.endswith("\n") else "\n")
     for output in verdict.shown:
         output.display()
     again = f" Until use({found.name}) runs again, the cells below work with this definition."
     again = again if found.used and verdict.status != "right" and not _use_follows(found.name) else ""
-    print(f"{MARKS[verdict.status]} {found.name}: {verdict.message}{again}")
+    print(f"{MARKS[verdict.status]} {found.name}: {' '.join(filter(None, (verdict.message, example)))}{again}")
     record(found.name, verdict)
 
 
@@ -373,10 +388,11 @@ def hint(function: Callable) -> None:
     found = _find(function, "hint")
     if found is None or marked("hint"):
         return
-    number = min(found.hints_given + 1, len(found.hints))
-    at_the_end = found.hints_given >= len(found.hints)
+    hints = [*found.hints, *filter(None, [found.change])]
+    number = min(found.hints_given + 1, len(hints))
+    at_the_end = found.hints_given >= len(hints)
     found.hints_given = number
-    print(f"Hint {number} of {len(found.hints)}: {found.hints[number - 1]}")
+    print(f"Hint {number} of {len(hints)}: {hints[number - 1]}")
     if at_the_end:
         print(f"There are no more hints; solution({found.name}) shows one way to write it.")
 
@@ -402,7 +418,7 @@ def use(function: Callable | str) -> Callable:
     if found is None or marked():
         return function
     found.used = True
-    if function is found.stopped or (verdict := found.verdict(function)).status != "right":
+    if function is found.stopped or (verdict := found.verdict(function, search=False)).status != "right":
         return found.reference
     return function if verdict.fits else _fitted(function, found.reference(*next(found.inputs()).values()))
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from . import reading
 from .case import Case, needs
 from .isolation import Isolation
+from .locate import last_right_step
 from .numbers import (
     furthest,
     last_step_missing,
@@ -27,6 +28,7 @@ from .numbers import (
     wrong_in_one_place,
 )
 from .remedies import A_SHAPE_PROBLEM, BATCH_REMEDY, BATCH_REVERSED, BROADCAST, PRODUCTS, REMEDIES
+from .repair import Repair, one_change
 from .running import FLOATS, INTEGERS, Run, as_tensor, holds_nan, run, same, same_kind, unchanged
 from .variants import OF_RESULTS
 from .verdict import Finding
@@ -52,10 +54,14 @@ def applies(finding: Callable, case: Case) -> bool:
 
 
 def diagnosis(case: Case) -> Finding:
-    """What the first finding that applies has found."""
+    """What the first finding that applies has found; where it names no mistake, behind what is right."""
     for finding in FINDINGS:
         if applies(finding, case) and (found := finding(case)):
-            return found
+            step = last_right_step(case) if finding in NAMELESS and not _says_it_all(case) else None
+            if step:
+                said = f"{step.sentence()} {found.message[0].upper()}{found.message[1:]}"
+                return replace(found, message=said, by="last_right_step")
+            return replace(found, by=finding.__name__)
     raise AssertionError("the last finding always speaks")
 
 
@@ -70,8 +76,53 @@ def known_mistake(case: Case) -> Finding | None:
     return _explained(case, case.runs, "rows")
 
 
-def two_mistakes(case: Case) -> Finding | None:
-    return _explained(case, case.runs, "pairs", "variants", "mixed")
+def known_mistakes(case: Case) -> Finding | None:
+    return _explained(case, case.runs, "pairs", "variants")
+
+
+def mistake_and_more(case: Case) -> Finding | None:
+    return _explained(case, case.runs, "mixed")
+
+
+# ---- a change that mends the answer
+
+
+@needs("source")
+def one_change_away(case: Case) -> Finding | None:
+    """The place of the change that mends the answer, or that leaves it with a known mistake."""
+    found = one_change(case) if _is_searched(case) else None
+    return _said(found) if found and found.sure else None
+
+
+@needs("source")
+def something_missing(case: Case) -> Finding | None:
+    """The place where something has to be put in, which then mends the answer."""
+    found = one_change(case) if _is_searched(case) else None
+    return _said(found) if found else None
+
+
+def _is_searched(case: Case) -> bool:
+    if case.more is None or _says_it_all(case) or unused_argument(case):
+        return False
+    return case.first.error is not None or wrong_type(case) is None
+
+
+def _said(found: Repair) -> Finding:
+    if found.beside is None:
+        return Finding(found.message, change=found.change)
+    both = f"two things: (1) {found.beside.sentence()} (2) {found.message}"
+    return Finding(both, found.beside.names, found.change)
+
+
+def _says_it_all(case: Case) -> bool:
+    """Is it an exception whose words alone say what is wrong?"""
+    error = case.first.error
+    if error is None:
+        return False
+    clue, line = f"{type(error).__name__}: {text_of(error)}", own_line(error, case.function)
+    return isinstance(error, NameError) or any(
+        re.search(remedy.error, clue) and re.search(remedy.line, line) for remedy in REMEDIES
+    )
 
 
 def known_in_one_branch(case: Case) -> Finding | None:
@@ -239,6 +290,13 @@ def wrong_shape(case: Case) -> Finding | None:
         return Finding(f"{said} {sizes}")
     given = f"for {describe_inputs(done.arguments)} your function gives {describe_shape(got)}"
     return Finding(f"{given}, expected {describe_shape(want)}.")
+
+
+@needs("result")
+def shape_of_a_step(case: Case) -> Finding | None:
+    """Where the shape alone tells which step of the reference came out."""
+    found = wrong_shape(case)
+    return found if found and found.message.startswith("your result has the shape of ") else None
 
 
 def _how_shapes_differ(case: Case, misshapen: list[tuple[Run, torch.Size, torch.Size]]) -> str | None:
@@ -569,17 +627,31 @@ FINDINGS = (
     another_each_time,
     constant,
     small_number_added,
-    two_mistakes,
+    known_mistakes,
+    one_change_away,
+    mistake_and_more,
     known_in_one_branch,
     known_where_it_runs,
-    crash,
     last_step_missing,
+    shape_of_a_step,
+    something_missing,
+    crash,
     wrong_shape,
     wrong_type,
     in_one_part,
     not_finite,
     one_factor,
     unused_argument,
+    wrong_in_one_place,
+    right_but_for_some_inputs,
+    worse_elsewhere,
+    furthest_entry,
+)
+
+NAMELESS = (
+    crash,
+    wrong_shape,
+    not_finite,
     wrong_in_one_place,
     right_but_for_some_inputs,
     worse_elsewhere,

@@ -211,7 +211,7 @@ def judge(found: Exercise, function: Any, error: BaseException | None, seed: int
         message = f"its cell raises {type(error).__name__}{place}: {error.args[0] if error.args else ''}."
     else:
         try:
-            verdict = found.verdict(function, seed)
+            verdict = found.verdict(function, seed, search=False)
             status, message, names, credit = verdict.status, verdict.message, verdict.names, verdict.credit
         except BaseException as problem:  # KeyboardInterrupt, which an answer can raise, too
             message = f"it cannot be judged: {type(problem).__name__}."

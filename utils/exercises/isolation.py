@@ -101,6 +101,17 @@ class Stopped(BaseException):
     """Raised inside an answer that takes too long or too much memory; no `except Exception` catches it."""
 
 
+class Limit:
+    """A time at which what runs is stopped, by the processor time that the process takes."""
+
+    def __init__(self, seconds: float):
+        self.end = time.process_time() + seconds, time.monotonic() + WAITING * seconds
+
+    @property
+    def passed(self) -> bool:
+        return any(now > end for now, end in zip(_now(), self.end))
+
+
 class Printed(io.TextIOBase):
     """What an answer prints: the first characters, and the number of those that follow."""
 
@@ -126,7 +137,7 @@ class Isolation(contextlib.ExitStack):
     current: "Isolation | None" = None
 
     def __enter__(self):
-        self.switched, self.asked, self.shown = {}, None, None
+        self.switched, self.asked, self.shown, self.limits = {}, None, None, []
         self.running, self.began, self.memory = False, _now(), None
         self.displayed = self.enter_context(_shell_held())
         self.enter_context(_random_numbers_kept())
@@ -178,14 +189,28 @@ class Isolation(contextlib.ExitStack):
         finally:
             self.running = outer
 
+    @contextlib.contextmanager
+    def within(self, seconds: float) -> Iterator[Limit]:
+        """Within it another clock stops what is running: that of the whole answer stands still."""
+        self.limits.append(Limit(seconds))
+        began = _now()
+        try:
+            yield self.limits[-1]
+        finally:
+            self.limits.pop()
+            if not self.limits:
+                self.began = tuple(then + now - start for then, now, start in zip(self.began, _now(), began))
+
     def _tick(self, *_):
         """Stop what is running, again and again until it ends: a bare `except` may catch what is raised."""
         self.memory = _memory() if self.memory is None else self.memory
         computed, waited = (now - then for now, then in zip(_now(), self.began))
         much = ""
-        if computed > SECONDS:
+        if any(limit.passed for limit in self.limits):
+            much = "was still running"
+        elif computed > SECONDS and not self.limits:
             much = f"was still running after {SECONDS:g} seconds of work"
-        elif waited > SECONDS * WAITING:
+        elif waited > SECONDS * WAITING and not self.limits:
             much = f"was still running after {SECONDS * WAITING:g} seconds"
         elif _memory() - self.memory > MEMORY:
             much = f"takes more than {MEMORY // 10**6} MB of memory"

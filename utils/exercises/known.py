@@ -44,7 +44,7 @@ class Candidate(NamedTuple):
 
 SYNONYMS = (  # names that can do one another's work
     {"T", "mT", "t", "transpose", "permute", "swapaxes", "swapdims", "movedim", "einsum", "adjoint"},
-    {"sqrt", "pow", "rsqrt", "norm", "std"},
+    {"sqrt", "pow", "rsqrt", "norm", "std", "normalize", "vector_norm"},
     {"softmax", "exp", "log_softmax", "logsumexp"},
     {"sum", "mean", "einsum", "matmul", "dot", "cumsum"},
     {"max", "amax", "argmax", "topk", "sort"},
@@ -109,19 +109,24 @@ class Known:
         after: Callable | None = None,
     ) -> Candidate:
         threads = (one.thread, getattr(other, "thread", ""))
-        parts = [self._signs(part) for part in (one, other) if isinstance(part, rows.Mistake)]
-        traces = tuple(itertools.chain(*(traces for traces, _ in parts))) + (getattr(other, "trace", "") or "",)
-        absent = frozenset().union(*(absent for _, absent in parts))
+        traces, absent = self._signs(one, other)
+        traces += (getattr(other, "trace", "") or "",)
         messages = (one.message, other.message)
         return Candidate((one.name, other.name), messages, threads, function, after, traces, absent)
 
-    def _signs(self, row: rows.Mistake) -> tuple[tuple[str, ...], frozenset[str]]:
-        """What a row puts into the reference, as patterns, and the names that it takes out of it altogether."""
-        body = rows.body_of(self.reference)[1]
-        left = rows.apply(body, row.edits) if row.edits else row.name
-        new = set().union(*(_called(edit.new) for edit in row.edits)) if row.edits else _called(left) - _called(body)
+    def _signs(self, *parts: rows.Mistake | variants.Variant) -> tuple[tuple[str, ...], frozenset[str]]:
+        """What rows put into the reference together, as patterns, and the names that they take out of it altogether."""
+        body, given = rows.body_of(self.reference)[1], [part for part in parts if isinstance(part, rows.Mistake)]
+        edits = tuple(edit for row in given for edit in row.edits)
+        left = rows.apply(body, edits) if edits else given[0].name
+        put_in = _called(left) - _called(body) - names_in(body) - EVERYWHERE
         gone = (names_in(body) - names_in(left)) & (_called(body) | set(self.names))
-        return tuple(map(_any_of, sorted(new - EVERYWHERE))), frozenset(gone)
+        for row in given:
+            if row.edits and all(
+                edit.new in ("", "pass") for edit in row.edits
+            ):  # an argument that has no say is nowhere
+                gone |= (names_in(body) - names_in(rows.apply(body, row.edits))) & set(self.names)
+        return tuple(map(_any_of, sorted(put_in))), frozenset(gone)
 
     def explain(self, runs: list[Run], stages: tuple[str, ...], source: str = "") -> Candidate | None:
         """The first candidate that does on all these inputs what the answer did, and fits its source if there is one.

@@ -74,34 +74,49 @@ def _one_number(values: Tensor) -> float | None:
 
 def _named(case: Case, found: list[tuple[Run, float]], more: str, less: str, times: bool) -> Finding | None:
     """The factor (or amount) by a name: a constant, or what the letters of the shapes are long."""
-    inverse = (lambda x: 1 / x if x else math.inf) if times else (lambda x: -x)
-    if any(math.isclose(value, 1 if times else 0, abs_tol=2e-3 if times else 1e-5) for _, value in found):
+    values = [value for _, value in found]
+    if any(math.isclose(value, 1 if times else 0, abs_tol=2e-3 if times else 1e-5) for value in values):
         return None  # a number beside the right one is no factor
-    for text, turn in ((more, lambda x: x), (less, inverse)):
-        if times and all(value == 0 for _, value in found):
-            return Finding("you return 0 everywhere.")
-        if times and any(value == 0 for _, value in found):
-            return None
-        values = [turn(value) for _, value in found]
-        if len(found) > 1:
-            for name, _ in _measures(case.sizes(found[0][0])):
-                lengths = [dict(_measures(case.sizes(done))).get(name) for done, _ in found]
-                if len(set(lengths)) > 1 and all(
-                    length and math.isclose(length, value, rel_tol=2e-3) for length, value in zip(lengths, values)
-                ):
-                    return Finding(text.format(name))
-        if max(values) - min(values) <= 2e-3 * abs(values[0]) and (values[0] > 1 or not times and values[0] > 0):
-            name = next(
-                (name for name, value in CONSTANTS.items() if math.isclose(value, values[0], rel_tol=2e-3)), None
-            )
+    if times and not any(values):
+        return Finding("you return 0 everywhere.")
+    if times and not all(values):
+        return None
+    for text, turned in ((more, values), (less, [1 / value if times else -value for value in values])):
+        name = _measure(case, found, turned)
+        if name:
+            return Finding(text.format(name))
+        if max(turned) - min(turned) <= 2e-3 * abs(turned[0]) and turned[0] > (1 if times else 0):
+            name = _constant(turned[0])
             if len(found) == 1 and not name:
                 return None  # any single number is some factor of another
-            name = name or f"{values[0]:.4g}"
+            name = name or f"{turned[0]:.4g}"
             return Finding(text.format(name)) if name != "1" else None
+    return _by_input(found, more, times)
+
+
+def _measure(case: Case, found: list[tuple[Run, float]], values: list[float]) -> str | None:
+    """The name of a measure that differs between the inputs, and is the value for each of them."""
+    measures = [dict(_measures(case.sizes(done))) for done, _ in found] if len(found) > 1 else [{}]
+    for name in measures[0]:
+        lengths = [own.get(name) for own in measures]
+        if len(set(lengths)) > 1 and all(
+            length and math.isclose(length, value, rel_tol=2e-3) for length, value in zip(lengths, values)
+        ):
+            return name
+    return None
+
+
+def _constant(value: float) -> str | None:
+    return next((name for name, known in CONSTANTS.items() if math.isclose(known, value, rel_tol=2e-3)), None)
+
+
+def _by_input(found: list[tuple[Run, float]], more: str, times: bool) -> Finding | None:
+    """One negative factor for all inputs; else, that it is one number for each input, with the first two."""
+    values = [value for _, value in found]
     if len(found) == 1:
         return None
-    if times and max(value for _, value in found) < 0 and math.isclose(found[0][1], found[-1][1], rel_tol=2e-3):
-        return Finding(more.format(f"{found[0][1]:.4g}"))
+    if times and max(values) < 0 and math.isclose(values[0], values[-1], rel_tol=2e-3):
+        return Finding(more.format(f"{values[0]:.4g}"))
     if any(as_tensor(done.want).numel() == 1 for done, _ in found):
         return None  # a single number is always wrong by one factor
     listed_values = ", ".join(f"{value:.3g} for {describe_inputs(done.arguments)}" for done, value in found[:2])

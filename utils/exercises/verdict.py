@@ -7,10 +7,13 @@ MARKS = {"todo": "○", "right": "✔", "wrong": "✘"}
 
 @dataclass(frozen=True)
 class Finding:
-    """What is said of a wrong answer, and the names of the known mistakes that it fell into."""
+    """What is said of a wrong answer, the names of the known mistakes that it fell into, and, where a change was found
+    that mends it, that change, for the last hint; `by` is the finding that speaks."""
 
     message: str
     names: tuple[str, ...] = ()
+    change: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,8 @@ class Verdict:
     """Status "todo", "right" or "wrong"; the diagnosis; what the function printed and displayed on the first draw.
 
     `names` are those of the known mistakes that the answer fell into; `fits` is False where a right answer comes in
-    another precision, or not as a tensor; `share` is that of the usual inputs on which the answer is right.
+    another precision, or not as a tensor; `share` is that of the usual inputs on which the answer is right; `change`
+    is what would mend it, for the last hint; `by` is the finding that speaks.
     """
 
     status: str
@@ -28,6 +32,8 @@ class Verdict:
     shown: tuple = ()
     fits: bool = True
     share: float = 0.0
+    change: str = ""
+    by: str = ""
 
     @property
     def credit(self) -> float:

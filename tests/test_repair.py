@@ -1,0 +1,306 @@
+"""One change away, right up to here, twice the same: each kind of change mends a wrong answer, and is said where."""
+
+import inspect
+import linecache
+import math
+import re
+import time
+
+import pytest
+import torch
+from test_exercises import said, written
+
+from utils.exercises import catalogue, check, hint
+from utils.exercises.case import Case
+from utils.exercises.edits import CHANGES, KINDS
+from utils.exercises.example import small_example
+from utils.exercises.isolation import Isolation
+from utils.exercises.known import Known
+from utils.exercises.locate import last_right_step
+from utils.exercises.repair import one_change
+from utils.exercises.rows import mistake
+from utils.exercises.running import Run, run
+
+
+def weights(query, keys):
+    """query (…, q, e), keys (…, k, e); returns (…, q, k)."""
+    scores = query @ keys.mT / math.sqrt(query.shape[-1])
+    return torch.softmax(scores, dim=-1)
+
+
+def running(values):
+    """values (n, d); returns the mean of each row and of those before it."""
+    total, means = torch.zeros(values.shape[-1]), []
+    for count, value in enumerate(values, start=1):
+        total = total + value
+        means.append(total / count)
+    return torch.stack(means)
+
+
+def shares(numbers):
+    """numbers (n, d); returns each number as a share of its row."""
+    return numbers / numbers.sum(-1, keepdim=True)
+
+
+def products(left, right):
+    """left (b, n, d), right (b, m, d); returns (b, n, m)."""
+    return torch.einsum("bnd,bmd->bnm", left, right)
+
+
+def before(n):
+    """A mask (n, n): True where the column comes before the row."""
+    return torch.arange(n)[None, :] < torch.arange(n)[:, None]
+
+
+def draws_of(reference, seed):
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(*shape):
+        return torch.randn(*shape, generator=generator)
+
+    return {
+        weights: [(normal(2, 3), normal(4, 3)), (normal(3, 5), normal(2, 5)), (normal(2, 3, 4), normal(2, 6, 4))],
+        running: [(normal(3, 2),), (normal(5, 3),), (normal(2, 4),)],
+        shares: [(normal(3, 2).exp(),), (normal(2, 4).exp(),), (normal(3, 3).exp(),)],
+        products: [(normal(2, 3, 4), normal(2, 5, 4)), (normal(3, 2, 5), normal(3, 4, 5))],
+        before: [(3,), (5,), (4,)],
+    }[reference]
+
+
+def case_of(reference, body, rows=()):
+    """A wrong answer to a reference, as the findings get it; to be used within an Isolation."""
+    names = list(inspect.signature(reference).parameters)
+
+    def more(seed):
+        for values in draws_of(reference, seed):
+            arguments = dict(zip(names, values, strict=True))
+            yield Run(arguments, reference(*arguments.values()))
+
+    answer = written(body, reference.__name__, ", ".join(names), f"/tmp/ipykernel_7/{reference.__name__}.py")
+    runs = [run(answer, one.arguments, one.want, Isolation.current.call) for one in more(0)]
+    for number, done in enumerate(runs):
+        done.number = number
+    known = Known(reference, [mistake(reference, *row) for row in rows], runs[0].arguments)
+    return Case(reference, answer, runs, known, more=more)
+
+
+def repaired(reference, body, rows=()):
+    with Isolation():
+        return one_change(case_of(reference, body, rows))
+
+
+SCORES = "scores = query @ keys.mT / math.sqrt(query.shape[-1])\n"
+TOTAL, LOOP = "total, means = torch.zeros(values.shape[-1]), []\n", "for count, value in enumerate(values, start=1):\n"
+ADD, MEAN, STACK = "    total = total + value\n", "    means.append(total / count)\n", "return torch.stack(means)"
+WRONG = [  # the kind of change, the reference, the answer, the line and the piece that it is to point at
+    ("extra", weights, f"{SCORES}return torch.softmax(scores, dim=-1).exp()", ".exp()"),
+    ("extra", weights, f"{SCORES}return torch.softmax(scores + scores.std(), dim=-1) * 2", "* 2"),
+    ("axis", weights, f"{SCORES}return torch.softmax(scores, dim=-2)", "dim=-2"),
+    ("axes", products, "return left @ right.permute(2, 1, 0)", "right.permute(2, 1, 0)"),
+    ("axes", shares, "return torch.stack([row / row.sum() for row in numbers.unbind(1)], 1)", None),
+    ("number", running, f"{TOTAL}{LOOP.replace('1', '2')}{ADD}{MEAN}{STACK}", "start=2"),
+    ("truth", shares, "return numbers / numbers.sum(-1, keepdim=False)", "keepdim=False"),
+    ("sign", before, "return -torch.arange(n)[None, :] > torch.arange(n)[:, None]", None),
+    ("comparison", before, "return torch.arange(n)[None, :] <= torch.arange(n)[:, None]", None),
+    ("operator", shares, "return numbers * numbers.sum(-1, keepdim=True)", "numbers * numbers.sum(-1, keepdim=True)"),
+    ("order", shares, "return numbers.sum(-1, keepdim=True) / numbers", "numbers.sum(-1, keepdim=True) / numbers"),
+    (
+        "exchanged",
+        weights,
+        "return torch.softmax(keys @ query.mT / math.sqrt(query.shape[-1]), dim=-1)",
+        None,
+    ),
+    ("name", weights, f"{SCORES}return torch.softmax(query, dim=-1)", "query"),
+    ("function", shares, "return numbers / numbers.mean(-1, keepdim=True)", "numbers.mean(-1, keepdim=True)"),
+    ("transposition", products, "return left.mT @ right.mT", "left.mT"),
+    ("letters", products, 'return torch.einsum("bnd,bmd->bnd", left, right)', '"bnd,bmd->bnd"'),
+    ("kept axis", shares, "return numbers / numbers.sum(-1)", "numbers.sum(-1)"),
+    ("bound", running, "means = [values[:i].mean(0) for i in range(len(values))]\nreturn torch.stack(means)", None),
+    ("put in axis", before, "return torch.arange(n)[None, :] < torch.arange(n)", None),
+    ("put in call", weights, "return query @ keys.mT / math.sqrt(query.shape[-1])", None),
+    ("put in operand", weights, "scores = query @ keys.mT\nreturn torch.softmax(scores, dim=-1)", None),
+    ("one off", running, f"{TOTAL}for count, value in enumerate(values):\n{ADD}{MEAN}{STACK}", None),
+    ("other number", weights, "return torch.softmax(query @ keys.mT / math.sqrt(64), dim=-1)", "64"),
+    ("extra line", weights, f"{SCORES}scores *= scores\nreturn torch.softmax(scores, dim=-1)", None),
+    ("lines", running, f"{TOTAL}{LOOP}{MEAN}{ADD}{STACK}", "total = total + value"),
+    ("rounds", running, f"{TOTAL}{LOOP}{ADD}{MEAN.strip()}\n{STACK}", None),
+    ("brackets", running, "return values.cumsum(0) / torch.arange(len(values))[:, None] + 1", None),
+]
+
+
+@pytest.mark.parametrize("kind, reference, body, piece", WRONG, ids=lambda part: part if part in KINDS else "")
+def test_each_kind_of_change_mends_an_answer_and_says_where(kind, reference, body, piece):
+    found = repaired(reference, body)
+    assert found and found.beside is None, "no change was found"
+    question = KINDS[kind].rpartition("`. ")[2] or KINDS[kind]
+    assert found.message.endswith(question)
+    assert piece is None or f"`{piece}`" in found.message
+    own = [code.rstrip("…") for code in re.findall("`([^`]+)`", found.message)]
+    assert all(" ".join(code.split()) in " ".join(body.split()) for code in own), "what stands there is the learner's"
+    assert found.change and found.change not in found.message, "what it should be stands in the hint alone"
+
+
+def test_every_kind_of_change_has_an_answer_that_it_mends():
+    assert {kind for kind, *_ in WRONG} == set(KINDS) and set(CHANGES) <= set(KINDS)
+
+
+def test_the_same_answer_gets_the_same_sentence():
+    for _, reference, body, _ in WRONG[::8]:
+        assert repaired(reference, body) == repaired(reference, body)
+
+
+def test_of_several_changes_that_mend_the_one_like_the_reference_is_meant():
+    """In two axes dim=1 and dim=-1 are the same; and no change is proposed that is right on some draws alone."""
+    assert "sum(-1, keepdim=True)" in repaired(shares, "return numbers / numbers.sum(0, keepdim=True)").change
+    assert repaired(running, "return values.cumsum(0) / len(values)") is None
+    assert (
+        repaired(weights, f"{SCORES}return torch.sigmoid(scores)") is None
+        or "softmax" in repaired(weights, f"{SCORES}return torch.sigmoid(scores)").change
+    )
+
+
+def test_a_known_mistake_and_a_change_beside_it():
+    rows = [("dim=-1 -> dim=-2", "the softmax runs over the queries.", "")]
+    body = SCORES.replace("/", "*") + "return torch.softmax(scores, dim=-2)"
+    found = repaired(weights, body, rows)
+    assert found.beside.messages == ("the softmax runs over the queries.",)
+    assert found.message.endswith(KINDS["operator"].rpartition("`. ")[2])
+    unlike = [("numbers.sum(-1, keepdim=True) -> numbers.sum()", "over all.", "")]
+    assert repaired(shares, "return numbers.exp() / numbers.std()", unlike) is None, (
+        "the change makes it, the answer not"
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "i = 0\nwhile i < len(values):\n    i = i + 1\nreturn values[:i].exp()",  # changes make it endless
+        "return torch.ones(len(values) ** 2, values.shape[1] ** 3).cumsum(0)",
+        "return [exec('raise SystemExit') for _ in values]",
+        "global lost\nlost = values\nreturn lost.undefined",
+        "return running(values[:-1]) + 1",  # it calls itself, without end
+    ],
+)
+def test_a_changed_answer_may_do_what_it_likes(body):
+    began = time.process_time()
+    repaired(running, body)
+    assert time.process_time() - began < 10
+
+
+def test_the_search_is_bounded_by_the_work_it_takes(monkeypatch):
+    from utils.exercises import repair
+
+    tried = []
+    monkeypatch.setattr(repair._Search, "_mends", lambda self, edit: tried.append(edit) and False)
+    body = "\n".join(["values = values + 1 * values - values * 2 / 3"] * 30) + "\nreturn values"
+    repaired(running, body)
+    assert 0 < len(tried) <= repair.WORK // repair.OVERHEAD
+    few = len(tried)
+    tried.clear()
+    monkeypatch.setattr(repair, "WORK", repair.WORK // 2)
+    repaired(running, body)
+    assert len(tried) <= few / 2 + 1
+
+
+def test_nothing_is_searched_for_a_right_answer_by_use_or_by_grade(monkeypatch):
+    from utils.exercises import findings, grading, use
+
+    def never(case):
+        raise AssertionError
+
+    monkeypatch.setattr(findings, "one_change", never)
+    found = catalogue()["weighted_sum"]
+    wrong = written("return (weights @ values).exp() + values.sum(0)")
+    assert found.verdict(written("return weights @ values")).status == "right"
+    assert use(wrong) is found.reference
+    assert grading.judge(found, wrong, None, 0)["message"].startswith("right up to `weights @ values`")
+    assert "cannot be compared" in found.verdict(wrong).message, "check does search"
+
+
+def test_the_change_is_the_last_hint_and_goes_with_the_answer(capsys):
+    found = catalogue()["weighted_sum"]
+    check(written("return weights.exp() @ values"))
+    capsys.readouterr()
+    for _ in range(len(found.hints) + 5):
+        hint(found.name and written("return weights.exp() @ values"))
+    last = capsys.readouterr().out.splitlines()
+    number = len(found.hints) + 1
+    assert sum("write `return weights @ values`" in line for line in last) >= 1
+    assert (
+        f"Hint {number} of {number}: in the place of `return weights.exp() @ values` write `return weights @ values`."
+        in last
+    )
+    check(written("return weights @ values"))
+    assert found.change == ""
+
+
+# ---- right up to here
+
+
+def step(reference, body):
+    with Isolation():
+        return last_right_step(case_of(reference, body))
+
+
+def test_the_last_right_step_is_said_with_what_follows():
+    right = step(weights, f"{SCORES}return torch.sigmoid(scores) ** 2")
+    assert (right.piece, right.name, right.following) == ("scores", "the scores", "torch.sigmoid(scores)")
+    assert right.sentence() == "right up to `scores`, the scores: look at what you make of it, `torch.sigmoid(scores)`."
+    right = step(weights, "flat = keys @ query.mT\nreturn flat.softmax(0) * len(query)")
+    assert right.piece == "flat", "transposed, it is the same step"
+    right = step(weights, f"{SCORES}return torch.softmax(scores, dim=-1).undefined")
+    assert right.piece == "torch.softmax(scores, dim=-1)", "what came before the exception"
+
+
+@pytest.mark.parametrize(
+    "body", ["return query.mT.mT", "return torch.zeros(len(query), len(keys))", "return keys.reshape(-1)"]
+)
+def test_inputs_and_constants_are_no_steps(body):
+    assert step(weights, body) is None
+
+
+def test_a_step_has_to_be_right_on_all_draws():
+    """As long as no row is long enough, cut is the same as whole."""
+    assert step(running, "return values[:3].cumsum(0)") is None
+
+
+def test_a_step_is_said_before_what_differs():
+    verdict = catalogue()["weighted_sum"].verdict(written("return (weights @ values).exp() + values.sum(0)"))
+    assert verdict.by == "last_right_step"
+    assert re.match(
+        r"right up to `weights @ values`: look at .*`\. For weights \(3,\), values \(3, 2\) entry", verdict.message
+    )
+
+
+# ---- twice the same
+
+
+def test_who_hears_the_same_twice_sees_numbers(capsys):
+    wrong = written("return (weights @ values).exp() + values.sum(0)")
+    check(written("return 3"))
+    first, second, third = said(capsys, wrong), said(capsys, wrong), said(capsys, written("return weights * values"))
+    assert "The same again" not in first and "The same again" not in third
+    numbers = re.search(r"for weights = (.*), values = (.*) expected is (.*), and yours is ([^]]*\])\.", second)
+    given, rows, expected, yours = (torch.tensor(eval(part)) for part in numbers.groups())
+    assert torch.allclose(given @ rows, expected, atol=0.01) and not torch.allclose(expected, yours, atol=0.01)
+
+
+def test_an_example_tells_no_answer_and_fits_on_a_line():
+    shape = catalogue()["projection_shape"]
+    assert small_example(shape.reference, written("return (1, 2)", "projection_shape"), list(shape.inputs())) == ""
+    for found in catalogue().values():
+        example = small_example(found.reference, lambda *arguments: None, list(found.inputs()))
+        assert len(example) < 350 and "\n" not in example
+
+
+def test_what_has_no_source_is_judged_as_before():
+    found = catalogue()["weighted_sum"]
+    outer = 2.0
+    for function in (lambda weights, values: outer * weights @ values, torch.outer, max):
+        verdict = found.verdict(function)
+        assert verdict.status == "wrong" and not verdict.change
+    lines = "def weighted_sum(weights, values):\n    return weights.exp() @ values\n"
+    space = {}
+    exec(lines, space)
+    linecache.cache.clear()
+    assert found.verdict(space["weighted_sum"]).change == ""

@@ -1,0 +1,694 @@
+"""What can be changed in an answer, one thing at a time, and what is asked about it.
+
+`changes` yields typed edits of the learner's own syntax tree, the cheapest kinds first: a number, an axis, an operator,
+a name for another … and, from the reference, what may have been left out: its calls, operands and indices around what
+the learner wrote. An `Edit` says where to look. `Program.made` makes it for a while.
+"""
+
+import ast
+import contextlib
+import copy
+import inspect
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from . import locate, reading
+from .case import Case
+from .isolation import Isolation
+from .rows import IMPORTS
+from .wording import own_frame, shorten
+
+WHERE = "one change away: in your line `{line}`, look at `{piece}`."
+LINE = "one change away: look at your line `{line}`."
+KINDS = {  # what is asked, by kind of edit; the cheapest first
+    "extra": f"{WHERE} Does that belong there?",
+    "axis": f"{WHERE} Along which axis has this to go?",
+    "axes": f"{WHERE} Which axes are these, counted from the end, and which should they be?",
+    "number": f"{WHERE} Is that the number that belongs there?",
+    "truth": f"{WHERE} True or False?",
+    "sign": f"{WHERE} Has it the sign that it should have?",
+    "comparison": f"{WHERE} Which way does the comparison go, and is the case of equality in?",
+    "operator": f"{WHERE} Is that the operation that belongs there?",
+    "order": f"{WHERE} Which of the two comes first?",
+    "exchanged": f"{WHERE} Two variables have changed places: which of them belongs here?",
+    "name": f"{WHERE} Is that the variable that is meant there?",
+    "function": f"{WHERE} It has a sibling, which does something else: which of the two is meant?",
+    "other number": f"{WHERE} Is that the number that belongs there?",
+    "transposition": f"{WHERE} Write its shape down: which of its axes comes last?",
+    "letters": f"{WHERE} Go through its letters: which axis has which, and which are added up?",
+    "kept axis": f"{WHERE} Which axes are left after it? One that stays, with length 1, lets shapes meet.",
+    "bound": f"{WHERE} Where does it begin, and where does it end?",
+    "brackets": f"{WHERE} What is computed first there?",
+    "put in axis": f"{WHERE} Write down its shape and that of what it meets: how many axes, in which order?",
+    "put in call": f"{WHERE} Something has still to be done with it.",
+    "put in operand": f"{WHERE} Something has still to be combined with it.",
+    "one off": f"{WHERE} Count: is that one too many, or one too few?",
+    "extra line": f"{LINE} Does it belong there?",
+    "lines": "one change away: look at your lines `{line}` and `{piece}`. Which of the two has to come first?",
+    "rounds": f"{LINE} How often has it to run: once, or in every round of the loop?",
+}
+SIMPLE = (
+    "axis",
+    "axes",
+    "truth",
+    "sign",
+    "comparison",
+    "operator",
+    "order",
+    "exchanged",
+    "function",
+    "transposition",
+)
+CHANGE = "in the place of `{old}` write `{new}`."
+CHANGE_ALL = "in the place of `{old}` write `{new}`, and change the other lines where it stands in the same way."
+CHANGES = {  # the change itself, for the last hint
+    "extra line": "your line `{old}` does not belong there.",
+    "lines": "exchange your lines `{old}` and `{new}`.",
+    "rounds": "move your line `{old}`: out of the loop if it stands in it, else into the loop.",
+}
+SIBLINGS = (  # of each group, one is easily written for another
+    "mT T", "tril triu", "softmax log_softmax", "sum mean prod", "max min amax amin argmax argmin", "any all",
+    "zeros ones empty", "zeros_like ones_like empty_like", "sin cos", "stack cat concatenate hstack vstack", "exp log",
+    "topk sort argsort", "values indices", "view reshape", "repeat repeat_interleave tile", "square sqrt",
+    "int float bool long", "cumsum cumprod", "unbind chunk split", "var std", "floor ceil round", "outer dot",
+    "logical_and logical_or logical_xor", "minimum maximum", "append extend", "isnan isinf isfinite", "tanh sigmoid",
+)  # fmt: skip
+SIBLING = {one: [other for other in group.split() if other != one] for group in SIBLINGS for one in group.split()}
+OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.MatMult, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr)
+COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+AXIS = ("dim", "axis", "dims", "dim0", "dim1", "dim2", "start_dim", "end_dim", "axis0", "axis1")
+ALONG = dict.fromkeys(  # functions that go along an axis, and the place of the axis among their arguments
+    "softmax log_softmax sum mean prod max min amax amin argmax argmin any all cumsum cumprod stack cat unsqueeze "
+    "squeeze flip sort argsort unbind logsumexp size var std".split(),
+    1,
+) | {"normalize": 2}
+ADD_UP = ("sum", "mean", "amax", "amin", "max", "min", "any", "all", "norm", "var", "std", "logsumexp", "argmax")
+EXCHANGE = ("transpose", "swapaxes", "movedim", "swapdims")
+PAIRS = ((-1, -2), (-2, -3), (0, 1), (1, 2), (0, 2), (-1, -3))
+GOES_ON = "__goes_on"  # stands in every `while`, so that one that a change made endless ends
+FORGOTTEN = {  # what is often left out around something
+    "sign": ("-({})",),
+    "one off": ("({}) + 1", "({}) - 1"),
+    "put in axis": (
+        "({}).mT", "({})[..., None]", "({})[None]", "({}).unsqueeze(-2)", "({}).squeeze(-1)", "({})[0]",
+        "({}).transpose(-3, -2)",
+    ),
+    "put in call": (
+        "~({})", "({}).sum(-1)", "({}).sum(-1, keepdim=True)", "({}).sum(0)", "({}).exp()", "({}).log()", "({}).sqrt()",
+        "({}).abs()", "({}).contiguous()",
+    ),
+    "put in operand": ("1 - ({})",),
+}  # fmt: skip
+
+
+class Edit(NamedTuple):
+    """Its kind; where to look; and the places in the tree, (owner, field, index or None), with what is put there."""
+
+    kind: str
+    at: ast.AST
+    swaps: tuple[tuple[ast.AST, str, int | None, Any], ...]
+    line: ast.AST | None = None  # where `at` is no node of the tree: the node by whose line it goes
+    piece: str = ""
+
+
+class Program:
+    """An answer's syntax tree that can be changed for a while, and its text as the learner wrote it."""
+
+    def __init__(self, tree: ast.FunctionDef, text: str):
+        self.tree, self.source, self.walked = tree, text, list(ast.walk(tree))
+        documented = ast.get_docstring(tree) is not None
+        self.nodes = [node for statement in tree.body[documented:] for node in ast.walk(statement)]
+        for node in self.nodes:
+            if isinstance(node, ast.While):
+                node.test = ast.copy_location(
+                    ast.BoolOp(ast.And(), [_expression(f"{GOES_ON}()"), node.test]), node.test
+                )
+        self.slots = {}
+        for owner in ast.walk(tree):
+            for field, value in ast.iter_fields(owner):
+                if isinstance(value, list):
+                    self.slots |= {id(part): (owner, field, k) for k, part in enumerate(value)}
+                elif isinstance(value, ast.AST):
+                    self.slots[id(value)] = owner, field, None
+        self.parents = {key: slot[0] for key, slot in self.slots.items()}
+        parameters = [one.arg for one in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)]
+        stored = [node.id for node in self.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+        self.names = list(dict.fromkeys([*parameters, *stored]))
+
+    def replaced(self, node: ast.AST, new: ast.AST) -> tuple[ast.AST, str, int | None, Any]:
+        """`new` in the place of a node, as one of the swaps of an edit."""
+        return *self.slots[id(node)], new
+
+    @contextlib.contextmanager
+    def made(self, edit: Edit) -> Iterator[None]:
+        """Within it the tree is changed."""
+        before = []
+        for owner, field, index, new in edit.swaps:
+            _placed(new, owner)
+            value = getattr(owner, field)
+            before.append((owner, field, index, value if index is None else value[index]))
+            _put(owner, field, index, new)
+        try:
+            yield
+        finally:
+            for one in reversed(before):
+                _put(*one)
+
+    def function(self, space: dict[str, Any]) -> Callable:
+        """The program as it is now, defined in `space`."""
+        exec(compile(ast.Module([self.tree], []), "<one change away>", "exec"), space)
+        return space[self.tree.name]
+
+    def text(self, edit: Edit | None = None) -> str:
+        """The program as it is now; of an edit that changes one statement, that one alone, behind its number."""
+        changed = {id(self.statement(owner)): self.statement(owner) for owner, *_ in edit.swaps} if edit else {}
+        if len(changed) != 1 or any(isinstance(new, ast.stmt | list) for *_, new in edit.swaps):
+            return ast.unparse(self.tree)
+        (number, statement), *_ = changed.items()
+        return f"{number} {ast.unparse(statement)}"
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        while not isinstance(node, ast.stmt):
+            node = self.parents[id(node)]
+        return node
+
+    def line(self, node: ast.AST) -> str:
+        """The learner's line in which a node begins."""
+        return shorten(self.source.splitlines()[node.lineno - 1].strip(), 100)
+
+    def piece(self, edit: Edit) -> str:
+        """What the learner wrote there; of a short thing, with the call in which it stands."""
+        node, written = edit.at, edit.piece or self._written(edit.at)
+        line = self.source.splitlines()[node.lineno - 1]
+        while len(written) < 2 or line.count(written) > 1 or self._is_callee(node):  # it has to be clear what is meant
+            if not isinstance(self.parents.get(id(node)), ast.expr | ast.keyword):
+                break
+            node = self.parents[id(node)]
+            written = self._written(node)
+        return shorten(written, 80)
+
+    def behind(self, part: ast.expr, whole: ast.expr) -> str:
+        """What the learner wrote after the first part of an expression: "/ 2" or ".exp()"."""
+        end = ast.copy_location(ast.Constant(0), whole)
+        end.lineno, end.col_offset = part.end_lineno, part.end_col_offset
+        return " ".join(ast.get_source_segment(self.source, end).lstrip(") \n").split())
+
+    def _is_callee(self, node: ast.AST) -> bool:
+        parent = self.parents.get(id(node))
+        return isinstance(parent, ast.Call) and node is parent.func
+
+    def _written(self, node: ast.AST) -> str:
+        text = ast.get_source_segment(self.source, node) or ast.unparse(node)
+        return " ".join(text.split())
+
+    def sentence(self, edit: Edit) -> str:
+        """Where to look, and what to ask oneself there."""
+        return KINDS[edit.kind].format(line=self.line(edit.line or edit.at), piece=self.piece(edit))
+
+    def change(self, edit: Edit) -> str:
+        """The change itself; to be called while it is made."""
+        changed = [new for _, _, _, new in edit.swaps if isinstance(new, ast.stmt)]
+        new = edit.piece if edit.kind == "lines" else _first_line(*changed or [self.statement(edit.line or edit.at)])
+        lines = {owner.lineno for owner, *_ in edit.swaps if isinstance(owner, ast.expr)}
+        change = CHANGES.get(edit.kind, CHANGE if len(lines) < 2 else CHANGE_ALL)
+        return change.format(old=self.line(edit.line or edit.at), new=new)
+
+
+def _placed(new: Any, owner: ast.AST) -> None:
+    """Give new nodes a line, which the compiler wants: that of the owner."""
+    for node in new if isinstance(new, list) else [new]:
+        if isinstance(node, ast.expr | ast.stmt | ast.keyword):
+            inner = [part for part in ast.walk(node) if not hasattr(part, "lineno")]
+            for part in inner:
+                part.lineno = part.end_lineno = getattr(owner, "lineno", 1)
+                part.col_offset = part.end_col_offset = 0
+
+
+def _put(owner: ast.AST, field: str, index: int | None, new: Any) -> None:
+    if index is None:
+        setattr(owner, field, new)
+    else:
+        getattr(owner, field)[index] = new
+
+
+def _first_line(statement: ast.stmt) -> str:
+    """A statement as text; of one with others inside, its first line."""
+    return ast.unparse(statement).splitlines()[0].replace(f"{GOES_ON}() and ", "")
+
+
+def _expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def steps(case: Case, arguments: dict[str, Any]) -> int:
+    """How many sub-expressions the answer computes for these arguments, each as often as it does."""
+    return locate.steps(case.function, arguments, Isolation.current.call)
+
+
+# ---- all the changes, cheapest kinds first
+
+
+def changes(program: Program, case: Case) -> list[Edit]:
+    """Every edit of the program that is thought of here; last those of pieces that are right already, and earlier than
+    their kind would be those of the line that raised an exception."""
+    found = [edit for make in MAKERS for edit in make(program, case)]
+    ranks = {kind: rank for rank, kind in enumerate(KINDS)}
+    steps = locate.right_steps(case)
+    right = {id(part) for number in steps.exactly for part in ast.walk(program.walked[number])} if steps else set()
+    failed = _failed_line(case)
+
+    def place(edit: Edit) -> tuple[bool, float]:
+        owners = [owner for owner, *_ in edit.swaps]
+        there = any(getattr(owner, "lineno", None) == failed for owner in owners)
+        return all(id(owner) in right for owner in owners), ranks[edit.kind] / (2 if there else 1)
+
+    return sorted(found, key=place)
+
+
+def _failed_line(case: Case) -> int:
+    """The line, counted from that of `def`, in which the first wrong input raised an exception; 0 where none did."""
+    error, function = case.first.error, inspect.unwrap(case.function)
+    frame = own_frame(error, function) if error else None
+    return frame.tb_lineno - function.__code__.co_firstlineno + 1 if frame else 0
+
+
+def _reads(program: Program) -> Iterator[ast.expr]:
+    """The expressions that are read, without callees, modules and what stands for an axis or a dtype."""
+    for node in program.nodes:
+        parent = program.parents[id(node)]
+        if not isinstance(
+            node, (ast.Name, ast.Call, ast.BinOp, ast.Attribute, ast.Subscript, ast.Compare, ast.UnaryOp)
+        ):
+            continue
+        if not isinstance(getattr(node, "ctx", None), (ast.Load, type(None))) or isinstance(parent, ast.keyword):
+            continue
+        if isinstance(parent, ast.Call) and node is parent.func:
+            continue
+        if isinstance(node, ast.Name) and (node.id not in program.names):
+            continue
+        if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+            continue
+        if isinstance(node, ast.Attribute) and (
+            _is_module(node.value) or node.attr in ("shape", "dtype", "device", "ndim")
+        ):
+            continue
+        yield node
+
+
+def _is_module(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Name) and node.id in IMPORTS or isinstance(node, ast.Attribute) and _is_module(node.value)
+    )
+
+
+def _is_method(node: ast.Call) -> bool:
+    """Is it called on a value, as in x.sum(), not on a module?"""
+    return isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
+
+
+def _called(node: ast.Call) -> str:
+    """The name of what is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _whole(node: ast.AST) -> int | None:
+    """The whole number that a node is, with its sign; None for all else."""
+    sign = 1
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node, sign = node.operand, -1
+    is_whole = isinstance(node, ast.Constant) and type(node.value) is int
+    return sign * node.value if is_whole else None
+
+
+def _number(value: float) -> ast.expr:
+    return _expression(repr(value))
+
+
+def _axes(program: Program) -> list[ast.expr]:
+    """The nodes that stand for an axis: `dim=-1`, the second argument of torch.softmax, both of transpose, …"""
+    found = []
+    for node in program.nodes:
+        if isinstance(node, ast.keyword) and node.arg in AXIS:
+            found += node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        if not isinstance(node, ast.Call):
+            continue
+        name, is_method = _called(node), _is_method(node)
+        if name in EXCHANGE or name in ("flatten", "permute"):
+            found += node.args[0 if is_method else 1 :]
+        elif name in ALONG and len(node.args) > ALONG[name] - is_method:
+            found.append(node.args[ALONG[name] - is_method])
+        if name == "size" and is_method and node.args:
+            found.append(node.args[0])
+    for node in program.nodes:  # x.shape[-1]
+        if isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") == "shape":
+            found.append(node.slice)
+    return [node for node in found if _whole(node) is not None]
+
+
+def axes(program: Program, case: Case) -> Iterator[Edit]:
+    """Another axis; the same one wherever it stands; both axes of a transposition; the axes of a permutation."""
+    nodes = _axes(program)
+    for node in nodes:
+        for value in (-1, -2, -3, 0, 1, 2):
+            if value != _whole(node):
+                yield Edit("axis", _with_keyword(program, node), (program.replaced(node, _number(value)),), node)
+    for value in dict.fromkeys(map(_whole, nodes)):
+        same = [node for node in nodes if _whole(node) == value]
+        for new in (-1, -2, -3, 0, 1, 2):
+            if len(same) > 1 and new != value:
+                yield Edit("axes", same[0], tuple(program.replaced(node, _number(new)) for node in same))
+    for node in program.nodes:
+        if isinstance(node, ast.Call):
+            yield from _several_axes(program, node)
+
+
+def _several_axes(program: Program, node: ast.Call) -> Iterator[Edit]:
+    """Other pairs for a call that exchanges two axes, other orders for one of `permute`."""
+    own = [argument for argument in node.args if _whole(argument) is not None]
+    orders: Iterable[Iterable[ast.expr]] = ()
+    if _called(node) in EXCHANGE and len(own) == 2:
+        orders = (map(_number, pair) for pair in PAIRS)
+    elif _called(node) == "permute" and 2 < len(own) < 5:
+        orders = itertools.permutations(own)
+    for order in orders:
+        yield Edit("axes", node, tuple(program.replaced(*one) for one in zip(own, order)))
+
+
+def _with_keyword(program: Program, node: ast.AST) -> ast.AST:
+    """The keyword whose value a node is, as in `dim=-1`; else the node."""
+    parent = program.parents[id(node)]
+    return parent if isinstance(parent, ast.keyword) else node
+
+
+def numbers(program: Program, case: Case) -> Iterator[Edit]:
+    """Another number, those of the reference first; -∞ for a large one; True for False."""
+    theirs = [node.value for node in ast.walk(reading.tree_of(case.reference)) if isinstance(node, ast.Constant)]
+    theirs = [value for value in theirs if type(value) in (int, float)]
+    axes = set(map(id, _axes(program)))
+    for node in program.nodes:
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, bool):
+            swaps = (program.replaced(node, ast.Constant(not value)),)
+            yield Edit("truth", _with_keyword(program, node), swaps, node)
+        inside = isinstance(program.parents[id(node)], ast.UnaryOp)
+        if _whole(node) is not None and id(node) not in axes and not inside:
+            yield from _of_whole(program, node, theirs)
+        elif type(value) is float:
+            others = [*theirs, -value, 0.0, 0.5, 1.0, 2.0]
+            yield from _other_numbers(program, node, value, others, theirs)
+        if _is_large(node):
+            yield Edit("number", node, (program.replaced(node, _expression("-math.inf")),))
+
+
+def _of_whole(program: Program, node: ast.expr, theirs: list[float]) -> Iterator[Edit]:
+    """For a whole number its neighbours, small ones, and what is read off a variable, as its length."""
+    whole = _whole(node)
+    near = [whole + 1, whole - 1, -whole, *theirs]
+    small = [0, 1, 2, -1, whole // 2, 2 * whole] if abs(whole) < 10 else []  # twice -20 hides no more than -20
+    yield from _other_numbers(program, node, whole, [*near, *small], near)
+    for name in program.names if whole > 1 else ():
+        for size in (f"{name}.shape[-1]", f"{name}.shape[-2]", name):
+            yield Edit("other number", node, (program.replaced(node, _expression(size)),))
+
+
+def _other_numbers(
+    program: Program, node: ast.expr, own: float, others: list[float], likely: list[float]
+) -> Iterator[Edit]:
+    for value in dict.fromkeys(others):
+        if value != own:
+            kind = "number" if value in likely else "other number"
+            yield Edit(kind, node, (program.replaced(node, _number(value)),))
+
+
+def _is_large(node: ast.AST) -> bool:
+    """Is it a number written out that stands for infinity, or infinity itself?"""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return _is_large(node.operand)
+    is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
+    is_inf = isinstance(node, ast.Attribute) and node.attr == "inf"
+    is_called = isinstance(node, ast.Call) and _called(node) == "float"
+    return is_number and abs(node.value) >= 10 or is_inf or is_called
+
+
+def letters(program: Program, case: Case) -> Iterator[Edit]:
+    """A letter of an einsum string for another, one less, two exchanged; other axes of the result."""
+    for node in program.nodes:
+        is_first = isinstance(program.parents[id(node)], ast.Call) and _called(program.parents[id(node)]) == "einsum"
+        if not (is_first and isinstance(node, ast.Constant) and isinstance(node.value, str)):
+            continue
+        text = node.value
+        own = sorted(set(re.findall("[a-zA-Z]", text)))
+        new = [text[:k] + one + text[k + 1 :] for k, c in enumerate(text) if c.isalpha() for one in ("", *own)]
+        new += [
+            text[:k] + text[k + 1] + text[k] + text[k + 2 :] for k in range(len(text) - 1) if text[k : k + 2].isalpha()
+        ]
+        before, arrow, after = text.partition("->")
+        if arrow and len(after.strip()) <= 4:
+            new += [f"{before}->{''.join(order)}" for order in itertools.permutations(after.strip())]
+        new += [text + one for one in own]
+        for one in dict.fromkeys(new):
+            yield Edit("letters", node, (program.replaced(node, ast.Constant(one)),))
+
+
+def operations(program: Program, case: Case) -> Iterator[Edit]:
+    """Another operator, other brackets, operands exchanged or left out; another comparison; another sign."""
+    for node in program.nodes:
+        if isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
+            kind = "sign" if isinstance(node.op, ast.USub) else "extra"
+            yield Edit(kind, node, (program.replaced(node, node.operand),))
+        if isinstance(node, ast.BinOp):
+            yield from _of_operation(program, node)
+        if isinstance(node, ast.AugAssign):
+            for kind in OPERATORS[:4]:
+                if not isinstance(node.op, kind):
+                    yield Edit("operator", node, ((node, "op", None, kind()),))
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            for kind in COMPARISONS:
+                if not isinstance(node.ops[0], kind):
+                    yield Edit("comparison", node, ((node, "ops", 0, kind()),))
+
+
+def _of_operation(program: Program, node: ast.BinOp) -> Iterator[Edit]:
+    left, right = node.left, node.right
+    for kind in (*OPERATORS, *((ast.Pow,) if isinstance(right, ast.Constant) else ())):
+        if not isinstance(node.op, kind):
+            yield Edit("operator", node, ((node, "op", None, kind()),))
+    if not isinstance(node.op, (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr)):
+        yield Edit("order", node, ((node, "left", None, right), (node, "right", None, left)))
+    yield Edit("extra", right, (program.replaced(node, left),), right, program.behind(left, node))
+    yield Edit("extra", left, (program.replaced(node, right),), left)
+    if isinstance(left, ast.BinOp):
+        inner = ast.BinOp(left.right, node.op, right)
+        yield Edit("brackets", node, (program.replaced(node, ast.BinOp(left.left, left.op, inner)),))
+    if isinstance(right, ast.BinOp):
+        inner = ast.BinOp(left, node.op, right.left)
+        yield Edit("brackets", node, (program.replaced(node, ast.BinOp(inner, right.op, right.right)),))
+
+
+def names(program: Program, case: Case) -> Iterator[Edit]:
+    """Another variable, here or wherever this one is read; two of them exchanged."""
+    reads = [node for node in program.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    reads = [node for node in reads if node.id in program.names]
+    for node in reads:
+        for other in program.names:
+            if other != node.id:
+                yield Edit("name", node, (program.replaced(node, ast.Name(other, ast.Load())),))
+    own = dict.fromkeys(node.id for node in reads)
+    for one, other in itertools.permutations(own, 2):
+        ones, others = ([node for node in reads if node.id == name] for name in (one, other))
+        swaps = [program.replaced(node, ast.Name(other, ast.Load())) for node in ones]
+        if len(swaps) > 1:
+            yield Edit("name", ones[0], tuple(swaps))
+        if one < other:
+            swaps += [program.replaced(node, ast.Name(one, ast.Load())) for node in others]
+            yield Edit("exchanged", ones[0], tuple(swaps))
+
+
+def calls(program: Program, case: Case) -> Iterator[Edit]:
+    """A function for its sibling; a call left out; arguments exchanged, left out, added."""
+    for node in program.nodes:
+        if isinstance(node, ast.Attribute):
+            yield from _of_attribute(program, node)
+        if isinstance(node, ast.Name) and node.id not in program.names:
+            for other in SIBLING.get(node.id, ()):
+                yield Edit("function", node, ((node, "id", None, other),))
+        if isinstance(node, ast.Call):
+            yield from _of_call(program, node)
+        if isinstance(node, (ast.Tuple, ast.List)) and isinstance(node.ctx, ast.Load):
+            yield from _two_exchanged(node, "elts")
+        if isinstance(node, ast.IfExp):
+            yield Edit("order", node, ((node, "body", None, node.orelse), (node, "orelse", None, node.body)))
+
+
+def _of_attribute(program: Program, node: ast.Attribute) -> Iterator[Edit]:
+    """A sibling for a function or a transposition; nothing for what can be left out."""
+    parent = program.parents[id(node)]
+    for other in SIBLING.get(node.attr, ()):
+        kind = "transposition" if other in ("mT", "T") else "function"
+        yield Edit(kind, parent if isinstance(parent, ast.Call) else node, ((node, "attr", None, other),), node)
+    if node.attr in ("mT", "T"):
+        yield Edit("transposition", node, (program.replaced(node, node.value),))
+    elif node.attr in ("real", "values", "indices"):
+        yield Edit("extra", node, (program.replaced(node, node.value),), node)
+
+
+def _two_exchanged(node: ast.AST, field: str) -> Iterator[Edit]:
+    """Each two parts of a list or tuple exchanged."""
+    for (i, one), (j, other) in itertools.combinations(enumerate(getattr(node, field)), 2):
+        yield Edit("order", node, ((node, field, i, other), (node, field, j, one)))
+
+
+def together(program: Program, case: Case) -> Iterator[Edit]:
+    """Functions and transpositions that stand there more than once, exchanged or left out wherever they stand."""
+    written = [node for node in program.nodes if isinstance(node, ast.Attribute)]
+    for name in dict.fromkeys(node.attr for node in written):
+        same = [node for node in written if node.attr == name]
+        if len(same) < 2:
+            continue
+        for other in SIBLING.get(name, ()):
+            yield Edit("function", same[0], tuple((node, "attr", None, other) for node in same))
+        if name in ("mT", "T"):
+            yield Edit("transposition", same[0], tuple(program.replaced(node, node.value) for node in same))
+
+
+def _of_call(program: Program, node: ast.Call) -> Iterator[Edit]:
+    if _is_method(node):
+        kind = "transposition" if _called(node) in (*EXCHANGE, "t") else "extra"
+        text = program.behind(node.func.value, node)
+        yield Edit(kind, node, (program.replaced(node, node.func.value),), node, text if kind == "extra" else "")
+    yield from _two_exchanged(node, "args")
+    for i in range(len(node.args)):
+        yield from _of_argument(program, node, i)
+    for i, keyword in enumerate(node.keywords):
+        others = node.keywords[:i] + node.keywords[i + 1 :]
+        yield Edit("extra", keyword, ((node, "keywords", None, others),), keyword.value)
+    if _called(node) in ADD_UP:
+        yield from _of_sum(node)
+    if _called(node) in ("var", "std"):
+        biased = ast.keyword("unbiased", ast.Constant(False))
+        yield Edit("number", node, ((node, "keywords", None, [*node.keywords, biased]),))
+
+
+def _of_argument(program: Program, node: ast.Call, i: int) -> Iterator[Edit]:
+    """The i-th argument in the place of the call, and the call without it."""
+    name, is_method, argument = _called(node), _is_method(node), node.args[i]
+    if not isinstance(argument, ast.Constant):
+        callee = program._written(node.func)
+        named = callee if program.line(node).count(callee) == 1 else ""
+        yield Edit("extra", node, (program.replaced(node, argument),), node, named)
+    if len(node.args) > 1 or is_method:
+        is_axis = name in ALONG and i == ALONG[name] - is_method
+        kind = "axis" if is_axis else "extra" if _whole(argument) is None else "number"
+        yield Edit(kind, argument, ((node, "args", None, node.args[:i] + node.args[i + 1 :]),))
+
+
+def _of_sum(node: ast.Call) -> Iterator[Edit]:
+    """What is added up, or the largest …, with its axis kept; along an axis, where it goes over all of them."""
+    others = [keyword for keyword in node.keywords if keyword.arg != "keepdim"]
+    kept = ast.keyword("keepdim", ast.Constant(True))
+    yield Edit("kept axis", node, ((node, "keywords", None, [*others, kept]),))
+    if len(node.args) == (not _is_method(node)) and len(others) == len(node.keywords):
+        for value in (-1, -2, 0, 1):
+            dim = ast.keyword("dim", _number(value))
+            yield Edit("axis", node, ((node, "keywords", None, [*others, dim]),))
+
+
+def bounds(program: Program, case: Case) -> Iterator[Edit]:
+    """The ends of slices and ranges, one further or one less; a slice that takes all but an end."""
+    for node in program.nodes:
+        if isinstance(node, ast.Slice):
+            for lower, upper in ((None, "-1"), ("1", None), (None, None)):
+                new = ast.Slice(lower and _expression(lower), upper and _expression(upper), node.step)
+                yield Edit("bound", program.parents[id(node)], (program.replaced(node, new),))
+            for field in ("lower", "upper"):
+                end = getattr(node, field)
+                for kind in (ast.Add, ast.Sub) if end is not None else ():
+                    new = ast.BinOp(end, kind(), ast.Constant(1))
+                    yield Edit("bound", node, ((node, field, None, new),), node)
+        if isinstance(node, ast.Call) and _called(node) in ("range", "arange"):
+            for i, end in enumerate(node.args):
+                for kind in (ast.Add, ast.Sub):
+                    yield Edit("bound", node, ((node, "args", i, ast.BinOp(end, kind(), ast.Constant(1))),))
+            if len(node.args) == 1:
+                yield Edit("bound", node, ((node, "args", None, [ast.Constant(1), *node.args]),))
+
+
+def put_in(program: Program, case: Case) -> Iterator[Edit]:
+    """Around what is read: what the reference does with something, and what is often forgotten."""
+    around = dict.fromkeys(_around(case))
+    around |= dict.fromkeys((kind, template) for kind, templates in FORGOTTEN.items() for template in templates)
+    for node in _reads(program):
+        text = ast.unparse(node)
+        for kind, template in around:
+            yield Edit(kind, node, (program.replaced(node, _expression(template.format(text))),))
+        for other in program.names:
+            if other != text:
+                yield Edit("put in operand", node, (program.replaced(node, _expression(f"({text}) * {other}")),))
+
+
+def _around(case: Case) -> Iterator[tuple[str, str]]:
+    """What the reference does with a value, given its arguments alone, as (kind, text with a hole)."""
+    tree = reading.tree_of(case.reference)
+    own = {argument.arg for argument in tree.args.args}
+
+    def known(*nodes: ast.AST) -> bool:
+        names = [part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)]
+        return all(name in own or name in IMPORTS or name in ("len", "float", "int", "range") for name in names)
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp):
+            sides = (node.left, node.right), (node.right, node.left)
+            yield from (("put in operand", _with_hole(node, one)) for one, other in sides if known(other))
+        elif isinstance(node, ast.Call) and known(*node.args[1:], *node.keywords):
+            if _is_method(node) and known(*node.args):
+                yield "put in call", _with_hole(node, node.func.value)
+            elif node.args and isinstance(node.func, (ast.Attribute, ast.Name)):
+                yield "put in call", _with_hole(node, node.args[0])
+        elif isinstance(node, ast.Subscript) and known(node.slice):
+            yield "put in axis", _with_hole(node, node.value)
+        elif isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
+            yield "put in call", _with_hole(node, node.operand)
+
+
+def _with_hole(node: ast.AST, part: ast.AST) -> str:
+    """The text of a node with `({})` in the place of one of its parts."""
+    twin = copy.deepcopy(node, {id(part): ast.Name("HOLE", ast.Load())})
+    return ast.unparse(twin).replace("{", "{{").replace("}", "}}").replace("HOLE", "({})")
+
+
+def lines(program: Program, case: Case) -> Iterator[Edit]:
+    """A line dropped, two exchanged, one moved out of a loop or into it."""
+    for owner in [program.tree, *program.nodes]:
+        for field in ("body", "orelse"):
+            block = getattr(owner, field, None)
+            if isinstance(block, list):
+                yield from _of_block(program, owner, field, block)
+
+
+def _of_block(program: Program, owner: ast.AST, field: str, block: list[ast.stmt]) -> Iterator[Edit]:
+    for i, one in enumerate(block):
+        before, after = block[:i], block[i + 1 :]
+        if len(block) > 1 and not isinstance(one, ast.Return):
+            yield Edit("extra line", one, ((owner, field, None, before + after),))
+        if after and not isinstance(after[0], ast.Return):
+            swapped = [*before, after[0], one, *after[1:]]
+            yield Edit("lines", one, ((owner, field, None, swapped),), one, program.line(after[0]))
+        if isinstance(one, (ast.For, ast.While, ast.If)):
+            if len(one.body) > 1:
+                moved = (one, "body", None, one.body[:-1]), (owner, field, None, [*before, one, one.body[-1], *after])
+                yield Edit("rounds", one.body[-1], moved)
+                moved = (one, "body", None, one.body[1:]), (owner, field, None, [*before, one.body[0], one, *after])
+                yield Edit("rounds", one.body[0], moved)
+            if after and not isinstance(after[0], ast.Return):
+                moved = (one, "body", None, [*one.body, after[0]]), (owner, field, None, [*before, one, *after[1:]])
+                yield Edit("rounds", after[0], moved)
+            if before:
+                moved = (one, "body", None, [before[-1], *one.body]), (owner, field, None, [*before[:-1], one, *after])
+                yield Edit("rounds", before[-1], moved)
+
+
+MAKERS: Iterable[Callable[[Program, Case], Iterator[Edit]]] = (
+    axes, numbers, letters, operations, names, calls, together, bounds, put_in, lines,
+)  # fmt: skip

@@ -1,0 +1,262 @@
+"""Right up to here: the last step of an answer whose values are those of a step of the reference.
+
+Every sub-expression of the answer and of the reference is recorded while both run on the same inputs (`Trace`). Steps
+that have the same values on every input, if need be with the last two axes exchanged, are the same step, however they
+are written. Inputs in another shape, and what does not depend on the inputs at all, count for nothing.
+"""
+
+import ast
+import copy
+import functools
+import inspect
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from . import reading
+from .case import Case
+from .isolation import Isolation, Stopped
+from .rows import IMPORTS
+from .running import Run, copied, same
+from .wording import shorten
+
+RECORDED = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Attribute, ast.Subscript, ast.Name)
+CLOSED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr)
+RECORD = "__record"  # the name under which an instrumented function finds its recorder
+FEW = 3  # inputs on which steps are compared first; those that agree are compared on all
+
+
+class Trace(NamedTuple):
+    """The nodes of a function's syntax tree and, for each input, the first value that each of them had, in the order in
+    which they came."""
+
+    nodes: list[ast.AST]
+    values: list[dict[int, Any]]
+
+
+class Steps(NamedTuple):
+    """An answer and its reference, traced, and for nodes of the answer those of the reference with the same values."""
+
+    mine: Trace
+    theirs: Trace
+    found: dict[int, int]
+
+    @property
+    def exactly(self) -> list[int]:
+        """The answer's nodes whose values are not only those of a step with its axes exchanged."""
+        return [one for one, other in self.found.items() if self._has_same_shapes(one, other)]
+
+    def _has_same_shapes(self, one: int, other: int) -> bool:
+        pairs = zip(self.mine.values, self.theirs.values)
+        return all(mine[one].shape == theirs[other].shape and same(mine[one], theirs[other]) for mine, theirs in pairs)
+
+
+class Step(NamedTuple):
+    """A sub-expression of the answer that is right: the learner's piece, its name in the reference, what follows."""
+
+    piece: str
+    name: str
+    following: str
+
+    def sentence(self) -> str:
+        """What is right, and where to look on."""
+        if self.name and self.following:
+            return f"right up to `{self.piece}`, {self.name}: look at what you make of it, `{self.following}`."
+        if self.following:
+            return f"right up to `{self.piece}`: look at what you make of it, `{self.following}`."
+        if self.name:
+            return f"right up to `{self.piece}`, {self.name}: look at what comes after it."
+        return f"right up to `{self.piece}`: look at what comes after it."
+
+
+def steps(function: Callable, arguments: dict[str, Any], call: Callable) -> int:
+    """How many sub-expressions a function computes for these arguments, each as often as it does."""
+    count = itertools.count()
+    _traced(function, [arguments], call, lambda number, value: (next(count), value)[1])
+    return next(count)
+
+
+def trace(function: Callable, inputs: list[dict[str, Any]], call: Callable) -> Trace | None:
+    """What the sub-expressions of a function are on these inputs. None where its source cannot be found."""
+    values: list[dict[int, Any]] = []
+
+    def record(number: int, value: Any) -> Any:
+        if number not in values[-1]:
+            values[-1][number] = value.detach().clone() if isinstance(value, Tensor) else value
+        return value
+
+    tree = _traced(function, inputs, call, record, lambda: values.append({}))
+    return tree and Trace(list(ast.walk(tree)), values)
+
+
+def _traced(
+    function: Callable, inputs: list[dict[str, Any]], call: Callable, record: Callable, begin: Callable = lambda: None
+) -> ast.FunctionDef | None:
+    """Call a function that hands the value of each sub-expression to record(number of its node, value); its tree."""
+    tree = reading.tree_of(function)
+    if tree is None or getattr(function, "__closure__", None):
+        return None
+    space = {**IMPORTS, **inspect.unwrap(function).__globals__, RECORD: record}
+    exec(compile(_instrumented(tree), "<traced>", "exec"), space)
+    for arguments in inputs:
+        begin()
+        try:
+            call(space[tree.name], *map(copied, arguments.values()))
+        except (KeyboardInterrupt, Stopped):
+            raise
+        except BaseException:  # SystemExit, too: up to there its steps are known
+            pass
+    return tree
+
+
+def _instrumented(tree: ast.FunctionDef) -> ast.Module:
+    """A copy in which each expression of a kind in RECORDED, but for callees, hands its value to the recorder."""
+    twin = copy.deepcopy(tree)
+    numbers = {id(node): number for number, node in enumerate(ast.walk(twin))}
+    left_out = {id(node.func) for node in ast.walk(twin) if isinstance(node, ast.Call)}
+    left_out |= {id(node) for node in ast.walk(twin) if isinstance(node, ast.Name) and node.id in IMPORTS}
+
+    class Instrument(ast.NodeTransformer):
+        def visit(self, node):
+            if isinstance(node, (*CLOSED, ast.FunctionDef, ast.arguments)) and node is not twin:
+                return node
+            number = numbers[id(node)]
+            is_read = isinstance(getattr(node, "ctx", None), (ast.Load, type(None)))
+            node = self.generic_visit(node)
+            if not isinstance(node, RECORDED) or not is_read or id(node) in left_out:
+                return node
+            recorder = ast.Name(RECORD, ast.Load())
+            return ast.copy_location(ast.Call(recorder, [ast.Constant(number), node], []), node)
+
+    twin.args = copy.deepcopy(tree.args)
+    twin.decorator_list = []
+    twin.body = [Instrument().visit(statement) for statement in twin.body]
+    return ast.fix_missing_locations(ast.Module([twin], []))
+
+
+# ---- which steps are the same
+
+
+@functools.lru_cache(1)  # it is asked for twice of each case
+def right_steps(case: Case) -> Steps | None:
+    """The steps that the answer and the reference have both; None where the source of one cannot be found."""
+    inputs = [done.arguments for done in case.runs]
+    call = Isolation.current.call
+    theirs, mine = trace(case.reference, inputs, call), trace(case.function, inputs, call)
+    if theirs is None or mine is None:
+        return None
+    for values, done in zip(theirs.values, case.runs):
+        values |= {-1 - place: part for place, part in enumerate(_still_wanted(done))}
+    wanted = [number for number in theirs.values[0] if _is_step(case, theirs, number)]
+    own = [number for number in mine.values[0] if _is_step(case, mine, number)]
+    return Steps(mine, theirs, dict(_matches(mine, own, theirs, wanted)))
+
+
+def _still_wanted(done: Run) -> tuple:
+    """The result that is asked for; of several, those that the answer has not, and None in the place of the others."""
+    if not isinstance(done.want, tuple):
+        return (done.want,)
+    given = done.result if isinstance(done.result, tuple) and len(done.result) == len(done.want) else done.want
+    return tuple(part if given is done.want or not same(mine, part) else None for mine, part in zip(given, done.want))
+
+
+def last_right_step(case: Case) -> Step | None:
+    """The furthest step of the reference that the answer has, too, and what the answer does next."""
+    steps = right_steps(case)
+    if steps is None or not steps.found:
+        return None
+    mine, theirs, found = steps.mine, steps.theirs, steps.found
+    places = {number: place for place, number in enumerate(theirs.values[0])}
+    parents = {id(child): node for node in mine.nodes for child in ast.iter_child_nodes(node)}
+    numbers = {id(node): number for number, node in enumerate(mine.nodes)}
+
+    def follows(number: int) -> ast.AST:
+        return parents[id(mine.nodes[number])]
+
+    last = [number for number in found if numbers.get(id(follows(number))) not in found]
+    last = [number for number in last if not isinstance(follows(number), ast.Assign)] or last
+    number = max(last, key=lambda one: (places[found[one]], one))
+    after = follows(number)
+    while isinstance(after, ast.expr) and not _can_be_read(after, parents[id(after)]):
+        after = parents[id(after)]
+    following = shorten(ast.unparse(after), 80) if isinstance(after, ast.expr) else ""
+    return Step(shorten(ast.unparse(mine.nodes[number]), 80), _name(theirs, found[number]), following)
+
+
+def _can_be_read(node: ast.expr, parent: ast.AST) -> bool:
+    """Is it a piece of code that stands for a step: no list of arguments, no callee?"""
+    return isinstance(node, RECORDED) and not (isinstance(parent, ast.Call) and node is parent.func)
+
+
+def _is_step(case: Case, theirs: Trace, number: int) -> bool:
+    """A tensor on every input that is no input in another shape, and not the same on all inputs; a single number has to
+    be a float, for a count of something is soon the same."""
+    values = [of_one.get(number) for of_one in theirs.values]
+    if not all(isinstance(value, Tensor) and (value.ndim or value.is_floating_point()) for value in values):
+        return False
+    if all(value.ndim and len(value.unique()) < 2 for value in values):
+        return False
+    given = [_tensors(done.arguments) for done in case.runs]
+    for one in zip(*given):
+        if all(_is_rearranged(value, x) for value, x in zip(values, one)):
+            return False
+    pairs = itertools.combinations(range(len(values)), 2)
+    alike = [(one, other) for one, other in pairs if values[one].shape == values[other].shape]
+    return not alike or any(not same(values[one], values[other]) for one, other in alike)
+
+
+def _tensors(arguments: dict[str, Any]) -> list[Tensor]:
+    """The inputs that are tensors, and the parameters of those that are modules."""
+    modules = [value for value in arguments.values() if isinstance(value, torch.nn.Module)]
+    parameters = [one.detach() for module in modules for one in module.parameters()]
+    return [value for value in arguments.values() if isinstance(value, Tensor)] + parameters
+
+
+def _is_rearranged(value: Tensor, given: Tensor) -> bool:
+    """Has it the numbers of an input, in the same or in another order, in any dtype?"""
+    if value.numel() != given.numel():
+        return False
+    if value.dtype == given.dtype == torch.bool and value.sum() != given.sum():
+        given = ~given
+    return bool(torch.equal(_sorted(value), _sorted(given)))
+
+
+def _sorted(value: Tensor) -> Tensor:
+    return value.flatten().double().nan_to_num().sort().values
+
+
+def _matches(mine: Trace, own: list[int], theirs: Trace, wanted: list[int]) -> Iterator[tuple[int, int]]:
+    """Pairs (my node, node of the reference) with the same values: on a few inputs first, then on all."""
+    few = range(min(FEW, len(mine.values)))
+    rest = range(len(few), len(mine.values))
+    for number in own:
+        for other in wanted:  # in the order in which they came: a name that is read again later is no later step
+            if all(_alike(mine.values[k].get(number), theirs.values[k][other]) for k in (*few, *rest)):
+                yield number, other
+                break
+
+
+def _alike(mine: Any, theirs: Tensor) -> bool:
+    """The same numbers, if need be with the last two axes exchanged, or with axes of length 1 more or less."""
+    if not isinstance(mine, Tensor) or mine.numel() != theirs.numel():
+        return False
+    if mine.shape == theirs.shape and same(mine, theirs):
+        return True
+    if mine.squeeze().shape == theirs.squeeze().shape and same(mine.squeeze(), theirs.squeeze()):
+        return True
+    return mine.ndim >= 2 and mine.mT.shape == theirs.shape and same(mine.mT, theirs)
+
+
+def _name(theirs: Trace, number: int) -> str:
+    """The reference's variable that holds a step; "" where it has none."""
+    values = [of_one[number] for of_one in theirs.values]
+    numbers = {id(node): place for place, node in enumerate(theirs.nodes)}
+    for node in theirs.nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            own = numbers[id(node.value)]
+            if all(own in of_one and _alike(of_one[own], value) for of_one, value in zip(theirs.values, values)):
+                return f"the {node.targets[0].id}" if len(node.targets[0].id) > 2 else f"`{node.targets[0].id}`"
+    return ""
