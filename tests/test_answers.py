@@ -5,9 +5,9 @@ import importlib
 import json
 from pathlib import Path
 
-import pages
 import pytest
 
+from tools.site import pages
 from utils.exercises import catalogue
 
 answers = importlib.import_module("tests.answers.__main__")

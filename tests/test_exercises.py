@@ -83,7 +83,7 @@ def test_a_typo_in_a_heading_drops_nothing_in_silence(tmp_path, old, new, why):
 
 def test_every_file_of_rows_stands_beside_its_module():
     """So no rows wait for a module of another name."""
-    files = {path.stem for path in Path(tasks.__file__).parent.glob("*.txt")}
+    files = {path.stem for path in Path(tasks.__file__).parent.glob("*.txt")} - {"topics"}
     assert files == {found.__module__.rpartition(".")[2] for found in EXERCISES}
 
 
@@ -234,9 +234,6 @@ ANSWERS = {
     "all inputs": lambda want, inputs: inputs,
     "numpy": lambda want, inputs: np.array(want),
     "numpy numbers": lambda want, inputs: np.float32(1) + np.array(want).ravel()[:1].astype(np.float32)[0],
-    "list": lambda want, inputs: (
-        list(want) if isinstance(want, tuple) else want.tolist() if want.ndim else [want.item()]
-    ),
     "half precision": lambda want, inputs: as_tensor(want[0] if isinstance(want, tuple) else want).half(),
     "bool": lambda want, inputs: True,
     "text": lambda want, inputs: f"{want} ",

@@ -277,7 +277,7 @@ FIRST = "00_start_here"  # comes before all others, and is opened by its file's 
 def test_no_text_but_the_notebooks_and_readme_s_table_holds_a_notebook_s_number():
     """So a notebook can be put in between: `make links` writes the numbers of both from the file names."""
     for path in course_files():
-        if path.suffix in BINARY | {".ipynb"} or path.name in NUMBERS:
+        if path.suffix in BINARY | {".ipynb", ".jsonl"} or path.name in NUMBERS:
             continue
         found = [one for one in NUMBERED.findall(path.read_text(encoding="utf-8")) if one != FIRST]
         assert not found, f"{path.relative_to(ROOT)}: {found}; name the topic, as in: the notebook on masking"

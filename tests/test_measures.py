@@ -111,7 +111,7 @@ UNFIT = {
     "the mask is False everywhere": lambda: measures.token_accuracy(LOGITS, TARGETS, MASK & False),
     "targets from -100 to 4 must lie between 0 and 4": lambda: training.sequence_loss(LOGITS, IGNORED, MASK),
     "targets from 0 to 5 must lie between": lambda: training.sequence_loss(LOGITS, TARGETS + (TARGETS == 4), MASK),
-    "targets must be whole numbers, not (6,) of torch.float32": lambda: training.sequence_loss(
+    "targets must be whole numbers, int64 or int32, not (6,) of torch.float32": lambda: training.sequence_loss(
         LOGITS, TARGETS.float(), MASK
     ),
     "from -100 to": lambda: measures.token_accuracy(LOGITS, IGNORED, MASK),

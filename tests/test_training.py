@@ -633,8 +633,8 @@ def test_there_is_no_mean_of_no_loss():
         training.mean_of_last([])
 
 
-@pytest.mark.parametrize("dtype", [torch.int32, torch.int16, torch.uint8])
-def test_targets_may_be_whole_numbers_of_any_size(dtype):
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_targets_may_be_whole_numbers_of_both_sizes(dtype):
     logits = draw(2, 4, 5)
     expected = training.sequence_loss(logits, TARGETS, MASK)
     assert torch.equal(training.sequence_loss(logits, TARGETS.to(dtype), MASK), expected)

@@ -8,6 +8,7 @@ weights are not stored again. A training that a notebook goes on with stays live
 stays as it is. tests/offline/kept_trainings.py says when a training is taken from there.
 """
 
+import argparse
 import copy
 import os
 import shutil
@@ -75,7 +76,10 @@ def keep(found, folder):
     return kept
 
 
-def main():
+def main(arguments=None):
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args(
+        arguments
+    )
     with tempfile.TemporaryDirectory() as scratch:
         found, made = Path(scratch) / "found", Path(scratch) / "made"
         found.mkdir()

@@ -146,10 +146,10 @@ def as_asked(result: Any, asked: Any) -> Any:
 def as_wanted(result: Any, want: Any) -> Any:
     """A list as the tuple, a list or array as the tensor that was asked for, if it has its shape and kind of number."""
     if isinstance(want, tuple):
-        if not isinstance(result, (list, tuple)) or len(result) != len(want):
+        if type(result) not in (list, tuple) or len(result) != len(want):
             return result
-        return tuple(map(as_wanted, result, want)) if type(result) in (list, tuple) else result
-    if isinstance(want, Tensor) and isinstance(result, (list, np.ndarray)):
+        return tuple(map(as_wanted, result, want))
+    if isinstance(want, Tensor) and type(result) in (list, np.ndarray):  # what is derived of them may never end
         tensor = as_asked(result, want)
         if isinstance(tensor, Tensor) and tensor.shape == want.shape and same_kind(tensor.dtype, want.dtype):
             return tensor
