@@ -84,7 +84,7 @@ SWITCHED = [  # what the answer does; how it is named
     ("torch.Tensor.softmax = lambda *_: 1", "torch.Tensor.softmax"),
     ("torch.Tensor.__matmul__ = torch.Tensor.__rpow__ = None", "torch.Tensor.__matmul__ and torch.Tensor.__rpow__"),
     ("np.linalg.norm = None", "numpy.linalg.norm"),
-    ("from utils import attention; attention.masked_softmax = None", "utils.attention.masked_softmax"),
+    ("from utils import attention; attention.masked_softmax_ = None", "utils.attention.masked_softmax_"),
 ]
 MODULES = {"sys": sys, "os": os, "warnings": warnings, "builtins": builtins, "random": random, "itertools": itertools}
 MODULES |= {"gc": gc, "signal": signal}
