@@ -312,6 +312,7 @@ def draw_encoders(generator):
         ((2, 5), 6, [a_block, another_block], padding, None),
         ((1, 3), 4, [another_block, a_block, a_block], torch.ones(3, 3).tril().bool(), None),
         ((3,), 4, [a_block, a_block, another_block], None, torch.float64),
+        ((9,), 12, [another_block, a_block], None, None),  # as many words as rows: no more can be taken
     ):
         tokens = torch.randint(9, shape, generator=generator)
         vectors, positions = torch.randn(2, 9, d, generator=generator, dtype=dtype)
