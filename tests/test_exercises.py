@@ -233,6 +233,8 @@ ANSWERS = {
     "last input": lambda want, inputs: inputs[-1],
     "all inputs": lambda want, inputs: inputs,
     "numpy numbers": lambda want, inputs: np.float32(1) + np.array(want).ravel()[:1].astype(np.float32)[0],
+    "array with an extra axis": lambda want, inputs: np.array(want)[None],
+    "list in a list": lambda want, inputs: [list(want) if isinstance(want, tuple) else want.tolist()],
     "half precision": lambda want, inputs: as_tensor(want[0] if isinstance(want, tuple) else want).half(),
     "bool": lambda want, inputs: True,
     "text": lambda want, inputs: f"{want} ",
@@ -257,6 +259,24 @@ def test_never_passes(found, answer, monkeypatch):
 
     verdict = found.verdict(function)
     assert verdict.status == "wrong" and verdict.message
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+@each_exercise
+def test_the_same_numbers_as_a_list_or_an_array_are_right(found, kind):
+    """Of several results, each; a single number stays one. What is trained through is cut off by both."""
+
+    def other(want):
+        if isinstance(want, tuple):
+            return list(map(other, want)) if kind is list else tuple(map(other, want))
+        if not isinstance(want, torch.Tensor) or not want.ndim:
+            return want
+        return want.detach().tolist() if kind is list else want.detach().numpy()
+
+    verdict = found.verdict(lambda *arguments: other(found.reference(*arguments)))
+    cut = found.trained and np.ndim(found.reference(*next(found.inputs()).values()).detach()) > 0
+    assert verdict.status == ("wrong" if cut else "right"), verdict.message
+    assert ("are right, but cut off" in verdict.message) == cut
 
 
 @pytest.mark.parametrize(
