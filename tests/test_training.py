@@ -641,6 +641,13 @@ def test_targets_may_be_whole_numbers_of_both_sizes(dtype):
     assert measures.token_accuracy(logits, TARGETS.to(dtype), MASK) == measures.token_accuracy(logits, TARGETS, MASK)
 
 
+@pytest.mark.parametrize("dtype", [torch.int16, torch.uint8, torch.bool])
+def test_targets_that_are_no_ids_are_refused_by_name(dtype):
+    for measured in (training.sequence_loss, measures.token_accuracy):
+        with pytest.raises(ValueError, match=f"int64 or int32, not .* of {dtype}: .long"):
+            measured(draw(2, 4, 5), TARGETS.to(dtype), MASK)
+
+
 def test_loss_and_accuracy_of_a_model_leave_out_negative_targets():
     logits = torch.randn(2, 3, 5, generator=torch.Generator().manual_seed(0))
     targets = torch.tensor([[1, -100, 4], [-1, 0, 2]])
