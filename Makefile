@@ -11,7 +11,7 @@ WRITABLE_HOME = test -w "$$HOME" || { export HOME="$(CURDIR)/.venv/home"; mkdir 
 # JupyterLab refuses to run as root, as one does in a container, unless told so.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate "--LabApp.app_settings_dir=$(CURDIR)/tools/lab"
-COMPARABLE := env -u MPLBACKEND -u ATTENTION_MARKED OMP_NUM_THREADS=1 PYTHONHASHSEED=0 TQDM_DISABLE=1 ATTENTION_PROGRESS=off
+COMPARABLE := env -u MPLBACKEND -u ATTENTION_MARKED -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 PYTHONHASHSEED=0 TQDM_DISABLE=1 ATTENTION_PROGRESS=off
 
 # Kernels of older processors, which round otherwise: what is stored in the notebooks has to hold with them, too.
 SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_2 OPENBLAS_CORETYPE=NEHALEM DNNL_MAX_CPU_ISA=SSE41
