@@ -75,6 +75,7 @@ for tree in (Clause(witch, "arrived", negated=True), Clause(NounPhrase("student"
 """
 
 
+@pytest.mark.lane("test")
 def test_a_file_makes_a_language(tmp_path):
     shutil.copytree(ROOT / "utils", tmp_path / "utils", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "utils" / "corpus" / "french.py").write_text(FRENCH, encoding="utf-8")

@@ -325,6 +325,7 @@ print(json.dumps([len(history.losses), updates(history), history.finished, model
 """
 
 
+@pytest.mark.lane("test")
 @POSIX
 def test_a_real_interrupt_stops_it():
     process = in_a_process(STOPPED_BY_SIGNAL)
@@ -353,7 +354,7 @@ fit(line(), samples(), squares, 1)  # what is imported by then is not imported w
 def press():
     calm.wait(chance.uniform(0, 0.03))
     os.kill(os.getpid(), signal.SIGINT)
-for run in range(2):
+while stops < 12:
     model, history, batches = line().eval(), History(), by_length(0)
     while not history.finished:
         thread = threading.Thread(target=press)
@@ -372,11 +373,12 @@ print(stops)
 """
 
 
+@pytest.mark.lane("test")
 @POSIX
 def test_stopped_again_and_again_at_any_moment_it_still_learns():
     output, errors = in_a_process(PRESSED_AGAIN_AND_AGAIN, TQDM_DISABLE="1").communicate(timeout=300)
     assert output.splitlines() and output.splitlines()[-1].isdigit(), errors[-2000:]
-    assert int(output.splitlines()[-1]) > 10
+    assert int(output.splitlines()[-1]) >= 12
 
 
 def test_a_run_is_saved_and_gone_on_with_elsewhere():
@@ -543,6 +545,7 @@ if not issubclass(training.tqdm, of_notebooks):
 """
 
 
+@pytest.mark.lane("test")
 def test_the_bar_falls_back_to_text_and_shows_the_loss():
     output, errors = in_a_process(IN_A_KERNEL).communicate(timeout=60)
     assert output == "True\n", errors
@@ -554,6 +557,7 @@ def test_the_bar_falls_back_to_text_and_shows_the_loss():
     assert any("/12 [" in text and "loss " in text and "%|" in text for text in drawn), errors
 
 
+@pytest.mark.lane("test")
 @pytest.mark.parametrize("kernel", ["", "import ipykernel.zmqshell\n"], ids=["text", "notebook"])
 def test_a_disabled_bar_is_silent(kernel):
     code = kernel + "from test_training import *\nprint(fit(line(), samples(), squares, 30).finished)"

@@ -32,7 +32,7 @@ BATCH_REMEDY = (
 REMEDIES = (
     Remedy(r"^RecursionError", "the function calls itself, without end."),
     Remedy(r"^SystemExit", "a function ends with return, not with exit() or quit()."),
-    Remedy(r"^MemoryError|bytes are more", "that takes more memory than there is. What is so large there? The inputs have few numbers."),
+    Remedy(r"^MemoryError|bytes are more|tried to allocate", "that takes more memory than there is. What is so large there? The inputs have few numbers."),
     Remedy(r"operand type.*'Linear'", "a layer that a module keeps is called like a function, with a tensor in its brackets.", r"self\.\w+"),
     Remedy(
         r"operand type.*'(ReLU|GELU|Linear|LayerNorm|Softmax)'",
