@@ -3,8 +3,8 @@
 A test runs in the lane that a mark names, `@pytest.mark.lane("test")`, and in those behind it; without a mark it runs
 in all three. Of several marks, on the file, the test and one of its parameters, the latest lane counts.
 
-A mark may go on with topics: `lane("all", "masking")`. Where a notebook, a widget or an exercise of that topic differs
-from main, the test comes one lane earlier.
+A mark may go on with topics: `lane("all", "masking")`. Where a notebook, a widget, an exercise or a tool of that name
+differs from main, the test comes one lane earlier.
 
 Of the cases of a test marked `sampled(4, "utils/exercises")` every fourth runs in the first lane, and all of them where
 a file in that folder differs from main.
@@ -20,7 +20,7 @@ from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
 LANES = ("check", "test", "all")
-WATCHED = ("notebooks/", "utils/widgets/", "utils/exercises/")
+WATCHED = ("notebooks/", "utils/widgets/", "utils/exercises/", "tools/", "tests/")
 
 # By day, laws are tried on the same inputs each time; at night on others, and what fails is printed to be tried again.
 settings.register_profile("same", derandomize=True)

@@ -165,7 +165,7 @@ TWIN = 'other = load_checkpoint("tiny_twin", torch.nn.Linear(2, 2))'
 TAGS = {STATION: ["station"], TWIN: ["twin"]}
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "checkpoints")
 def test_a_notebook_is_trained_as_far_as_its_last_station_and_a_second_run_leaves_no_diff(tmp_path):
     course = tmp_path / "course"
     shutil.copytree(ROOT / "data", course / "data", ignore=shutil.ignore_patterns("*.npz", "*.pt", SUMS, "cache"))

@@ -424,7 +424,7 @@ def notebook(tmp_path):
 CLOCK = ("import time; print(time.perf_counter_ns())", "nbval-ignore-output")
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "execute", "dependencies")
 def test_a_second_execution_leaves_no_diff(notebook):
     widget = "import ipywidgets\nipywidgets.IntSlider()"
     path = notebook("x = 1", CLOCK, widget, "print(x)\nx")
@@ -435,7 +435,7 @@ def test_a_second_execution_leaves_no_diff(notebook):
     assert path.read_text() == first
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "execute", "dependencies")
 def test_kept_output_is_made_anew_when_a_cell_changes_that_it_depends_on(notebook):
     path = notebook("import math", "x = 1", "y = 1", ("import time; print(x, time.time())", VOLATILE))
     assert execute_notebooks.main([str(path)]) == 0
@@ -456,7 +456,7 @@ def test_a_cell_that_raises_leaves_the_file_alone(notebook, capsys):
     assert "tiny.ipynb: cell 2 raised ZeroDivisionError: division by zero" in capsys.readouterr().err
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "seeds")
 def test_other_seeds_run_on_a_copy(notebook, capsys):
     path = notebook("SEED = 0", "assert SEED < 2")
     before = path.read_bytes()
@@ -467,7 +467,7 @@ def test_other_seeds_run_on_a_copy(notebook, capsys):
         repeat_with_seeds.main([str(notebook("seed = 0"))])
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "seeds")
 def test_the_margins_of_assertions_are_printed(notebook, capsys):
     path = notebook("SEED = 0", "a = 3.0 - SEED\nassert 0 < a < 10 and all(a <= b for b in (5, 7)) and a != 9")
     assert repeat_with_seeds.main([str(path), "--seeds", "0", "2"]) == 0

@@ -157,7 +157,7 @@ print(json.dumps([first[:2], other[:2], said, once_more[:2]]))
 """
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "kept_trainings", "shared_trainings")
 def test_a_kept_training_ends_as_the_live_one_did(tmp_path):
     import torch
 

@@ -26,6 +26,7 @@ def test_what_differs_from_main_is_tested_a_lane_earlier():
     for file in (MASKING, "utils/widgets/masking.py", "utils/exercises/tasks/masking.txt"):
         assert lanes_of(films, files=[file]) == ["test", "all"], file
         assert lanes_of(("test", "masking"), files=[file]) == ["check", "test", "all"]
+    assert lanes_of(("all", "execute"), files=["tools/notebooks/execute.py"]) == ["test", "all"]
     for file in (f"notebooks/{named('decoder')}.ipynb", "docs/masking.md"):
         assert lanes_of(films, files=[file]) == ["all"], file
 

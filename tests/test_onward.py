@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools.notebooks import execute as execute_notebooks
 
 ROOT = Path(__file__).parent.parent
-pytestmark = pytest.mark.lane("test")
+pytestmark = pytest.mark.lane("all", "onward")
 
 EXERCISE = """\
 def weighted_sum(weights, values):

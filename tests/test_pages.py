@@ -61,7 +61,7 @@ def tiny(*sources):
     return new_notebook(cells=[new_markdown_cell("# Tiny"), new_code_cell("SEED = 0"), *cells])
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "ledger", "seeds")
 def test_runs_with_other_seeds_are_kept_until_the_cell_changes(tmp_path, monkeypatch):
     path, record = tmp_path / "tiny.ipynb", tmp_path / "measured.json"
     monkeypatch.setattr(repeat_with_seeds, "MEASURED", record)
@@ -81,7 +81,7 @@ def test_runs_with_other_seeds_are_kept_until_the_cell_changes(tmp_path, monkeyp
     assert first.failed == [2] and next(ledger.claims(path, kept, {})).measured == ["0 of 9"]
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "ledger", "seeds")
 def test_spreads_are_carried_over_where_a_run_says_the_same(tmp_path, monkeypatch):
     path, record = tmp_path / "tiny.ipynb", tmp_path / "measured.json"
     monkeypatch.setattr(repeat_with_seeds, "MEASURED", record)

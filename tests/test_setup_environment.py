@@ -118,7 +118,8 @@ def course(tmp_path, request):
     return Course(tmp_path / "my course", installer == "uv")
 
 
-BOTH = pytest.mark.parametrize("course", ["uv", "pip"], indirect=True)
+PIP = pytest.param("pip", marks=pytest.mark.lane("all", "setup_environment"))
+BOTH = pytest.mark.parametrize("course", ["uv", PIP], indirect=True)
 
 
 # Healing
@@ -144,6 +145,7 @@ def test_what_is_altered_emptied_or_deleted_is_healed_by_the_next_command(course
     assert course.set_up() == ""
 
 
+@pytest.mark.lane("all", "setup_environment")
 def test_books_that_are_gone_doubled_incomplete_or_of_another_version(course):
     course.set_up()
     whole, numpy = course.files(), course.site / "numpy-2.4.6.dist-info"
@@ -159,6 +161,7 @@ def test_books_that_are_gone_doubled_incomplete_or_of_another_version(course):
         assert [path.name for path in course.site.glob("numpy-*")] == [numpy.name] and course.set_up() == ""
 
 
+@pytest.mark.lane("all", "setup_environment")
 @BOTH
 @pytest.mark.parametrize("seed", range(2))
 def test_an_install_that_was_killed_is_healed(course, seed):
@@ -172,6 +175,7 @@ def test_an_install_that_was_killed_is_healed(course, seed):
     assert len(course.files()) == 203 and all(course.files().values()) and course.set_up() == ""
 
 
+@pytest.mark.lane("all", "setup_environment")
 def test_a_stamp_that_is_a_folder_or_no_stamp(course):
     course.set_up()
     stamp = course.venv / "installed.json"
@@ -203,6 +207,7 @@ def test_without_its_pyvenv_cfg_nothing_is_installed_into_the_python_that_it_cam
     assert all("--require-virtualenv" in line for line in log if line.startswith("$") and "-m pip" in line)
 
 
+@pytest.mark.lane("all", "setup_environment")
 def test_a_moved_course_is_built_anew(course, tmp_path):
     course.set_up()
     moved = course.folder.rename(tmp_path / "moved here")
@@ -216,6 +221,7 @@ def test_a_moved_course_is_built_anew(course, tmp_path):
 # Sets
 
 
+@pytest.mark.lane("all", "setup_environment")
 def test_what_other_calls_and_the_learner_brought_stays(course):
     course.set_up("requirements-test.txt")
     command = [course.venv / "bin" / "python", "-m", "pip", "install", "own"]
@@ -230,6 +236,7 @@ def test_what_other_calls_and_the_learner_brought_stays(course):
     assert course.set_up() and "2.3.5" in (course.site / "numpy.py").read_text() and course.set_up() == ""
 
 
+@pytest.mark.lane("all", "setup_environment")
 def test_two_installs_at_once_take_turns(course):
     folder = os.open(course.folder, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)

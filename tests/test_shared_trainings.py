@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-pytestmark = pytest.mark.lane("test")
+pytestmark = pytest.mark.lane("all", "kept_trainings", "shared_trainings")
 CODE = """
 import json, sys, time
 sys.path[:0] = [{root!r}, {offline!r}]
