@@ -132,6 +132,22 @@ def same(kept, start, losses):
 # The files
 
 
+def packed(weights):
+    """float32 (…) → its three upper bytes, uint8 (3, …): rounded by one part in 65,000 at most, which is less than
+    another processor moves a training, it takes two thirds of the room."""
+    import numpy as np
+
+    bits = (weights.view(np.uint32) + 0x80) & 0xFFFFFF00
+    return np.moveaxis(np.array(bits, ">u4")[..., None].view(np.uint8), -1, 0)[:3]
+
+
+def unpacked(planes):
+    import numpy as np
+
+    parts = [plane.astype(np.uint32) << shift for plane, shift in zip(planes, (24, 16, 8), strict=True)]
+    return sum(parts[1:], parts[0]).view(np.float32)
+
+
 def told(path):
     """What a file says of its training, without its weights."""
     import numpy as np
@@ -152,13 +168,17 @@ def read(path):
 
     with np.load(path) as file:
         about = json.loads(file["told"].item())
-        arrays = {name: torch.from_numpy(file[name]) for name in file.files if name != "told"}
-    weights = {name.removeprefix("weights/"): value for name, value in arrays.items() if name.startswith("weights/")}
+        weights = {
+            name.removeprefix("weights/"): torch.from_numpy(unpacked(file[name]))
+            for name in file.files
+            if name.startswith("weights/")
+        }
+        losses, numbers_of_torch = file["losses"].tolist(), torch.from_numpy(file["torch"])
     if about["checkpoint"]:
         weights = torch.load(ROOT / "data" / "checkpoints" / f"{about['checkpoint']}.pt", weights_only=True)
     version, numbers, gauss = about["python"]
-    ended = {"weights": weights, "losses": arrays["losses"].tolist(), "seconds": about["seconds"]}
-    return ended | {"torch": arrays["torch"], "python": (version, tuple(numbers), gauss)}
+    ended = {"weights": weights, "losses": losses, "seconds": about["seconds"]}
+    return ended | {"torch": numbers_of_torch, "python": (version, tuple(numbers), gauss)}
 
 
 def write(path, ended, checkpoint=None):
@@ -168,7 +188,7 @@ def write(path, ended, checkpoint=None):
     about = ended["start"] | {name: ended[name] for name in ("first", "seconds", "python")} | {"checkpoint": checkpoint}
     arrays = {"losses": np.array(ended["losses"]), "torch": ended["torch"].numpy()}
     if checkpoint is None:
-        arrays |= {f"weights/{name}": value.numpy() for name, value in ended["weights"].items()}
+        arrays |= {f"weights/{name}": packed(value.numpy()) for name, value in ended["weights"].items()}
     with open(path, "wb") as file:
         np.savez_compressed(file, told=np.array(json.dumps(about)), **arrays)
 
