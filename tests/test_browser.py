@@ -323,7 +323,7 @@ def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_repor
     assert page.locator(".jp-Notebook .jp-OutputArea-output:has(.widget-html-content)").count() == len(widgets)
 
 
-@pytest.mark.lane("all", "page", "test_browser", "notebook_pages")
+@pytest.mark.lane("all", "access", "controls", "test_browser", "notebook_pages")
 def test_the_site_s_link_opens_the_notebook(open_notebook):
     """JupyterLab is started on a notebook, as `make lab` does, which says where its folder begins."""
     links = notebook_pages.places(notebook("masking").name, "ada/course")
@@ -331,7 +331,7 @@ def test_the_site_s_link_opens_the_notebook(open_notebook):
     assert open_notebook(link, folder="").locator(".jp-Notebook h1", has_text="04 · Masking").is_visible()
 
 
-@pytest.mark.lane("all", "page", "test_browser", "notebook_pages")
+@pytest.mark.lane("all", "access", "controls", "test_browser", "notebook_pages")
 def test_keys_stay_in_a_widget(open_notebook, lab, complaints):
     """JupyterLab takes plain keys for commands ("d d" deletes a cell) unless they are kept from it; and what a picture
     shows is said to those who do not see it."""
