@@ -200,7 +200,8 @@ def test_use_does_not_wait_again_for_a_function_that_was_stopped(short):
 def test_result_that_cannot_be_compared_in_time(short, capsys):
     body = "class Odd(list):\n    def __iter__(self):\n        while True: pass\nreturn Odd([values])"
     text = said(capsys, written(body))
-    assert "your result, an Odd, cannot be compared: was still running after 0.4 seconds" in text
+    time_is_up = "was still running after (0.4 seconds of work|1.2 seconds)"  # the second on a busy computer
+    assert re.search(f"your result, an Odd, cannot be compared: {time_is_up}", text)
 
 
 def test_memory_is_bounded(monkeypatch, capsys):
