@@ -34,7 +34,7 @@ help:
 	@echo "make answers                judge the answers of tests/answers: how often is the mistake named?"
 	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
 	@echo "make trainings              train what takes longest, and keep it for the tests"
-	@echo "make checkpoints            train what the stations of the notebooks load, and store its weights"
+	@echo "make checkpoints            train what notebooks hand on to others, and store its weights"
 	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for the notebook on similarity"
 	@echo "make vectors                train the vectors that ship with the course anew (needs WordNet)"
 	@echo "make pins                   raise all pinned versions; PINS=\"torch==VERSION\" keeps that one"

@@ -1,4 +1,4 @@
-"""Stored weights come back as they were, damage is named with its remedy; what is stored is what stations load."""
+"""Stored weights come back as they were, damage is named with its remedy; what is stored is what notebooks make."""
 
 import hashlib
 import shutil
@@ -140,7 +140,7 @@ def test_the_same_weights_are_the_same_bytes():
     assert make_checkpoints.packed(view) == make_checkpoints.packed(copied)
 
 
-def test_the_calls_of_a_station_are_found():
+def test_the_calls_of_a_cell_are_found():
     source = """
 if "model" not in globals():
     model = load_checkpoint("one", nn.Linear(1, 1))
@@ -152,26 +152,23 @@ if "model" not in globals():
             make_checkpoints.loads(bad)
 
 
-STATION = """
-if "model" not in globals():
-    model = load_checkpoint("tiny", torch.nn.Linear(2, 2))
-"""
+MADE = "torch.manual_seed(0)\nmodel = torch.nn.Linear(2, 2)"
 TRAINED = """
 def trained(model):
     torch.nn.init.ones_(model.weight)
     return model
 """
 TWIN = 'other = load_checkpoint("tiny_twin", torch.nn.Linear(2, 2))'
-TAGS = {STATION: ["station"], TWIN: ["twin"]}
+TAGS = {MADE: ["checkpoint:tiny=model"], TWIN: ["twin"]}
 
 
 @pytest.mark.lane("all", "checkpoints")
-def test_a_notebook_is_trained_as_far_as_its_last_station_and_a_second_run_leaves_no_diff(tmp_path):
+def test_a_notebook_is_trained_as_far_as_its_last_checkpoint_and_a_second_run_leaves_no_diff(tmp_path):
     course = tmp_path / "course"
     shutil.copytree(ROOT / "data", course / "data", ignore=shutil.ignore_patterns("*.npz", "*.pt", SUMS, "cache"))
     (course / "notebooks").mkdir()
     path, folder = course / "notebooks" / "5_tiny.ipynb", course / "data" / "checkpoints"
-    sources = ["import torch", "torch.manual_seed(0)\nmodel = torch.nn.Linear(2, 2)", TRAINED, TWIN, STATION, "1 / 0"]
+    sources = ["import torch", TRAINED, TWIN, MADE, "1 / 0"]
     cells = [new_code_cell(source, metadata={"tags": TAGS.get(source, [])}) for source in sources]
     nbformat.write(new_notebook(cells=[new_markdown_cell("# 05 · Tiny"), *cells]), path)
     assert make_checkpoints.make(path, folder) == ["tiny_twin.pt", "tiny.pt"]
@@ -194,8 +191,14 @@ def test_a_notebook_is_trained_as_far_as_its_last_station_and_a_second_run_leave
 # What is stored
 
 
-def test_what_is_stored_is_what_stations_load():
-    wanted = {name for path in NOTEBOOKS for name in make_checkpoints.stations(files.read(path))}
+def test_a_tag_says_of_what_it_is_a_checkpoint():
+    cell = new_code_cell("model = 1", metadata={"tags": ["checkpoint:tiny"]})
+    with pytest.raises(ValueError, match="checkpoint:tiny=model"):
+        make_checkpoints.made_by(cell)
+
+
+def test_what_is_stored_is_what_notebooks_make():
+    wanted = {name for path in NOTEBOOKS for name in make_checkpoints.made_in(files.read(path))}
     stored = {path.name: path for path in FOLDER.glob("*")} if FOLDER.exists() else {}
     assert set(stored) - {SUMS} == {f"{name}.pt" for name in wanted} == set(checksums()), "run `make checkpoints`"
     for name, digest in checksums().items():

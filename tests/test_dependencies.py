@@ -87,12 +87,6 @@ def test_an_exercise_is_the_course_s_function_whatever_stands_in_its_cell():
     assert keys[0] == keys[1] != last_key("helper = 1", stub, "print(f(2))")
 
 
-def test_a_station_makes_nothing_that_was_trained_above():
-    station = "if 'model' not in globals():\n    model = load_checkpoint('m', new())"
-    keys = [last_key(f"model = trained({n})", station, "print(model)", tags={2: "station"}) for n in (1, 2)]
-    assert keys[0] != keys[1]
-
-
 STUB = "def packed_mask(lengths):\n    return ...\n\n\ncheck(packed_mask)\npacked_mask = use(packed_mask)"
 
 

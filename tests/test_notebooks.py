@@ -309,7 +309,7 @@ def imports_of(source):
 @every_notebook
 def test_the_imports_of_a_notebook_stand_in_its_second_code_cell(name):
     setup, second, *others = code_cells(name)
-    assert not [cell.source for cell in others if imports_of(cell.source) and tagged(cell, "station") is None]
+    assert not [cell.source for cell in others if imports_of(cell.source)]
     allowed = (ast.Import, ast.ImportFrom, ast.Assign)
     assert not imports_of(second.source) or all(isinstance(node, allowed) for node in ast.parse(second.source).body)
 
@@ -356,23 +356,6 @@ def strays(sources):
 @every_notebook
 def test_a_name_is_there_before_it_is_used_and_means_one_thing(name):
     assert strays([cell.source for cell in code_cells(name)]) == []
-
-
-def given_by(source):
-    """The names that a station gives in a loop over them: `for name in ("softmax", "attend")`."""
-    loops = [node.iter for node in ast.parse(source).body if isinstance(node, ast.For)]
-    return [name for tried in loops if isinstance(tried, ast.Tuple) for name in ast.literal_eval(tried)]
-
-
-@every_notebook
-def test_from_a_station_one_can_go_on(name):
-    """Nothing above it but the setup cell is needed, as far as the next station is."""
-    setup, cells = code_cells(name)[0], NOTEBOOKS[name].cells
-    stations = [number for number, cell in enumerate(cells) if tagged(cell, "station") is not None]
-    for begin, end in zip(stations, [*stations[1:], None]):
-        assert cells[begin - 1].source.startswith("**Station.**")
-        below = [cell.source for cell in cells[begin:end] if cell.cell_type == "code"]
-        assert len(below) > 1 and missing([setup.source, *map("{} = None".format, given_by(below[0])), *below]) == []
 
 
 def test_strays_are_found():

@@ -1,4 +1,4 @@
-"""Weights of models that notebooks train: a station in the middle of a notebook goes on with them.
+"""Weights of models that notebooks train: later notebooks go on with them.
 
 `tools/notebooks/checkpoints.py` writes them (`make checkpoints`); beside them SHA256SUMS holds their checksums."""
 

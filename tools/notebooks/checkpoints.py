@@ -1,12 +1,12 @@
-"""Store the weights that a notebook's stations load, to go on from there without training (`make checkpoints`).
+"""Store the weights that notebooks train and later ones load (`make checkpoints`).
 
     python -m tools.notebooks.checkpoints [NOTEBOOK ...]        without names: every notebook of the course
     python -m tools.notebooks.checkpoints --list                write SHA256SUMS and the rows of data/README.md, no more
 
-A cell tagged `station` says `attentive = load_checkpoint("translator_attentive", …)` for what the cells above it
-trained. Each notebook with such cells is run as far as its last one, trainings and all, and what `attentive` is right
-after the station goes to data/checkpoints/translator_attentive.pt as float32. Where the weights are those that the file
-holds already, the file stays as it is: a second run leaves no diff. What no such cell loads any more is removed.
+A cell tagged `checkpoint:translator_attentive=attentive` trains a model. Each notebook with such cells is run as far
+as its last one, trainings and all, and what `attentive` is right after the cell goes to
+data/checkpoints/translator_attentive.pt as float32. Where the weights are those that the file holds already, the file
+stays as it is: a second run leaves no diff. What no such cell makes any more is removed.
 
 A cell tagged `twin` loads what the notebook does not train itself, to save its readers the time. Here it is trained, by
 the function `trained` that the notebook defines above for a model like it.
@@ -40,9 +40,11 @@ _torch.save({{key: value.detach().float().clone() for key, value in ({target}).s
 
 
 def made_by(cell):
-    """{name of a checkpoint: target} of a cell that goes on with weights of this notebook: a station, or a twin."""
-    goes_on = cells.has(cell, "station") or cells.has(cell, "twin")
-    return loads(cell.source) if goes_on else {}
+    """{name of a checkpoint: target} of a cell that trains, as its tag has them, or of a twin."""
+    name, _, target = (cells.after(cell, "checkpoint:") or "").partition("=")
+    if name and not target:
+        raise ValueError(f"the tag checkpoint:{name} has to say of what, as in checkpoint:{name}=model")
+    return {name: target} if name else loads(cell.source) if cells.has(cell, "twin") else {}
 
 
 def loads(source):
@@ -67,13 +69,13 @@ def is_load(node):
     return isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "load_checkpoint"
 
 
-def stations(notebook):
-    """{name of a checkpoint: target} of all stations and twins of a notebook."""
+def made_in(notebook):
+    """{name of a checkpoint: target} of all cells of a notebook."""
     return {name: target for cell in notebook.cells for name, target in made_by(cell).items()}
 
 
-def as_far_as_stations(notebook, folder):
-    """A copy of the notebook up to its last station or twin, each followed by a cell that saves what it loads."""
+def as_far_as_needed(notebook, folder):
+    """A copy of the notebook up to the last cell that makes a checkpoint, each followed by a cell that saves it."""
     kept, end = [], 0
     for cell in copy.deepcopy(notebook.cells):
         kept.append(cell)
@@ -105,15 +107,15 @@ def same(weights, path):
 
 
 def make(path, folder=FOLDER):
-    """Run one notebook and write the weights of its stations; returns the names of the files that changed."""
+    """Run one notebook and write the weights that it trains; returns the names of the files that changed."""
     notebook, changed = read(path), []
-    if not stations(notebook):
+    if not made_in(notebook):
         return changed
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as part:
-        shortened = as_far_as_stations(notebook, part)
+        shortened = as_far_as_needed(notebook, part)
         execute.execute(shortened, Path(path).resolve().parent, fresh=True)
-        for name in stations(notebook):
+        for name in made_in(notebook):
             weights = torch.load(Path(part) / f"{name}.pt", weights_only=True)
             if not same(weights, folder / f"{name}.pt"):
                 write_whole(folder / f"{name}.pt", packed(weights))
@@ -127,7 +129,7 @@ def rows(notebooks, folder=FOLDER):
     for path in notebooks:
         notebook = read(path)
         title = re.match(r"# (?:\d\d · )?(.+)", notebook.cells[0].source)[1]
-        for name, target in stations(notebook).items():
+        for name, target in made_in(notebook).items():
             file = folder / f"{name}.pt"
             if file.is_file():
                 told = {"file": file.name, "target": target, "notebook": title, "size": file.stat().st_size}
@@ -136,9 +138,9 @@ def rows(notebooks, folder=FOLDER):
 
 
 def list_all(course=COURSE):
-    """Write SHA256SUMS and the rows of data/README.md, and remove what no station loads."""
+    """Write SHA256SUMS and the rows of data/README.md, and remove what no notebook makes."""
     notebooks, folder = paths(course), course / "data" / "checkpoints"
-    wanted = {f"{name}.pt" for path in notebooks for name in stations(read(path))}
+    wanted = {f"{name}.pt" for path in notebooks for name in made_in(read(path))}
     for file in folder.glob("*.pt"):
         if file.name not in wanted:
             file.unlink()

@@ -13,7 +13,7 @@ import hashlib
 import symtable
 from collections.abc import Iterator
 
-from utils.cells import exercise, has
+from utils.cells import exercise
 
 ONLY_SHOW = {"plots", "print", "check", "hint", "display", "widgets"}  # a call of these changes nothing
 
@@ -125,16 +125,12 @@ def needed(cells: list[Cell], wanted: int) -> list[int]:
     return sorted(found)
 
 
-def as_course(cell, whole: bool = True) -> str:
+def as_course(cell) -> str:
     """The source of a cell where every exercise is the course's function.
 
-    In a whole run, a station makes nothing that the cells above it have made. What is no Python, a magic command among
-    it, counts as its text."""
+    What is no Python, a magic command among it, counts as its text."""
     if name := exercise(cell):
         return f"{name} = use({name!r})"
-    if whole and has(cell, "station"):
-        statements = [one for one in ast.parse(cell["source"]).body if "globals()" not in ast.unparse(one)]
-        return ast.unparse(ast.Module(statements, []))
     with contextlib.suppress(SyntaxError):
         ast.parse(cell["source"])
         return cell["source"]

@@ -23,7 +23,7 @@ from nbformat.v4 import new_code_cell
 
 from tools.notebooks import checkpoints, execute
 from tools.notebooks.files import COURSE, paths, read
-from utils.cells import has
+from utils.cells import after
 
 OFFLINE = COURSE / "tests" / "offline"
 sys.path.insert(0, str(OFFLINE))
@@ -39,8 +39,8 @@ def noted(notebook, topic):
     cells = [new_code_cell(f"import shared_trainings as _shared\n_shared.notebook = {topic!r}")]
     for cell in copy.deepcopy(notebook.cells):
         cells.append(cell)
-        if has(cell, "station"):
-            for name, target in checkpoints.loads(cell.source).items():
+        if after(cell, "checkpoint:"):
+            for name, target in checkpoints.made_by(cell).items():
                 cells.append(new_code_cell(f"_shared.ships({target}, {name!r})"))
     notebook = copy.copy(notebook)
     notebook.cells = cells

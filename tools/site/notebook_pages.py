@@ -60,7 +60,7 @@ def code_cell(cell, name, folder, repo, widget=None):
     if exercise:
         code = f"{heading(exercise, cell.outputs)}\n\n{code}\n\n{places(name, repo)}"
         outputs = folded("What <code>check</code> answers before anybody tried", outputs)
-    kind = "cell exercise" if exercise else "cell station" if cells.has(cell, "station") else "cell"
+    kind = "cell exercise" if exercise else "cell"
     return f'<div class="{kind}" id="cell-{cell.id}">\n\n{code}\n\n{outputs}\n\n</div>'
 
 

@@ -228,23 +228,14 @@ def teachers():
 
 
 def lesson(path):
-    """One notebook for a teacher: minutes, places for a break, what can wait, exercises."""
+    """One notebook for a teacher: minutes and exercises."""
     notebook, catalogue = read(path), reading_time.catalogue()
     reading, solving = reading_time.told(notebook)
-    headings = list(dict.fromkeys(heading for heading, _ in ledger.sections(notebook) if heading[:1].isdigit()))
     before = {cell.id: heading for heading, cell in ledger.sections(notebook)}
-    stations = [cell for cell in notebook.cells if cell.source.startswith("**Station.**")]
     lines = [
         f"### [{title(notebook)}]({path.stem}.md)",
         f"{reading} minutes to read and run, {solving} for the exercises.",
     ]
-    if stations:
-        breaks = [
-            link(path.stem, following(notebook, cell).id, f"after section {before[cell.id][0]}") for cell in stations
-        ]
-        lines.append(f"Places for a break: {', '.join(breaks)}.")
-    if later := [heading.replace("(may wait)", "").strip() for heading in headings if "may wait" in heading]:
-        lines.append(f"May wait: {', '.join(later)}.")
     rows = ["| exercise | section | how hard | minutes | known mistakes |", "|---|---|---|---|---|"]
     for exercise, cell in cells.exercises(notebook).items():
         found = catalogue[exercise]
@@ -252,12 +243,6 @@ def lesson(path):
         section = before[cell.id].partition(" ")[0]
         rows.append(f"| {name} | {section} | {found.dots} | {found.minutes} | {len(found.rows)} |")
     return "\n\n".join([*lines, "\n".join(rows)])
-
-
-def following(notebook, cell):
-    """The code cell below a cell of text."""
-    rest = notebook.cells[notebook.cells.index(cell) :]
-    return next(cell for cell in rest if cell.cell_type == "code")
 
 
 # All of them

@@ -48,7 +48,7 @@ def shown(path: Path, changed: int) -> list[tuple[str, str]]:
 def slices(path: Path) -> dict[str, list[Cell]]:
     """{name of a widget: the cells that it needs, the setup cell left out, its own as the last}."""
     code = cells.code(read(path))
-    parts, named = [Cell(as_course(cell, whole=False)) for cell in code], names(path)
+    parts, named = [Cell(as_course(cell)) for cell in code], names(path)
     return {
         named[cell.id]: [parts[number] for number in needed(parts, place) if number]
         for place, cell in enumerate(code)
@@ -59,7 +59,7 @@ def slices(path: Path) -> dict[str, list[Cell]]:
 def explorers(path: Path, wanted: set[str]) -> Iterator[tuple[str, Explorer]]:
     """Run what the `wanted` widgets of a notebook need, each cell once and in order; yields (name, widget)."""
     code = cells.code(read(path))
-    parts, named = [Cell(as_course(cell, whole=False)) for cell in code], names(path)
+    parts, named = [Cell(as_course(cell)) for cell in code], names(path)
     ends = {place: named[cell.id] for place, cell in enumerate(code) if named.get(cell.id) in wanted}
     run = set().union(*(needed(parts, place) for place in ends))
     scope, folder = {"__name__": "__main__"}, os.getcwd()

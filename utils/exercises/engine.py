@@ -408,7 +408,7 @@ def use(function: Callable | str) -> Callable:
     """The learner's function where it is right or the work is marked, the reference where it is not, without a word.
 
     The name of an exercise instead of a function, `use("attend")`, gives the course's function, whatever the learner
-    wrote: so a station goes on without the cells above it. ValueError where there is no exercise of that name.
+    wrote: so a notebook goes on with what another one built. ValueError where there is no exercise of that name.
     A right function of another kind of number, a list or a NumPy array for instance, is fitted with what the notebook
     goes on with: tensors of the inputs' precision. A function that a check had to stop is not run again.
     """
