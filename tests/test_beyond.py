@@ -125,15 +125,6 @@ def test_the_exercises_and_the_course_cut_alike(rows, columns, size):
     assert torch.equal(exercises["unpatchify"](patches, rows * size, columns * size), images)
 
 
-@few
-@given(text=st.text("ACGTN", min_size=1))
-def test_the_other_strand_of_the_other_strand_is_the_strand(text):
-    other = catalogue()["reverse_complement"]
-    assert other(other(text)) == text
-    assert torch.equal(catalogue()["one_hot_bases"](text), one_hot_bases(text))
-    assert torch.equal(one_hot_bases(other(text)), one_hot_bases(text).flip(0, 1)), "A and T, C and G are mirrored"
-
-
 @pytest.mark.parametrize("summary, rows", [("mean", 16), ("cls", 17)])
 def test_what_a_patch_transformer_returns(summary, rows):
     logits, weights = PatchTransformer(summary, classes=7)(torch.randn(2, 16, 4))

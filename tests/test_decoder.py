@@ -20,13 +20,12 @@ from utils.decoder import (
     PlacedEmbedding,
     TokenEncoder,
     TransformerTranslator,
-    rotate,
 )
 from utils.decoding import write
 from utils.masks import causal_mask, padding_mask
 from utils.probes import causality_probe, leaks
 from utils.torch_weights import load
-from utils.transformer import EncoderBlock, TokenEmbedding
+from utils.transformer import EncoderBlock, TokenEmbedding, rotate
 from utils.vocabulary import END_ID, PAD_ID
 
 SOURCE = torch.tensor([[5, 3, 9, 2, 7, 1, 4], [4, 8, 6, 0, 0, 0, 0], [6, 1, 2, 3, 5, 0, 0]])

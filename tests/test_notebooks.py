@@ -84,8 +84,8 @@ def test_the_syllabus_lists_the_notebooks():
 
 def test_the_map_of_the_course_is_the_readmes():
     rows = fill_notebooks.map_rows()
-    assert len(rows) == len(NOTEBOOKS) and all(row in prose(named("start_here")) for row in rows)
-    for row, (name, notebook) in zip(rows, NOTEBOOKS.items()):
+    assert "\n".join(rows) in prose(named("start_here"))
+    for row, (name, notebook) in zip((row for row in rows if ".ipynb" in row), NOTEBOOKS.items(), strict=True):
         assert f"({name}.ipynb)" in row
         told = re.search(r"(\d+) minutes to read and run.*?(\d+) more for", notebook.cells[0].source)
         assert row.endswith(f" {told[1]} + {told[2]} |")

@@ -11,7 +11,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 import transformer as poster
-from utils import attention, decoder
+from utils import attention, decoder, transformer
 from utils.checkpoints import FOLDER, read
 from utils.masks import causal_mask, padding_mask
 from utils.vocabulary import PAD_ID
@@ -80,7 +80,7 @@ def test_its_small_parts_are_those_of_utils():
             poster.scaled_dot_product_attention(Q, K, V, mask),
         )
     places = torch.tensor([3, 0, 7, 7, 100])
-    same(decoder.rotate(Q, places), poster.rotate(Q, places))
+    same(transformer.rotate(Q, places), poster.rotate(Q, places))
 
 
 def test_the_translator_of_notebook_07_fits():

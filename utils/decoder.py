@@ -1,4 +1,4 @@
-"""The Transformer decoder: rotary positions, attention that keeps keys and values, block, stack, language model; and a
+"""The Transformer decoder: attention that keeps keys and values, block, stack, language model; and a
 translator.
 
 Axis letters: b batch, n position, q and k the same as query and as key, h head, e head dimension, d model dimension,
@@ -18,36 +18,15 @@ from .checks import (
     require_continuation,
     require_fitting_shapes,
     require_ids,
-    require_rotatable,
     require_shares,
     require_tokens,
     require_vectors,
     require_whole,
 )
 from .decoding import write
-from .transformer import POSITIONS, Encoder, FeedForward, LayerNorm, ResidualNorm, TokenEmbedding
+from .transformer import PAIRINGS, POSITIONS, Encoder, FeedForward, LayerNorm, ResidualNorm, TokenEmbedding, rotate
 
-PAIRINGS = {"interleaved": -1, "halves": -2}  # the axis of a pair, once the e entries are (e/2, 2) or (2, e/2)
 ROTARY = {"rotary": "interleaved", "rotary halves": "halves"}  # positions that are not added, and their pairing
-
-
-def rotate(x: Tensor, places: Tensor | None = None, pairing: str | None = "interleaved") -> Tensor:
-    """Rotary positions (Su et al. 2021): pair i of the entries of x (…, n, e) is turned by place / 10000^(2i/e).
-
-    places broadcast to (…, n), and are 0, 1, … if not given. pairing: "interleaved" turns the entries 2i and 2i + 1
-    together, as in the paper, "halves" i and i + e/2, as many models do; None returns x. An x that holds no floats or
-    has a single axis, an odd e, places that do not fit, another pairing: ValueError."""
-    if pairing is None:
-        return x
-    require_choice(pairing, PAIRINGS, "pairing")
-    require_rotatable(x, places)
-    places = torch.arange(x.shape[-2]) if places is None else places
-    two_i = torch.arange(0, x.shape[-1], 2, dtype=torch.float64)  # (e/2,)
-    angles = places[..., None] / 10000 ** (two_i / x.shape[-1])  # (…, n, e/2)
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    axis = PAIRINGS[pairing]
-    first, second = x.unflatten(-1, (-1, 2) if axis == -1 else (2, -1)).unbind(axis)  # (…, n, e/2) each
-    return torch.stack([first * cos - second * sin, first * sin + second * cos], dim=axis).flatten(-2)
 
 
 class KeysValues(NamedTuple):

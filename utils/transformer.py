@@ -1,6 +1,6 @@
 """The Transformer encoder: tokens with positions, layer norm, feed-forward layer, block, stack; and a tagger of them.
 
-Axis letters: b batch, n position, q and k the same as query and as key, h head, d model dimension.
+Axis letters: b batch, n position, q and k the same as query and as key, h head, e head dimension, d model dimension.
 Masks are boolean, True = may attend, and broadcast to (b, h, q, k).
 Sizes are keyword arguments in one order: the vocabulary's, which comes first and needs no name, d_model, num_heads,
 num_layers, d_ff."""
@@ -15,6 +15,7 @@ from .checks import (
     require_choice,
     require_last_axes,
     require_room,
+    require_rotatable,
     require_tokens,
     require_vectors,
     require_whole,
@@ -22,6 +23,7 @@ from .checks import (
 from .masks import causal_mask
 
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
+PAIRINGS = {"interleaved": -1, "halves": -2}  # the axis of a pair, once the e entries are (e/2, 2) or (2, e/2)
 
 
 def sinusoidal_positions(n: int, d_model: int, base: float = 10000.0) -> Tensor:
@@ -60,6 +62,25 @@ class LearnedPositions(PositionalEncoding):
     def __init__(self, *, d_model: int, max_len: int):
         super().__init__(d_model=d_model, max_len=max_len)
         self.table = nn.Parameter(torch.randn_like(self.table))
+
+
+def rotate(x: Tensor, places: Tensor | None = None, pairing: str | None = "interleaved") -> Tensor:
+    """Rotary positions (Su et al. 2021): pair i of the entries of x (…, n, e) is turned by place / 10000^(2i/e).
+
+    places broadcast to (…, n), and are 0, 1, … if not given. pairing: "interleaved" turns the entries 2i and 2i + 1
+    together, as in the paper, "halves" i and i + e/2, as many models do; None returns x. An x that holds no floats or
+    has a single axis, an odd e, places that do not fit, another pairing: ValueError."""
+    if pairing is None:
+        return x
+    require_choice(pairing, PAIRINGS, "pairing")
+    require_rotatable(x, places)
+    places = torch.arange(x.shape[-2]) if places is None else places
+    two_i = torch.arange(0, x.shape[-1], 2, dtype=torch.float64)  # (e/2,)
+    angles = places[..., None] / 10000 ** (two_i / x.shape[-1])  # (…, n, e/2)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    axis = PAIRINGS[pairing]
+    first, second = x.unflatten(-1, (-1, 2) if axis == -1 else (2, -1)).unbind(axis)  # (…, n, e/2) each
+    return torch.stack([first * cos - second * sin, first * sin + second * cos], dim=axis).flatten(-2)
 
 
 class LayerNorm(nn.Module):

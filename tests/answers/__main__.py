@@ -38,7 +38,6 @@ NAMES = {
 CLASSES = tuple(NAMES)
 SPEAKERS = {"one_change_away": "an edit", "something_missing": "an edit", "last_right_step": "the last right step"}
 SPEAKING = ("the catalogue", *dict.fromkeys(SPEAKERS.values()))  # whoever is not in SPEAKERS
-LEAVING = ("head_scores", "bilinear_weights", "cache_bytes", "embed_patches", "one_hot_bases", "reverse_complement")
 
 
 class Answer(NamedTuple):
@@ -90,8 +89,6 @@ def judge(some: Iterable[Answer]) -> Iterator[Judged]:
     known, read = catalogue(), readings()
     with tempfile.TemporaryDirectory() as folder:
         for answer in some:
-            if answer.exercise not in known:
-                continue
             try:
                 function = _imported(answer, Path(folder))
             except Exception:  # the notebook's cell would have said so
@@ -181,24 +178,20 @@ def main() -> None:
     )
     told = parser.parse_args()
     judged = list(judge(one for one in answers() if not told.exercises or one.exercise in told.exercises))
-    staying = [one for one in judged if one.answer.exercise not in LEAVING]
-    apart = [one for one in judged if one.answer.exercise in LEAVING]
-    show("Answers", staying)
-    if apart:
-        show("Counted apart, exercises that leave the course", apart)
+    show("Answers", judged)
     print(agreement())
-    for one in staying if told.list else []:
+    for one in judged if told.list else []:
         if one.kind == told.list:
             print(f"\n{one.answer.id}\n{one.answer.source[one.answer.source.index('def ') :]}→ {one.message}")
     if told.unread:
         lines = [
             {"answer": one.answer.id, "source": one.answer.source, "said": one.message, "message": hashed(one.message)}
-            for one in staying
+            for one in judged
             if one.kind == "unread"
         ]
         told.unread.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
     if not told.exercises:
-        JUDGED.write_text(json.dumps(counted(staying), indent=1) + "\n", encoding="utf-8")
+        JUDGED.write_text(json.dumps(counted(judged), indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

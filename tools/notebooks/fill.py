@@ -16,6 +16,8 @@ from utils import cells
 from utils.exercises import catalogue
 from utils.exercises.engine import source as reference_source
 
+MAP_ROW = re.compile(r"\| \d\d \|.*\.ipynb|\| \| \*\*")  # of a notebook, or the heading of a part
+
 
 def definitions(source):
     """{name: node} of the functions and classes that `source` defines."""
@@ -97,16 +99,16 @@ def with_stub_of(cell_source, name, reference):
 
 
 def map_rows(root=COURSE):
-    """The rows of README's table of notebooks, without the column of launch links."""
+    """The rows of README's table of notebooks, headings among them, without the column of launch links."""
     lines = (root / "README.md").read_text(encoding="utf-8").splitlines()
-    rows = [line.split("|")[1:5] for line in lines if re.match(r"\| \d\d \|.*\.ipynb", line)]
+    rows = [line.split("|")[1:5] for line in lines if MAP_ROW.match(line)]
     return [f"|{'|'.join(row)}|".replace("](notebooks/", "](") for row in rows]
 
 
 def with_map(cell_source, root=COURSE):
     """The cell's source with README's rows in the place of its own."""
-    first, *_ = (line for line in cell_source.splitlines() if re.match(r"\| \d\d \|", line))
-    kept = [line for line in cell_source.splitlines() if line == first or not re.match(r"\| \d\d \|", line)]
+    first, *_ = (line for line in cell_source.splitlines() if MAP_ROW.match(line))
+    kept = [line for line in cell_source.splitlines() if line == first or not MAP_ROW.match(line)]
     return "\n".join(kept).replace(first, "\n".join(map_rows(root)))
 
 

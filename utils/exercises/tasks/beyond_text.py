@@ -1,13 +1,10 @@
-"""Exercises of the notebook beyond text, sections 1 and 3: images cut into patches, put together again, embedded, and
-hidden."""
+"""Exercises of the notebook beyond text: images cut into patches, put together again, and hidden; the mask of a graph."""
 
 import math
 
 import torch
 
 from ..engine import exercise
-
-# ---- patchify
 
 
 def draw_images(generator):
@@ -94,9 +91,6 @@ def patchify(images, size):
     return patches.reshape(b, -1, size * size)
 
 
-# ---- unpatchify
-
-
 def draw_patches(generator):
     """Wide, high and square images, one image; patches of 1 to 4 pixels; n = size²; one patch alone; one column of
     patches; float64."""
@@ -173,92 +167,6 @@ def unpatchify(patches, height, width):
     return squares.permute(0, 1, 3, 2, 4).reshape(-1, height, width)
 
 
-# ---- embed_patches
-
-
-def draw_kernels(generator):
-    """Wide, high and square images, one image; d ≠ n, d = n, d = size² and d = 1; one patch alone; float64."""
-    for shape, d, size, dtype in (
-        ((3, 6, 10), 5, 2, None),
-        ((3, 6, 4), 4, 2, None),
-        ((1, 6, 12), 8, 3, None),
-        ((2, 4, 4), 4, 2, None),
-        ((2, 8, 8), 7, 4, None),
-        ((2, 4, 8), 1, 2, None),
-        ((3, 3, 3), 2, 3, None),
-        ((2, 6, 6), 3, 2, torch.float64),
-    ):
-        images = torch.randn(shape, generator=generator, dtype=dtype)
-        kernel = torch.randn(d, size, size, generator=generator, dtype=dtype)
-        yield images, kernel, torch.randn(d, generator=generator, dtype=dtype)
-
-
-@exercise(
-    draws=draw_kernels,
-    hints=[
-        "A linear layer on patches (b, n, size²) needs a matrix with size² rows. What has size² numbers here, and how "
-        "many of these are there?",
-        "Flatten the two axes of pixels, in the patches and in the kernel, in the same order: each filter of the "
-        "kernel becomes a row of size² numbers, and a row is to stand upright.",
-        "As a convolution: a window that moves by a whole patch, stride=size. F.conv2d takes images and kernel with "
-        "an axis of colours, [:, None], and gives (b, d, rows, columns): join the last two, then exchange axes.",
-    ],
-    names={
-        "(b, d, H/size, W/size), as a convolution gives it: one axis for the patches, and d comes last": (
-            lambda images, kernel, bias: images.new_zeros(
-                len(images), len(kernel), images.shape[1] // kernel.shape[1], images.shape[2] // kernel.shape[1]
-            )
-        ),
-        "(b, H/size, W/size, d): the patches still lie in rows and columns": lambda images, kernel, bias: (
-            images.new_zeros(
-                len(images), images.shape[1] // kernel.shape[1], images.shape[2] // kernel.shape[1], len(kernel)
-            )
-        ),
-        "(b, d, H - size + 1, W - size + 1): the window moves by one pixel. What is the stride?": (
-            lambda images, kernel, bias: images.new_zeros(
-                len(images),
-                len(kernel),
-                images.shape[1] - kernel.shape[1] + 1,
-                images.shape[2] - kernel.shape[1] + 1,
-            )
-        ),
-        "patches (b, n, size²): does the kernel still come?": lambda images, kernel, bias: images.new_zeros(
-            len(images), images[0].numel() // kernel[0].numel(), kernel[0].numel()
-        ),
-        "the products of pixels and kernel: are they to be added up?": lambda images, kernel, bias: images.new_zeros(
-            len(images), images[0].numel() // kernel[0].numel(), *kernel.shape
-        ),
-        "one vector an image: each patch keeps its own": lambda images, kernel, bias: images.new_zeros(
-            len(images), len(kernel)
-        ),
-    },
-    question={
-        r"conv2d|Conv2d": "F.conv2d takes images (b, 1, H, W) and a kernel (d, 1, size, size), the 1 for the colours: "
-        "[:, None] makes that axis.",
-        r"linear\(": "F.linear takes a matrix (d, size²), each filter flattened, and transposes it by itself.",
-        "@|matmul|einsum": "Patches are (b, n, size²), the flattened kernel (d, size²): which axes meet, and is one of "
-        "the two to be transposed?",
-        "": "images is (b, H, W), kernel (d, size, size), bias (d,), a patch size by size: which axes meet in this line?",
-    },
-    level=2,
-    minutes=10,
-    trained=True,
-)
-def embed_patches(images, kernel, bias):
-    """Each patch of images (b, H, W) as a vector of d numbers: returns (b, n, d), patches row by row.
-
-    Number j is the sum of the patch's pixels times those of kernel[j], plus bias[j]. kernel is
-    (d, size, size), bias (d,); H and W are multiples of size. A convolution with stride size.
-    """
-    size = kernel.shape[-1]
-    windows = images.unfold(1, size, size).unfold(2, size, size)  # (b, rows, columns, size, size)
-    patches = windows.flatten(3).flatten(1, 2)  # (b, n, size²)
-    return patches @ kernel.flatten(1).T + bias
-
-
-# ---- hidden_patch_loss
-
-
 def draw_hidden_patches(generator):
     """Unequally many hidden patches an image, equally many, one alone, all, none in an image; n = p, b = n; visible
     patches far off and near; float64."""
@@ -320,3 +228,49 @@ def hidden_patch_loss(prediction, patches, hidden):
     """
     squares = (prediction - patches) ** 2  # (b, n, p)
     return squares[hidden].mean()
+
+
+def draw_graphs(generator):
+    """A path, a node without edges, an edge given twice and one from both sides, a star, two nodes, no edge; drawn ones."""
+    yield from (
+        ([(0, 1), (1, 2), (2, 3)], 4),
+        ([(3, 1), (0, 2)], 5),
+        ([(0, 1), (1, 0), (2, 1), (2, 1)], 3),
+        ([(0, 3), (0, 1), (0, 2), (0, 4)], 6),
+        ([(1, 0)], 2),
+        ([], 3),
+    )
+    for n in (6, 11):
+        pairs = torch.randint(n, (n, 2), generator=generator).tolist()
+        yield [(one, other) for one, other in pairs if one != other] + [(n - 1, 0)], n
+
+
+@exercise(
+    draws=draw_graphs,
+    hints=[
+        "Three nodes, one edge, (0, 1): which of the nine pairs may attend? What would become of node 2 in a softmax, if "
+        "it saw nobody?",
+        "Begin with a mask in which each node sees itself: which matrix is True on its diagonal alone?",
+        "An edge (one, other) is two cells: the row of one in the column of other, and the row of other in the column "
+        "of one. A loop over the edges sets both to True.",
+    ],
+    names={
+        "edges, two numbers each: the mask has a row and a column for every node": lambda edges, n: torch.zeros(
+            len(edges), 2
+        ),
+        "one truth a node: a mask has a row and a column for each": lambda edges, n: torch.zeros(n),
+    },
+    question="The mask is (n, n), rows are queries, columns are keys, and an edge names one of each: which is which here?",
+    level=1,
+    minutes=6,
+)
+def adjacency_mask(edges, n):
+    """The mask for attention on a graph: returns boolean (n, n), True = may attend.
+
+    edges is a list of pairs of nodes, which count from 0 to n - 1; it may be empty. A node may attend to its
+    neighbours, whichever of the two stands first in the pair, and to itself.
+    """
+    allowed = torch.eye(n, dtype=torch.bool)
+    for one, other in edges:
+        allowed[one, other] = allowed[other, one] = True
+    return allowed

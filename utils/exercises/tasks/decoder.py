@@ -1,4 +1,4 @@
-"""Exercises of the notebook on the decoder, sections 1 to 5: cross-attention, the shift of the target, tied logits."""
+"""Exercises of the notebook on the decoder: cross-attention, the shift of the target, tied logits."""
 
 import math
 
@@ -6,8 +6,6 @@ import torch
 
 from ...vocabulary import END_ID, PAD_ID, START_ID
 from ..engine import exercise
-
-# ---- cross_attention
 
 
 def draw_words_and_memories(generator):
@@ -86,9 +84,6 @@ def cross_attention(x, M, W_q, W_k, W_v, source_mask):
     return weights @ values, weights
 
 
-# ---- shift_target
-
-
 def draw_targets(generator):
     """Sentences of several lengths, none of them padded, one sentence, an empty one alone; padding is 0, or any id, or
     `</s>` itself, as where a tokenizer has no token for it; `</s>` of another id."""
@@ -154,9 +149,6 @@ def shift_target(target, mask):
     inputs = target[:, :-1]
     labels = target[:, 1:]
     return inputs, labels, mask[:, 1:]
-
-
-# ---- tied_logits
 
 
 def draw_states_and_embeddings(generator):

@@ -1,5 +1,4 @@
-"""Exercises of the notebook on several heads: project per head, scores of every head, split, merge, combine,
-parameters, the layer."""
+"""Exercises of the notebook on several heads: project per head, split, merge, combine, the layer."""
 
 import math
 
@@ -28,30 +27,6 @@ def draw_inputs_and_head_matrices(generator):
 def project_per_head(X, W):
     """Project X (n, d) with each of the h matrices in W (h, d, e): returns (h, n, e)."""
     return torch.einsum("nd,hde->hne", X, W)
-
-
-def draw_queries_and_keys_of_heads(generator):
-    """One sentence, a batch, two leading axes; q ≠ k, k = e, all equal; one head, one query; e = 1; float64 (√4 is
-    exact in float32 as well)."""
-    shapes = (2, 3, 5, 4), (3, 3, 3, 3), (2, 4, 3, 6, 2), (2, 3, 2, 4, 4, 3), (2, 1, 1, 3, 6), (4, 4, 2, 1)
-    for *front, q, k, e in shapes:
-        yield torch.randn(*front, q, e, generator=generator), torch.randn(*front, k, e, generator=generator)
-    yield tuple(torch.randn(2, 4, n, 4, generator=generator, dtype=torch.float64) for n in (2, 4))
-
-
-@exercise(
-    draws=draw_queries_and_keys_of_heads,
-    hints=[
-        "Which letters has Q, which K, and which the result? Which one is in both, but not in the result?",
-        "In einsum, `...` stands in front of the letters of Q, of K and of the result. What is summed? What stays, as h?",
-        "With @ the last two axes meet, so those of K are exchanged first. Either way: which number is e, for the root?",
-    ],
-    names={"one head's scores: does each head keep its own?": lambda Q, K: (Q @ K.mT).sum(-3)},
-    question="Q is (…, h, q, e), K (…, h, k, e): which axes are to meet in this line, and do they count from the end?",
-)
-def head_scores(Q, K):
-    """Scaled scores of each head's queries (…, h, q, e) against its keys (…, h, k, e): returns (…, h, q, k)."""
-    return Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
 
 
 def draw_tokens_to_split(generator):
@@ -142,30 +117,6 @@ def draw_heads_and_blocks(generator):
 def combine_heads(heads, W_o):
     """The sum over the heads of Z_i (…, h, q, e) times its block of W_o (h, e, d): returns (…, q, d)."""
     return torch.einsum("...hqe,hed->...qd", heads, W_o)
-
-
-def draw_layer_sizes(generator):
-    """With and without biases; one head, as many heads as d; the sizes of the original paper; two drawn."""
-    yield from ((16, 4, False), (16, 4, True), (6, 3, True), (10, 1, True), (5, 5, False), (512, 8, True))
-    for bias in (False, True):
-        h, e = torch.randint(2, 12, (2,), generator=generator).tolist()
-        yield h * e, h, bias
-
-
-@exercise(
-    draws=draw_layer_sizes,
-    hints=[
-        "Which matrices does the layer learn? How many numbers has one of them?",
-        "Each head's part of W_q is (d, e), and there are h of them, with h · e = d. What do they add up to?",
-        "Four matrices, W_o among them. A bias has one number for each output of its matrix.",
-    ],
-    question="The result is one whole number, made of d_model and bias: which of them is used in this line, and how?",
-)
-def count_parameters(d_model, num_heads, bias):
-    """Parameters of W_q, W_k, W_v, W_o, each (d, d), with a bias (d,) if bias: returns an int."""
-    matrices = 4 * d_model**2
-    biases = 4 * d_model if bias else 0
-    return matrices + biases
 
 
 def draw_layers(generator):

@@ -1,156 +1,313 @@
-"""Exercises of the notebook on RNNs with attention, sections 1 and 2: an Elman step, cross-entropy and perplexity."""
+"""Exercises of the notebook on RNNs with attention: context vectors, scores, a step of a decoder, alignment error rate."""
+
+import math
 
 import torch
 
 from ..engine import exercise
 
-# ---- elman_step
 
-
-def draw_inputs_and_states(generator):
-    """One vector, a batch, two leading axes; d_in = d_hidden, b = d_in = d_hidden; the first state, 0; float64."""
-    for leading, d_in, d_hidden, dtype in (
-        ((), 3, 4, None),
-        ((), 3, 3, None),
-        ((5,), 4, 2, None),
-        ((3,), 3, 3, None),
-        ((2, 4), 2, 5, None),
-        ((2,), 3, 3, torch.float64),
+def draw_weights_and_states(generator):
+    """q ≠ k ≠ d, q = k, k = d, q = d, b = q = k = d; one sentence of one step; padding of weight 0; float64."""
+    for b, q, k, d in (
+        (2, 3, 4, 5),
+        (2, 4, 4, 3),
+        (3, 2, 4, 4),
+        (2, 3, 5, 3),
+        (3, 3, 3, 3),
+        (1, 1, 4, 2),
+        (2, 3, 3, 4),
     ):
-        x, state = (torch.randn(*leading, d, generator=generator, dtype=dtype) for d in (d_in, d_hidden))
-        W, U = (torch.randn(d, d_hidden, generator=generator, dtype=dtype) for d in (d_in, d_hidden))
-        yield x, state.tanh(), W, U, torch.randn(d_hidden, generator=generator, dtype=dtype)
-    W, U = torch.randn(2, 3, generator=generator), torch.randn(3, 3, generator=generator)
-    yield torch.randn(4, 2, generator=generator), torch.zeros(4, 3), W, U, torch.randn(3, generator=generator)
+        dtype = torch.float64 if (q, d) == (3, 4) else torch.float32
+        scores = 2 * torch.randn(b, q, k, generator=generator, dtype=dtype)
+        scores[0, :, k - 1] = -math.inf
+        yield torch.softmax(scores, -1), torch.randn(b, k, d, generator=generator, dtype=dtype)
 
 
 @exercise(
-    draws=draw_inputs_and_states,
+    draws=draw_weights_and_states,
     hints=[
-        "Two things go into the new state: what is read now, and what is remembered. Which matrix belongs to which?",
-        "Vectors are rows, so each stands on the left of its matrix. Both products are (…, d_hidden): what joins them?",
-        "Add both products and the bias first; the tanh comes last, once, around the whole sum.",
+        "One decoder step has k weights, one for each encoder state. What does it make of the k states?",
+        "Weighted states are added up. In einsum, weights are bqk and states bkd: which letter goes after the arrow?",
+        "The shared axis, k, is the last of weights, the second to last of states: there a matrix product sums.",
     ],
     names={
-        "x: is it projected by its matrix?": lambda x, state, W, U, bias: x,
-        "x and state side by side: is the product with the matrices still to come?": (
-            lambda x, state, W, U, bias: torch.cat([x, state], -1)
+        "the products, (b, q, k, d), before k is summed": lambda w, s: w[..., None] * s[:, None],
+        "the weights: are the states still to be added up with them?": lambda w, s: w,
+        "the states: is there one vector for each decoder step?": lambda w, s: s,
+        "(b, d), one vector a sentence: each decoder step has one of its own": lambda w, s: s[:, 0],
+        "(b, d, q): the last two axes are exchanged": lambda w, s: (w @ s).mT,
+        "(b, b, q, d): every sentence's weights meet every sentence's states": lambda w, s: w @ s[:, None],
+        "(b, q, b, d): every sentence's weights meet every sentence's states": lambda w, s: torch.tensordot(
+            w, s, ([2], [1])
         ),
-        "the products of the state with U before they are added up": lambda x, state, W, U, bias: state[..., None] * U,
-        "the products of the input with W before they are added up": lambda x, state, W, U, bias: x[..., None] * W,
-        "W": lambda x, state, W, U, bias: W,
+        "(q·b, d): torch.cat puts the steps below one another, torch.stack gives them an axis": (
+            lambda w, s: (w @ s).transpose(0, 1).flatten(0, 1)
+        ),
+        "(b, q·d): torch.cat puts the steps side by side, torch.stack gives them an axis": lambda w, s: (w @ s).flatten(
+            1
+        ),
+        "(q, d): does each sentence keep its own?": lambda w, s: w[0] @ s[0],
+        "(d, q): einsum without an arrow adds up every letter that comes twice, the batch, too": lambda w, s: (
+            (w[0] @ s[0]).T
+        ),
     },
     question={
-        r"cat\(|stack\(": "Side by side, dim=-1, x and state have d_in + d_hidden numbers. The matrices then stand one "
-        "below the other, dim=0, in the same order.",
-        r"\.T\b|\.mT\b|\.t\(\)|\b[WU] @|(matmul|mm|mv)\([WU]\b": "Vectors are rows here: they stand on the left of "
-        "their matrices, W (d_in, d_hidden) and U (d_hidden, d_hidden), and nothing is transposed.",
-        "": "x is (…, d_in), W (d_in, d_hidden), state (…, d_hidden), U (d_hidden, d_hidden): which axes meet in this "
-        "line?",
+        "einsum": "weights is bqk, states bkd: does each string name as many axes, and a letter mean one length in both?",
+        r"\.T\b|\.mT|transpose|permute": "The axis k is the last of weights (b, q, k) and the second to last of states "
+        "(b, k, d): they meet as they are, without a transpose.",
+        "": "weights is (b, q, k), states (b, k, d): k is what they share. Which axes meet in this line?",
     },
+    minutes=4,
     trained=True,
 )
-def elman_step(x, state, W, U, bias):
-    """One step of an Elman RNN: returns the new state (…, d_hidden).
-
-    Input x (…, d_in), old state (…, d_hidden); W (d_in, d_hidden), U (d_hidden, d_hidden),
-    bias (d_hidden,). The non-linear function is tanh.
-    """
-    return torch.tanh(x @ W + state @ U + bias)
+def context_vector(weights, states):
+    """Encoder states (b, k, d), summed by each step's weights (b, q, k): returns (b, q, d)."""
+    return weights @ states
 
 
-# ---- sequence_cross_entropy
-
-
-def draw_logits_and_targets(generator):
-    """One sentence, batches of two and of one, two leading axes; n = v, b = n = v; padding behind, in front, none, with
-    any ids and loud logits; sentences of a single word; logits too large for exp; a word that is sure; float64."""
-    for leading, n, v, words, dtype in (
-        ((), 4, 6, [1, 1, 1, 0], None),
-        ((2,), 5, 7, [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], None),
-        ((3,), 3, 3, [[1, 0, 0], [0, 1, 1], [1, 1, 1]], None),
-        ((1,), 4, 4, [[1, 1, 1, 1]], None),
-        ((2, 2), 3, 5, [[[1, 1, 1], [1, 0, 0]], [[1, 1, 0], [0, 0, 1]]], None),
-        ((2,), 4, 6, [[1, 1, 1, 1], [0, 0, 1, 1]], torch.float64),
-        ((3,), 1, 4, [[1], [1], [1]], None),
+def draw_queries_and_keys(generator):
+    """All sizes different; q = k; d_q = d_k = d; b = q = k = d; one sentence, one query, one key; b = q; float64."""
+    for (b, q, k, d_q, d_k, d), dtype in (
+        ((2, 3, 4, 5, 6, 7), None),
+        ((2, 4, 4, 3, 2, 5), None),
+        ((2, 3, 5, 4, 4, 4), None),
+        ((3, 3, 3, 3, 3, 3), None),
+        ((1, 1, 4, 2, 3, 5), None),
+        ((2, 4, 1, 3, 5, 2), None),
+        ((3, 3, 2, 2, 4, 3), torch.float64),
     ):
-        mask = torch.tensor(words).bool()
-        logits = 2 * torch.randn(*leading, n, v, generator=generator, dtype=dtype)
-        targets = torch.randint(v, mask.shape, generator=generator)
-        yield logits * torch.where(mask, 1, 3)[..., None], targets, mask
-    logits = torch.tensor([[[1000.0, 0, 990, -800], [-200, 0, -50, -900]], [[-300, -450, -301, -303], [0, 1, 2, 3]]])
-    yield logits, torch.tensor([[1, 2], [3, 0]]), torch.tensor([[True, True], [True, False]])
-    sure = torch.randn(3, 4, generator=generator).double()
-    sure[1, 2] = 90.0
-    yield sure, torch.tensor([0, 2, 3]), torch.tensor([True, True, True])
+        shapes = (b, q, d_q), (b, k, d_k), (d_q, d), (d_k, d), (d,)
+        yield tuple(torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
 
 
 @exercise(
-    draws=draw_logits_and_targets,
+    draws=draw_queries_and_keys,
     hints=[
-        "The loss of one word is the negative logarithm of one probability. Which of the v probabilities of its row?",
-        "torch.log_softmax makes logarithms of probabilities of a row of logits, over the last axis. gather picks one "
-        "of each row, if the ids have an axis of length 1 at the end: targets[..., None].",
-        "What remains is a loss for each position, (…, n). Only those where mask is True are added up, and their "
-        "number divides the sum.",
+        "Start with one query and one key: each goes through its own matrix, and both are then vectors of one length. "
+        "What joins them, and what makes one number of the result?",
+        "Projected, the queries are (b, q, d) and the keys (b, k, d). Every query has to meet every key: (b, q, k, d). "
+        "None as an index gives each of them the axis that it lacks, of length 1, and adding broadcasts.",
+        "Queries with the index [:, :, None] are (b, q, 1, d), keys with [:, None] are (b, 1, k, d). Then tanh, and the "
+        "product with w takes the last axis away.",
     ],
     names={
-        "one loss a position: which of them count, and what is their mean?": lambda logits, targets, mask: mask,
-        "one number a sentence: the mean runs over all words of the batch at once": (
-            lambda logits, targets, mask: mask.any(-1)
+        "the pairs, (b, q, k, d): w makes one number of each": lambda query, keys, W_q, W_k, w: (
+            (query @ W_q)[:, :, None] + (keys @ W_k)[:, None]
         ),
-        "logits: which of the v numbers of a row belongs to the target?": lambda logits, targets, mask: logits,
-        "the losses of the words: is their mean still to come?": lambda logits, targets, mask: targets[mask],
-        "one loss a position, with an axis of length 1 left over": lambda logits, targets, mask: mask[..., None],
+        "(b, k, q): queries and keys are exchanged": lambda query, keys, W_q, W_k, w: query.new_zeros(
+            len(query), keys.shape[1], query.shape[1]
+        ),
+        "(b, q, k, 1): an axis of length 1 is left over": lambda query, keys, W_q, W_k, w: query.new_zeros(
+            *query.shape[:2], keys.shape[1], 1
+        ),
+        "(b, q, d), the projected queries: have they met the keys?": lambda query, keys, W_q, W_k, w: query @ W_q,
+        "(b, k, d), the projected keys: have they met the queries?": lambda query, keys, W_q, W_k, w: keys @ W_k,
+        "(b, q): one number a query, but every key has a score": lambda query, keys, W_q, W_k, w: query[..., 0],
+        "(b, k): one number a key, but every query has its own scores": lambda query, keys, W_q, W_k, w: keys[..., 0],
+        "(q, k): does each sentence keep its own?": lambda query, keys, W_q, W_k, w: (
+            query[0] @ query.new_zeros(query.shape[-1], keys.shape[1])
+        ),
     },
     question={
-        r"cross_entropy|nll_loss": "F.cross_entropy wants the classes as axis 1, and one axis less in the targets: "
-        "make it (words, v) and (words,), by the mask as an index or by flatten.",
-        "gather": "gather wants ids with as many axes as the logits have: (…, n, 1), and dim=-1.",
-        "arange": "The number of axes varies: gather with dim=-1 picks one number of each row, whatever stands in "
-        "front.",
-        "one_?hot": "F.one_hot makes as many columns as the largest id needs, unless told: "
-        "num_classes=logits.shape[-1].",
-        r"\bmask\b": "mask is (…, n). Have the losses that shape, too, or is an axis of length 1 left over from "
-        "gather?",
-        "": "logits is (…, n, v), targets and mask are (…, n): which axis is which in this line?",
+        "einsum": "query is bqi, W_q id, keys bkj, W_k jd, w d: does each string name as many axes as its tensor has?",
+        r"cat\(": "To be put side by side, query and key need the same axes in front: every query beside every key, "
+        "(b, q, k, d_q) and (b, q, k, d_k). expand makes them.",
+        r"\.T\b|\.mT|transpose|permute": "Vectors are rows: query and keys stand on the left of their matrices, and "
+        "nothing is transposed.",
+        r"\bw\b": "w is (d,): which axis of the tensor on its left has that length, and is it the last?",
+        r"\+": "(b, q, d) and (b, k, d) do not broadcast. Each needs an axis of length 1 where the other has its own: "
+        "(b, q, 1, d) and (b, 1, k, d).",
+        "": "query is (b, q, d_q), W_q (d_q, d), keys (b, k, d_k), W_k (d_k, d), w (d,): which axes meet in this line?",
+    },
+    level=2,
+    minutes=9,
+)
+def additive_scores(query, keys, W_q, W_k, w):
+    """Additive scores of all queries (b, q, d_q) for all keys (b, k, d_k): returns (b, q, k).
+
+    W_q (d_q, d) and W_k (d_k, d) bring both to one length; w (d,) makes a number of each pair.
+    """
+    queries = query @ W_q  # (b, q, d)
+    projected = keys @ W_k  # (b, k, d)
+    pairs = queries[:, :, None] + projected[:, None]  # (b, q, k, d)
+    return torch.tanh(pairs) @ w
+
+
+def draw_states_and_memories(generator):
+    """All sizes different; k = d, d = v, b = k, b = k = d = v; one sentence; a single word in each; loud states behind
+    the mask; scores too large for exp, and far below 0; float64."""
+    for (b, k, d, v), rows, loud, dtype in (
+        ((2, 4, 3, 6), [[1, 1, 1, 0], [1, 1, 1, 1]], 1, None),
+        ((3, 3, 3, 3), [[1, 1, 0], [1, 0, 1], [1, 1, 1]], 1, None),
+        ((2, 4, 4, 5), [[1, 1, 0, 0], [0, 1, 1, 1]], 4, None),
+        ((1, 5, 2, 4), [[1, 1, 1, 0, 0]], 4, None),
+        ((3, 1, 4, 2), [[1], [1], [1]], 1, None),
+        ((4, 4, 3, 3), [[1, 1, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1], [1, 0, 0, 0]], 4, torch.float64),
+    ):
+        mask = torch.tensor(rows).bool()
+        shapes = (b, d), (b, k, d), (2 * d, d), (d, v)
+        state, M, W_c, W_y = (torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
+        yield state, M * torch.where(mask, 1, loud)[..., None], mask, W_c / 2, W_y
+    M = 60 * torch.randn(2, 3, 4, generator=generator)
+    state = M[:, 0] / 2
+    W_c, W_y = torch.randn(8, 4, generator=generator) / 100, torch.randn(4, 5, generator=generator)
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    yield state, M, mask, W_c, W_y
+    state, M, W_c, W_y = state.double(), M.double(), W_c.double(), W_y.double()
+    low = -1e5 * state[:, None] / (state**2).sum(-1)[:, None, None]
+    yield state, torch.where(mask[..., None], low, M), mask, W_c, W_y
+
+
+@exercise(
+    draws=draw_states_and_memories,
+    hints=[
+        "You have written each part: weights of a query with padding at 0, and states summed by weights. Here the score "
+        "is a dot product, and the query is the state. What comes after the context?",
+        "Five lines: scores (b, k), weights (b, k), context (b, d), both side by side (b, 2 d), logits (b, v). With "
+        "einsum, the context is bk,bkd->bd.",
+        "torch.cat([…, …], dim=-1) puts two tensors (b, d) side by side: which comes first? Then W_c, tanh, W_y; no "
+        "softmax at the end, for logits are asked for.",
+    ],
+    names={
+        "the weights, (b, k): what do they make of the states M?": lambda state, M, mask, W_c, W_y: mask,
+        "(b, d), before W_y: which word would that be?": lambda state, M, mask, W_c, W_y: state,
+        "(b, 2 d), context and state side by side: W_c and W_y are still to come": lambda state, M, mask, W_c, W_y: (
+            torch.cat([state, state], -1)
+        ),
+        "(b, 1, v): is the axis of a single step left over?": lambda state, M, mask, W_c, W_y: (state @ W_y)[:, None],
+        "(b, k, v), one word for each place of the source: are the states summed by their weights?": (
+            lambda state, M, mask, W_c, W_y: M @ W_y
+        ),
+        "(v,): does each sentence keep its own?": lambda state, M, mask, W_c, W_y: (state @ W_y)[0],
+        "(b,), the number of the likeliest word: the logits of all words are asked for": (
+            lambda state, M, mask, W_c, W_y: mask[:, 0]
+        ),
+    },
+    question={
+        r"cat\(": "torch.cat wants the same number of axes in each: context (b, d) and state (b, d), side by side, dim=-1.",
+        "einsum": "state is bd, M bkd, weights bk: does each string name as many axes, and a letter mean one length?",
+        r"\bW_c\b": "W_c is (2 d, d): on its left stand context and state side by side, (b, 2 d).",
+        r"\bW_y\b": "W_y is (d, v): on its left stands (b, d), what came through W_c and tanh.",
+        r"\bmask\b": "mask is (b, k). Have the scores that shape, too?",
+        "": "state is (b, d), M (b, k, d): the scores (b, k) are a dot product over d for each k. Which axes meet in this "
+        "line?",
     },
     level=3,
     minutes=12,
-    trained=True,
 )
-def sequence_cross_entropy(logits, targets, mask):
-    """Mean of -log of the probability that softmax gives each target: returns one number.
+def attention_step(state, M, mask, W_c, W_y):
+    """One step of a decoder with attention: returns logits (b, v) for the next word.
 
-    logits (…, n, v); targets (…, n), token ids; mask (…, n), True for words, False for padding.
-    The mean runs over all words of the batch alike; there is at least one. Logits may be large.
+    state (b, d), which asks; M (b, k, d), the encoder's states; mask (b, k), True for words. The
+    score is the dot product, not scaled. Context and state, side by side in this order, go through
+    W_c (2 d, d) and tanh, then through the output matrix W_y (d, v). There is no bias.
     """
-    log_probabilities = torch.log_softmax(logits, dim=-1)  # (…, n, v)
-    losses = -log_probabilities.gather(-1, targets[..., None])[..., 0]  # (…, n)
-    return losses[mask].mean()
+    scores = torch.einsum("bd,bkd->bk", state, M)
+    weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+    context = torch.einsum("bk,bkd->bd", weights, M)
+    both = torch.cat([context, state], dim=-1)  # (b, 2 d)
+    return torch.tanh(both @ W_c) @ W_y
 
 
-# ---- perplexity
-
-
-def draw_probabilities(generator):
-    """Two words to count by hand; equal ones; a sure one; random ones; a single word; 400 of 1e-3; float64."""
-    for fixed in ([0.5, 0.125], [0.2] * 5, [1.0, 0.1, 0.3], [0.3], [1e-3] * 400):
-        yield (torch.tensor(fixed),)
-    for n, dtype in ((7, torch.float32), (6, torch.float64)):
-        yield (torch.rand(n, generator=generator, dtype=dtype) * 0.9 + 0.05,)
+def draw_queries_and_memories(generator):
+    """Padding behind, in front, none; q = k, d = k, b = q; one sentence; a single word; words that score far below
+    padding; states of padding as loud as those of words, or 0, as packing leaves them; float64."""
+    for (b, q, k, d), rows, loud, dtype in (
+        ((2, 3, 4, 5), [[1, 1, 0, 0], [1, 1, 1, 1]], 1, None),
+        ((2, 4, 4, 3), [[1, 1, 1, 0], [0, 1, 1, 1]], 0, None),
+        ((3, 3, 3, 3), [[1, 0, 0], [1, 1, 0], [1, 1, 1]], 2, None),
+        ((1, 2, 5, 5), [[1, 1, 1, 0, 0]], 0, torch.float64),
+        ((2, 1, 3, 2), [[1, 1, 1], [1, 1, 1]], 1, None),
+    ):
+        mask = torch.tensor(rows).bool()
+        query, M = (torch.randn(b, n, d, generator=generator, dtype=dtype) for n in (q, k))
+        yield query, M * torch.where(mask, 1, loud)[..., None], mask
+    query, mask = torch.randn(2, 1, 4, generator=generator).double(), torch.tensor([[1, 0, 1], [1, 1, 0]]).bool()
+    yield query, torch.where(mask[..., None], -600 * query / (query**2).sum(-1, keepdim=True), 0.0), mask
 
 
 @exercise(
-    draws=draw_probabilities,
+    draws=draw_queries_and_memories,
     hints=[
-        "Among 5 equally likely words the perplexity is 5. What does your formula give for five times 1/5?",
-        "The loss of a word is the negative natural logarithm of its probability. The loss of a text is their mean.",
-        "Three steps: logarithms, their mean with a minus, and what undoes a natural logarithm.",
+        "What does the cell below say of this code? Which line was meant to prevent that, and what does it do to "
+        "`scores`?",
+        "Print scores before and after the line with the mask. Are there any -∞ in it?",
+        "masked_fill returns a new tensor and leaves the old one as it is; so does nearly every method of a tensor. "
+        "Where does its result go?",
     ],
-    names={"one number a word: are they still to be averaged?": lambda probabilities: probabilities},
-    minutes=4,
+    names={"the weights: are the states still to be summed by them?": lambda query, M, mask: query @ M.mT},
+    question={
+        r"\bmask\b": "mask is (b, k), scores (b, q, k): the mask needs an axis of length 1 for q, mask[:, None].",
+        "": "query is (b, q, d), M (b, k, d), scores (b, q, k): which axes meet in this line?",
+    },
+    level=2,
+    minutes=8,
 )
-def perplexity(probabilities):
-    """Perplexity of n words that a model gave these probabilities (n,): returns one number."""
-    return torch.exp(-torch.log(probabilities).mean())
+def look_back(query, M, mask):
+    """Contexts of queries (b, q, d) in states M (b, k, d), mask (b, k), True = word: returns (b, q, d)."""
+    scores = query @ M.transpose(-2, -1)  # (b, q, k)
+    scores = scores.masked_fill(~mask[:, None], -math.inf)
+    weights = torch.softmax(scores, dim=-1)  # (b, q, k)
+    return weights @ M
+
+
+def draw_alignments(generator):
+    """One pair to count by hand; several of different lengths; a random half; no sure links; no link in one sentence;
+    sure = possible; no links; no hits; nothing at all."""
+    yield [{(0, 0), (1, 2), (2, 2)}], [{(0, 0), (2, 1)}], [{(0, 0), (2, 1), (2, 2), (3, 1)}]
+    yield (
+        [{(0, 1), (1, 0)}, {(0, 0), (1, 1), (2, 3), (3, 2), (4, 5)}],
+        [{(0, 1), (1, 2)}, {(0, 0), (2, 3), (3, 2)}],
+        [{(0, 1), (1, 2), (2, 2)}, {(0, 0), (2, 3), (3, 2), (1, 1), (4, 4)}],
+    )
+    places = [(target, source) for target in range(5) for source in range(6)]
+    links, sure, rest = (
+        [{place for place in places if torch.rand((), generator=generator) < share} for _ in range(4)]
+        for share in (0.25, 0.2, 0.2)
+    )
+    yield links, sure, [one | other for one, other in zip(sure, rest)]
+    yield [{(0, 0), (1, 1), (2, 1)}, {(1, 0)}], [set(), set()], [{(0, 0), (1, 1)}, {(0, 1)}]
+    yield (
+        [{(0, 2), (1, 1)}, set(), {(2, 0), (1, 2), (0, 1), (3, 3)}, {(0, 0)}],
+        [{(0, 2), (1, 1)}, {(0, 0), (1, 0)}, {(2, 0), (0, 1)}, set()],
+        [{(0, 2), (1, 1), (1, 2)}, {(0, 0), (1, 0), (1, 1)}, {(2, 0), (0, 1), (1, 2), (2, 1)}, {(0, 0)}],
+    )
+    yield [{(0, 0), (1, 2)}, {(1, 0)}], [{(0, 0), (2, 1)}, {(1, 0)}], [{(0, 0), (2, 1)}, {(1, 0)}]
+    yield [set(), set()], [{(0, 0)}, {(1, 0)}], [{(0, 0), (0, 1)}, {(1, 0)}]
+    yield [{(0, 1)}, {(1, 2)}], [{(0, 0)}, {(1, 0)}], [{(0, 0), (1, 1)}, {(1, 0)}]
+    yield [set(), set()], [set(), set()], [set(), set()]
+
+
+@exercise(
+    draws=draw_alignments,
+    hints=[
+        "Sets know what they have in common: a & b. Which three sets of one sentence are compared, and in which pairs?",
+        "A link that is sure and found counts twice above the line, one that is only possible and found once. Below it "
+        "stand the numbers of links and of sure links.",
+        "Go through the three lists together, with zip. Add up over all sentences what stands above the line and what "
+        "stands below, divide once, and subtract from 1. If nothing stands below the line, the rate is 0.0.",
+    ],
+    names={
+        "one number a sentence: add up over all of them what stands above and below the line, then divide once": (
+            lambda links, sure, possible: torch.zeros(len(links))
+        ),
+    },
+    level=2,
+    minutes=8,
+)
+def alignment_error_rate(links, sure, possible):
+    """1 - (|A∩S| + |A∩P|) / (|A| + |S|) of links A, sure S, possible P: returns a number.
+
+    Each argument is a list with one set of (target position, source position) a sentence; every
+    sure link is possible, too. The four counts are summed over all sentences before dividing.
+    The rate is 0.0 if there are neither links nor sure links at all (Och and Ney 2003).
+    """
+    found = sum(len(a & s) + len(a & p) for a, s, p in zip(links, sure, possible))
+    total = sum(len(a) + len(s) for a, s in zip(links, sure))
+    return 1 - found / total if total else 0.0
+
+
+def number(one, other=None):
+    """Of links, in all sentences; with another list, of those that both have."""
+    return sum(map(len, one)) if other is None else sum(len(a & b) for a, b in zip(one, other))

@@ -1,13 +1,13 @@
-"""Exercises of the notebook on the encoder: position waves, norm, residual step, feed-forward layer, block, stack,
-induction."""
+"""Exercises of the notebook on the encoder's block: position waves, a rotation, norm, residual step, feed-forward layer,
+block."""
+
+import math
 
 import torch
 import torch.nn.functional as F
 
 from ...attention import scaled_dot_product_attention
 from ..engine import exercise
-
-# ---- sinusoidal_positions
 
 
 def draw_numbers_of_positions(generator):
@@ -57,7 +57,56 @@ def sinusoidal_positions(n, d_model):
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d_model]
 
 
-# ---- layer_norm
+def draw_pairs_and_angles(generator):
+    """One pair; a row, a batch, three axes; two pairs, and 2 × 2; one of them alone; a quarter, whole turns; float64."""
+    for shape, dtype in (
+        ((), None),
+        ((5,), None),
+        ((2,), None),
+        ((2, 2), None),
+        ((1, 3), None),
+        ((2, 3, 4), torch.float64),
+    ):
+        x = torch.randn(*shape, 2, generator=generator, dtype=dtype)
+        yield x, 4 * torch.randn(shape, generator=generator, dtype=dtype)
+    yield torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]]), math.pi * torch.tensor([0.5, 1.0, 2.0])
+
+
+@exercise(
+    draws=draw_pairs_and_angles,
+    hints=[
+        "Turn (1, 0) by a right angle, against the clock: where does it point then? And (0, 1)? What do your formulas "
+        "give there?",
+        "Turned by an angle, (1, 0) becomes (cos, sin), and (0, 1) becomes (-sin, cos). (x0, x1) is x0 times the one and "
+        "x1 times the other.",
+        "Take both numbers apart, x[..., 0] and x[..., 1], before you change either; torch.stack with dim=-1 joins "
+        "two new ones to pairs.",
+    ],
+    names={
+        "the pairs in front, (2, …): torch.stack puts its axis where dim says": lambda x, angle: x.movedim(-1, 0),
+        "every number with every angle: what chunk or [..., :1] takes apart keeps an axis that meets the angles": (
+            lambda x, angle: x.new_zeros(*x.shape[:-1], 2 * [*angle.shape, 1][-1 - bool(angle.ndim)])
+        ),
+        "one number a pair: both are asked for": lambda x, angle: angle,
+        "(…, 2, 2): a matrix for each angle, or each number for each pair. Is a sum still to come?": (
+            lambda x, angle: x[..., None].expand(*x.shape, 2)
+        ),
+    },
+    question={
+        r"cat\(": "torch.cat joins along an axis that is there; torch.stack with dim=-1 makes the axis of the pair.",
+        r"@|matmul|einsum": "A matrix for each angle is (…, 2, 2), a pair (…, 2): the pair needs an axis of length 1 "
+        "for @, or letters for einsum.",
+        r"math\.": "math.cos takes one number, torch.cos a tensor.",
+        "": "x is (…, 2), angle (…): x[..., 0], x[..., 1] and the angle's cosine have one shape. Which meet here?",
+    },
+    level=1,
+    minutes=6,
+)
+def rotate_pair(x, angle):
+    """Pairs x (…, 2), each turned by its angle (…), against the clock, in radians: returns (…, 2)."""
+    first, second = x[..., 0], x[..., 1]  # (…)
+    cos, sin = torch.cos(angle), torch.sin(angle)  # (…)
+    return torch.stack([first * cos - second * sin, first * sin + second * cos], dim=-1)
 
 
 def draw_rows_to_normalise(generator):
@@ -112,9 +161,6 @@ def layer_norm(x, gamma, beta, eps):
     variance = (distance**2).mean(dim=-1, keepdim=True)  # (…, n, 1)
     normalised = distance / torch.sqrt(variance + eps)
     return gamma * normalised + beta
-
-
-# ---- residual_step: the functions that are drawn are the same ones every time
 
 
 def a_norm(x):
@@ -180,9 +226,6 @@ def residual_step(x, sublayer, norm, pre):
     return norm(x + sublayer(x))
 
 
-# ---- feed_forward
-
-
 def draw_feed_forward_layers(generator):
     """A sentence, one token, batches; n = d = d_ff; d = d_ff; n = d_ff; float64."""
     for shape, d_ff, dtype in (
@@ -231,9 +274,6 @@ def feed_forward(x, W_1, b_1, W_2, b_2):
     """
     hidden = torch.relu(x @ W_1 + b_1)  # (…, d_ff)
     return hidden @ W_2 + b_2
-
-
-# ---- encoder_block
 
 
 def an_attention(x, mask=None):
@@ -290,139 +330,3 @@ def encoder_block(x, attention, feed_forward, norm_1, norm_2, mask, pre):
         return attended + feed_forward(norm_2(attended))
     attended = norm_1(x + attention(x, mask))
     return norm_2(attended + feed_forward(attended))
-
-
-# ---- encode_tokens: an exercise in debugging
-
-
-def a_block(x, mask):
-    """A block that mixes positions as far as mask lets it, and is not its own repetition."""
-    return 0.8 * x + torch.tanh(scaled_dot_product_attention(x, x, x.roll(1, -1), mask)[0])
-
-
-def another_block(x, mask):
-    return 0.5 * x.flip(-1) + scaled_dot_product_attention(x.roll(1, -1), x, x, mask)[0]
-
-
-def draw_encoders(generator):
-    """One, two and three blocks; a batch with padding, a causal sentence, no mask; tables with rows to spare."""
-    padding = torch.tensor([[[1, 1, 1, 0, 0]], [[1, 1, 1, 1, 1]]]).bool()  # (b, 1, k)
-    for shape, d, blocks, mask, dtype in (
-        ((5,), 4, [a_block], None, None),
-        ((2, 5), 6, [a_block, another_block], padding, None),
-        ((1, 3), 4, [another_block, a_block, a_block], torch.ones(3, 3).tril().bool(), None),
-        ((3,), 4, [a_block, a_block, another_block], None, torch.float64),
-        ((9,), 12, [another_block, a_block], None, None),  # as many words as rows: no more can be taken
-    ):
-        tokens = torch.randint(9, shape, generator=generator)
-        vectors, positions = torch.randn(2, 9, d, generator=generator, dtype=dtype)
-        yield tokens, vectors, positions, blocks, another_norm, mask
-
-
-@exercise(
-    draws=draw_encoders,
-    hints=[
-        "What does the bench below say of each block? Cut the code down: with one block it is right. And with two?",
-        "Follow x by hand through two blocks. What goes into the second one, and what should?",
-        "Each block reads what the block before it gave, the first one words and positions.",
-    ],
-    names={
-        "the words with their positions: do the blocks still come?": (
-            lambda tokens, vectors, positions, blocks, final_norm, mask: vectors[tokens]
-        ),
-    },
-    question="After the first line everything is (…, n, d): what does this line take, and what does it hand on?",
-    level=2,
-    minutes=10,
-)
-def encode_tokens(tokens, vectors, positions, blocks, final_norm, mask):
-    """Token ids (…, n) through an encoder: vectors, positions, all blocks, final norm: returns (…, n, d).
-
-    vectors (v, d) has a row for each token, positions (max_len, d) one for each place. blocks is a
-    list of functions block(x, mask), final_norm(x) a function; all keep the shape (…, n, d).
-    """
-    x = vectors[tokens]  # (…, n, d)
-    x = x + positions[: tokens.shape[-1]]
-    output = x
-    for block in blocks:
-        output = block(output, mask)
-    return final_norm(output)
-
-
-# ---- count_encoder_parameters
-
-
-def draw_encoder_sizes(generator):
-    """One block and many, d_ff = 4d, = d and neither, a single head; the original paper's; two by chance."""
-    yield from ((1, 8, 2, 20), (2, 16, 4, 64), (3, 6, 1, 6), (6, 512, 8, 2048), (4, 10, 5, 7))
-    for _ in range(2):
-        layers, heads, width, d_ff = torch.randint(2, 9, (4,), generator=generator).tolist()
-        yield layers, heads * width, heads, 5 * d_ff + 1
-
-
-@exercise(
-    draws=draw_encoder_sizes,
-    hints=[
-        "Which parts of a block learn? Count one block first: attention, feed-forward layer, norms. How many blocks?",
-        "Attention has four matrices, the feed-forward layer two, and each matrix a bias as long as its output. What "
-        "do the heads change about that?",
-        "A norm has gamma and beta, d_model numbers each, and a block has two norms. Every block has parameters of its "
-        "own.",
-    ],
-    question="The result is one whole number, made of the four sizes: which of them is used in this line, and how?",
-    level=2,
-    minutes=8,
-)
-def count_encoder_parameters(num_layers, d_model, num_heads, d_ff):
-    """Parameters of num_layers blocks, nothing before or behind them: returns an int.
-
-    A block has attention with W_q, W_k, W_v and W_o, a feed-forward layer and two layer norms.
-    Every matrix has a bias.
-    """
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = (d_model * d_ff + d_ff) + (d_ff * d_model + d_model)
-    norms = 2 * (d_model + d_model)
-    return num_layers * (attention + feed_forward + norms)
-
-
-# ---- induction_target
-
-
-def draw_repeating(generator):
-    """A period that repeats, also three times; nothing new; nothing repeated; one symbol; a pair at once; chance."""
-    yield (torch.tensor([7, 2, 5, 7, 2, 5, 7, 2, 5, 7]),)
-    yield (torch.tensor([3, 3, 3, 3]),)
-    yield (torch.tensor([4, 1, 0, 2]),)
-    yield (torch.tensor([6]),)
-    yield (torch.tensor([0, 1, 0, 2, 0, 3, 3]),)
-    yield (torch.randint(4, (9,), generator=generator),)
-    yield (torch.randint(6, (12,), generator=generator),)
-
-
-@exercise(
-    draws=draw_repeating,
-    hints=[
-        "A C K B A C K: the last place holds K. Where did K stand first? Which place is one further on?",
-        "symbols[:, None] == symbols compares every place (down) with every other (across). Which of these pairs are in "
-        "the past? .tril(-1) keeps what stands below the diagonal.",
-        "argmax of a row of 0 and 1 is the place of its first 1; any says whether there is a 1. A loop over the places, "
-        "with the symbols before each, does as well.",
-    ],
-    names={
-        "for each place, all places before it: one number a place is asked for": lambda symbols: (
-            symbols[:, None] == symbols
-        ),
-    },
-    question="symbols is (n,), whole numbers: does this line look at the past of one place, or of all at once?",
-    level=2,
-    minutes=10,
-)
-def induction_target(symbols):
-    """The place that an induction head should look at, from each place of symbols (n,): returns (n,), whole numbers.
-
-    Look for the symbol that stands at a place: where did it first stand before? The place right
-    after that one is the answer, counted from 0; it may be the place itself. -1 where the symbol is new.
-    """
-    seen = (symbols[:, None] == symbols).tril(-1)  # (q, k): the same symbol, in the past
-    after = seen.int().argmax(-1) + 1  # (q,): one place after the first of them
-    return torch.where(seen.any(-1), after, -1)

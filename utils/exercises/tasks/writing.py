@@ -1,13 +1,10 @@
-"""Exercises of the notebook on the decoder, sections 6 to 8: a step with a cache, its bytes, reading on, a beam's step,
-a rotation."""
+"""Exercises of the notebook on writing: a step with a cache, reading on, a beam's step."""
 
 import math
 
 import torch
 
 from ..engine import exercise
-
-# ---- decoding_step
 
 
 def draw_words_and_caches(generator):
@@ -77,41 +74,6 @@ def decoding_step(x, keys, values, W_q, W_k, W_v):
     return torch.einsum("bn,bne->be", weights, values), keys, values
 
 
-# ---- cache_bytes
-
-
-def draw_sizes_of_caches(generator):
-    """One of each; a small model; many key heads, and one; half precision; a large model; two by chance."""
-    yield from ((1, 1, 1, 1, 4), (4, 4, 256, 32, 4), (2, 1, 10, 16, 4), (3, 8, 7, 5, 2), (80, 8, 32768, 128, 2))
-    for _ in range(2):
-        layers, heads, n, d_head = torch.randint(2, 12, (4,), generator=generator).tolist()
-        yield layers, heads, 3 * n + 1, 4 * d_head, 8
-
-
-@exercise(
-    draws=draw_sizes_of_caches,
-    hints=[
-        "Begin small: one layer, one head, one word. What is kept of that word, and how many numbers are that?",
-        "Of each word, each layer keeps something for each of its heads of keys. What else, besides keys, is kept?",
-        "Queries are not kept, nor are weights: nobody asks for them again. The numbers times the bytes of one of them "
-        "are all the bytes.",
-    ],
-    question="The result is one whole number, made of the five sizes: which of them is used in this line, and how?",
-    level=1,
-    minutes=3,
-)
-def cache_bytes(num_layers, num_kv_heads, n, d_head, bytes_per_number):
-    """Bytes of a key-value cache after n words, of one sentence: returns an int.
-
-    Each of the layers has num_kv_heads heads of keys, of d_head entries, and as many of values.
-    """
-    numbers_of_a_word = 2 * num_layers * num_kv_heads * d_head  # keys and values
-    return n * numbers_of_a_word * bytes_per_number
-
-
-# ---- read_on: an exercise in debugging
-
-
 def draw_chunks(generator):
     """A chunk after others, shorter, as long, longer than what is kept; one word; nothing kept yet; float64."""
     for b, n, q, d, e in (
@@ -167,9 +129,6 @@ def read_on(x, keys, values, W_q, W_k, W_v):
     scores = x @ W_q @ keys.mT / math.sqrt(keys.shape[-1])  # (b, q, k)
     weights = torch.softmax(scores.masked_fill(~visible, -math.inf), dim=-1)
     return weights @ values, keys, values
-
-
-# ---- beam_step
 
 
 def draw_beams(generator):
@@ -235,58 +194,3 @@ def beam_step(sums, log_probabilities, width):
     best = totals.flatten().topk(width)
     v = log_probabilities.shape[1]
     return best.values, best.indices // v, best.indices % v
-
-
-# ---- rotate_pair
-
-
-def draw_pairs_and_angles(generator):
-    """One pair; a row, a batch, three axes; two pairs, and 2 × 2; one of them alone; a quarter, whole turns; float64."""
-    for shape, dtype in (
-        ((), None),
-        ((5,), None),
-        ((2,), None),
-        ((2, 2), None),
-        ((1, 3), None),
-        ((2, 3, 4), torch.float64),
-    ):
-        x = torch.randn(*shape, 2, generator=generator, dtype=dtype)
-        yield x, 4 * torch.randn(shape, generator=generator, dtype=dtype)
-    yield torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]]), math.pi * torch.tensor([0.5, 1.0, 2.0])
-
-
-@exercise(
-    draws=draw_pairs_and_angles,
-    hints=[
-        "Turn (1, 0) by a right angle, against the clock: where does it point then? And (0, 1)? What do your formulas "
-        "give there?",
-        "Turned by an angle, (1, 0) becomes (cos, sin), and (0, 1) becomes (-sin, cos). (x0, x1) is x0 times the one and "
-        "x1 times the other.",
-        "Take both numbers apart, x[..., 0] and x[..., 1], before you change either; torch.stack with dim=-1 joins "
-        "two new ones to pairs.",
-    ],
-    names={
-        "the pairs in front, (2, …): torch.stack puts its axis where dim says": lambda x, angle: x.movedim(-1, 0),
-        "every number with every angle: what chunk or [..., :1] takes apart keeps an axis that meets the angles": (
-            lambda x, angle: x.new_zeros(*x.shape[:-1], 2 * [*angle.shape, 1][-1 - bool(angle.ndim)])
-        ),
-        "one number a pair: both are asked for": lambda x, angle: angle,
-        "(…, 2, 2): a matrix for each angle, or each number for each pair. Is a sum still to come?": (
-            lambda x, angle: x[..., None].expand(*x.shape, 2)
-        ),
-    },
-    question={
-        r"cat\(": "torch.cat joins along an axis that is there; torch.stack with dim=-1 makes the axis of the pair.",
-        r"@|matmul|einsum": "A matrix for each angle is (…, 2, 2), a pair (…, 2): the pair needs an axis of length 1 "
-        "for @, or letters for einsum.",
-        r"math\.": "math.cos takes one number, torch.cos a tensor.",
-        "": "x is (…, 2), angle (…): x[..., 0], x[..., 1] and the angle's cosine have one shape. Which meet here?",
-    },
-    level=1,
-    minutes=6,
-)
-def rotate_pair(x, angle):
-    """Pairs x (…, 2), each turned by its angle (…), against the clock, in radians: returns (…, 2)."""
-    first, second = x[..., 0], x[..., 1]  # (…)
-    cos, sin = torch.cos(angle), torch.sin(angle)  # (…)
-    return torch.stack([first * cos - second * sin, first * sin + second * cos], dim=-1)

@@ -1,0 +1,148 @@
+"""Exercises of the notebook on recurrent networks: an Elman step, cross-entropy and perplexity."""
+
+import torch
+
+from ..engine import exercise
+
+
+def draw_inputs_and_states(generator):
+    """One vector, a batch, two leading axes; d_in = d_hidden, b = d_in = d_hidden; the first state, 0; float64."""
+    for leading, d_in, d_hidden, dtype in (
+        ((), 3, 4, None),
+        ((), 3, 3, None),
+        ((5,), 4, 2, None),
+        ((3,), 3, 3, None),
+        ((2, 4), 2, 5, None),
+        ((2,), 3, 3, torch.float64),
+    ):
+        x, state = (torch.randn(*leading, d, generator=generator, dtype=dtype) for d in (d_in, d_hidden))
+        W, U = (torch.randn(d, d_hidden, generator=generator, dtype=dtype) for d in (d_in, d_hidden))
+        yield x, state.tanh(), W, U, torch.randn(d_hidden, generator=generator, dtype=dtype)
+    W, U = torch.randn(2, 3, generator=generator), torch.randn(3, 3, generator=generator)
+    yield torch.randn(4, 2, generator=generator), torch.zeros(4, 3), W, U, torch.randn(3, generator=generator)
+
+
+@exercise(
+    draws=draw_inputs_and_states,
+    hints=[
+        "Two things go into the new state: what is read now, and what is remembered. Which matrix belongs to which?",
+        "Vectors are rows, so each stands on the left of its matrix. Both products are (…, d_hidden): what joins them?",
+        "Add both products and the bias first; the tanh comes last, once, around the whole sum.",
+    ],
+    names={
+        "x: is it projected by its matrix?": lambda x, state, W, U, bias: x,
+        "x and state side by side: is the product with the matrices still to come?": (
+            lambda x, state, W, U, bias: torch.cat([x, state], -1)
+        ),
+        "the products of the state with U before they are added up": lambda x, state, W, U, bias: state[..., None] * U,
+        "the products of the input with W before they are added up": lambda x, state, W, U, bias: x[..., None] * W,
+        "W": lambda x, state, W, U, bias: W,
+    },
+    question={
+        r"cat\(|stack\(": "Side by side, dim=-1, x and state have d_in + d_hidden numbers. The matrices then stand one "
+        "below the other, dim=0, in the same order.",
+        r"\.T\b|\.mT\b|\.t\(\)|\b[WU] @|(matmul|mm|mv)\([WU]\b": "Vectors are rows here: they stand on the left of "
+        "their matrices, W (d_in, d_hidden) and U (d_hidden, d_hidden), and nothing is transposed.",
+        "": "x is (…, d_in), W (d_in, d_hidden), state (…, d_hidden), U (d_hidden, d_hidden): which axes meet in this "
+        "line?",
+    },
+    trained=True,
+)
+def elman_step(x, state, W, U, bias):
+    """One step of an Elman RNN: returns the new state (…, d_hidden).
+
+    Input x (…, d_in), old state (…, d_hidden); W (d_in, d_hidden), U (d_hidden, d_hidden),
+    bias (d_hidden,). The non-linear function is tanh.
+    """
+    return torch.tanh(x @ W + state @ U + bias)
+
+
+def draw_logits_and_targets(generator):
+    """One sentence, batches of two and of one, two leading axes; n = v, b = n = v; padding behind, in front, none, with
+    any ids and loud logits; sentences of a single word; logits too large for exp; a word that is sure; float64."""
+    for leading, n, v, words, dtype in (
+        ((), 4, 6, [1, 1, 1, 0], None),
+        ((2,), 5, 7, [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], None),
+        ((3,), 3, 3, [[1, 0, 0], [0, 1, 1], [1, 1, 1]], None),
+        ((1,), 4, 4, [[1, 1, 1, 1]], None),
+        ((2, 2), 3, 5, [[[1, 1, 1], [1, 0, 0]], [[1, 1, 0], [0, 0, 1]]], None),
+        ((2,), 4, 6, [[1, 1, 1, 1], [0, 0, 1, 1]], torch.float64),
+        ((3,), 1, 4, [[1], [1], [1]], None),
+    ):
+        mask = torch.tensor(words).bool()
+        logits = 2 * torch.randn(*leading, n, v, generator=generator, dtype=dtype)
+        targets = torch.randint(v, mask.shape, generator=generator)
+        yield logits * torch.where(mask, 1, 3)[..., None], targets, mask
+    logits = torch.tensor([[[1000.0, 0, 990, -800], [-200, 0, -50, -900]], [[-300, -450, -301, -303], [0, 1, 2, 3]]])
+    yield logits, torch.tensor([[1, 2], [3, 0]]), torch.tensor([[True, True], [True, False]])
+    sure = torch.randn(3, 4, generator=generator).double()
+    sure[1, 2] = 90.0
+    yield sure, torch.tensor([0, 2, 3]), torch.tensor([True, True, True])
+
+
+@exercise(
+    draws=draw_logits_and_targets,
+    hints=[
+        "The loss of one word is the negative logarithm of one probability. Which of the v probabilities of its row?",
+        "torch.log_softmax makes logarithms of probabilities of a row of logits, over the last axis. gather picks one "
+        "of each row, if the ids have an axis of length 1 at the end: targets[..., None].",
+        "What remains is a loss for each position, (…, n). Only those where mask is True are added up, and their "
+        "number divides the sum.",
+    ],
+    names={
+        "one loss a position: which of them count, and what is their mean?": lambda logits, targets, mask: mask,
+        "one number a sentence: the mean runs over all words of the batch at once": (
+            lambda logits, targets, mask: mask.any(-1)
+        ),
+        "logits: which of the v numbers of a row belongs to the target?": lambda logits, targets, mask: logits,
+        "the losses of the words: is their mean still to come?": lambda logits, targets, mask: targets[mask],
+        "one loss a position, with an axis of length 1 left over": lambda logits, targets, mask: mask[..., None],
+    },
+    question={
+        r"cross_entropy|nll_loss": "F.cross_entropy wants the classes as axis 1, and one axis less in the targets: "
+        "make it (words, v) and (words,), by the mask as an index or by flatten.",
+        "gather": "gather wants ids with as many axes as the logits have: (…, n, 1), and dim=-1.",
+        "arange": "The number of axes varies: gather with dim=-1 picks one number of each row, whatever stands in "
+        "front.",
+        "one_?hot": "F.one_hot makes as many columns as the largest id needs, unless told: "
+        "num_classes=logits.shape[-1].",
+        r"\bmask\b": "mask is (…, n). Have the losses that shape, too, or is an axis of length 1 left over from "
+        "gather?",
+        "": "logits is (…, n, v), targets and mask are (…, n): which axis is which in this line?",
+    },
+    level=3,
+    minutes=12,
+    trained=True,
+)
+def sequence_cross_entropy(logits, targets, mask):
+    """Mean of -log of the probability that softmax gives each target: returns one number.
+
+    logits (…, n, v); targets (…, n), token ids; mask (…, n), True for words, False for padding.
+    The mean runs over all words of the batch alike; there is at least one. Logits may be large.
+    """
+    log_probabilities = torch.log_softmax(logits, dim=-1)  # (…, n, v)
+    losses = -log_probabilities.gather(-1, targets[..., None])[..., 0]  # (…, n)
+    return losses[mask].mean()
+
+
+def draw_probabilities(generator):
+    """Two words to count by hand; equal ones; a sure one; random ones; a single word; 400 of 1e-3; float64."""
+    for fixed in ([0.5, 0.125], [0.2] * 5, [1.0, 0.1, 0.3], [0.3], [1e-3] * 400):
+        yield (torch.tensor(fixed),)
+    for n, dtype in ((7, torch.float32), (6, torch.float64)):
+        yield (torch.rand(n, generator=generator, dtype=dtype) * 0.9 + 0.05,)
+
+
+@exercise(
+    draws=draw_probabilities,
+    hints=[
+        "Among 5 equally likely words the perplexity is 5. What does your formula give for five times 1/5?",
+        "The loss of a word is the negative natural logarithm of its probability. The loss of a text is their mean.",
+        "Three steps: logarithms, their mean with a minus, and what undoes a natural logarithm.",
+    ],
+    names={"one number a word: are they still to be averaged?": lambda probabilities: probabilities},
+    minutes=4,
+)
+def perplexity(probabilities):
+    """Perplexity of n words that a model gave these probabilities (n,): returns one number."""
+    return torch.exp(-torch.log(probabilities).mean())
