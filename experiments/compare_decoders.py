@@ -1,4 +1,4 @@
-"""Train the translators of the notebook on the decoder with several seeds, for its tables.
+"""Train the translators of the notebooks on the decoder and on writing with several seeds, for its tables.
 
     python -m experiments.compare_decoders [TABLE ...] [--seeds 0 1 2 3 4] [--weights FOLDER]        all tables: an hour
 

@@ -66,6 +66,15 @@ def test_minutes_are_rounded_to_five(exact, minutes):
     assert reading_time.rounded(exact) == minutes
 
 
+@pytest.mark.parametrize("path", files.paths(), ids=lambda path: path.stem)
+def test_a_notebook_takes_one_sitting(path):
+    """Each limit is kept by taking something out, never by joining cells."""
+    found = files.read(path)
+    reading, solving = reading_time.count(found).minutes
+    assert (reading <= reading_time.READING, solving <= reading_time.SOLVING) == (True, True), (reading, solving)
+    assert len(found.cells) <= reading_time.CELLS
+
+
 def test_minutes_are_written_into_titles_readme_and_map_once(tmp_path):
     shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))
     shutil.copy(ROOT / "README.md", tmp_path)

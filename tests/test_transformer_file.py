@@ -83,7 +83,7 @@ def test_its_small_parts_are_those_of_utils():
     same(transformer.rotate(Q, places), poster.rotate(Q, places))
 
 
-def test_the_translator_of_notebook_07_fits():
+def test_the_translator_of_the_course_fits():
     weights = read(FOLDER / "translator_rotary.pt")
     words = [weights[f"{part}.embedding.vectors.weight"].shape[0] for part in ("encoder", "language_model")]
     sizes = {"d_model": 64, "num_heads": 4, "d_ff": 128}

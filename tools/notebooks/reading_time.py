@@ -27,6 +27,7 @@ SECONDS = {"displayed": 10, "inline": 2, "pictures": 40}
 STEP = 5  # minutes
 TITLE = re.compile(r"\b\d+( minutes to read and run.*?)\b\d+( more for)", re.DOTALL)
 ROW = re.compile(r"^(\| \d\d \|.*?\| )\d+ \+ \d+( \|)", re.MULTILINE)
+READING, SOLVING, CELLS = 60, 45, 90  # one sitting: minutes, minutes of exercises, cells at most
 LONG, DENSE, THIN = 25, 8, 7  # lines of a cell at most; its median at most; words for a line of code at least
 
 

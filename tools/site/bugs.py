@@ -64,10 +64,10 @@ def _theme(name, body):
 
 def cited():
     """{thread: (its known mistakes, the cells of text that link to it)} of the whole course."""
-    found = {}
+    found, placed = {}, where_exercises_stand()
     for exercise in catalogue().values():
         for row in exercise.rows:
-            if row.thread:
+            if row.thread and exercise.name in placed:
                 found.setdefault(row.thread, ([], []))[0].append((exercise, row))
     for path in paths():
         for section, cell in ledger.sections(read(path)):

@@ -66,7 +66,7 @@ def code(text):
     return "<code>" + re.sub(r"[|$*_`\[\]~\\]", lambda found: f"&#{ord(found[0])};", escaped) + "</code>"
 
 
-def moved(text, stem):
+def moved(text):
     """Markdown of a notebook or of docs/ whose links to notebooks lead to their pages."""
     text = re.sub(r"\]\((?:\.\./notebooks/|notebooks/)?(\d\d_\w+)\.ipynb(#[^)]*)?\)", r"](\1.md)", text)
     return text.replace("](../README.md)", "](readme.md)")
@@ -74,7 +74,7 @@ def moved(text, stem):
 
 def written(name):
     """What stands of a page in docs/."""
-    return moved((DOCS / f"{name}.md").read_text(encoding="utf-8").removesuffix(MADE).rstrip(), name)
+    return moved((DOCS / f"{name}.md").read_text(encoding="utf-8").removesuffix(MADE).rstrip())
 
 
 # What we measured
@@ -168,7 +168,7 @@ def tables(cell):
     for found in ledger.TABLE.finditer(cell.source):
         before = cell.source[: found.start()].rstrip().rpartition("\n\n")[2]
         lead = re.split(r"(?<=[.?!)]) (?=[A-Z(])", before)[-1]
-        yield "\n\n".join([lead if lead.endswith(":") else "", found[0].rstrip()]).strip()
+        yield moved("\n\n".join([lead if lead.endswith(":") else "", found[0].rstrip()]).strip())
 
 
 def sources(course):
@@ -179,7 +179,7 @@ def sources(course):
         for cell in notebook.cells:
             if cell.cell_type == "markdown" and cell.source.startswith("## Where the sources disagree"):
                 body = "\n".join(ledger.TABLE.findall(cell.source)) or cell.source.partition("\n\n")[2]
-                parts += [f"**{title(notebook)}**", moved(body.strip(), path.stem)]
+                parts += [f"**{title(notebook)}**", moved(body.strip())]
     return "\n\n".join(parts)
 
 
