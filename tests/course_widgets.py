@@ -43,7 +43,7 @@ def attends(words, row, count):
     return ", ".join(f"{words[k]} {100 * share}%" for share, k in zip(best.values.tolist(), best.indices.tolist()))
 
 
-# 00 start here
+# start here
 
 
 def sentence_attention(widgets):
@@ -93,7 +93,7 @@ def shape_quiz(widgets):
     return widgets.shape_quiz(), expected
 
 
-# 01 dot-product similarity
+# dot-product similarity
 
 
 def two_arrows(widgets):
@@ -137,7 +137,7 @@ def word_map(widgets):
     return widgets.word_map(VECTORS, MAP), expected
 
 
-# 02 single-token attention
+# single-token attention
 
 
 def softmax_temperature(widgets):
@@ -225,6 +225,9 @@ def projections(widgets):
     return widgets.projections(words, X, W_q, W_k, W_v, "fish"), expected
 
 
+# self-attention
+
+
 def kernel_smoothing(widgets):
     places = torch.linspace(0, 1, 60)
     true = torch.sin(2 * math.pi * places)
@@ -243,7 +246,7 @@ def kernel_smoothing(widgets):
     return widgets.kernel_smoothing(places, noisy, true), expected
 
 
-# 03 multi-head attention
+# multi-head attention
 
 
 def einsum_loops(widgets):
@@ -361,7 +364,7 @@ def shelf(widgets):
     return widgets.shelf({key: reader(table) for key, table in tables.items()}, shelves), expected
 
 
-# 04 masking
+# masking
 
 
 def paint_mask(widgets):
@@ -416,7 +419,7 @@ def masked_influence(widgets):
     return widgets.masked_influence(words, X, layers, padded=2), expected
 
 
-# 05 RNN with attention
+# recurrent networks
 
 
 def fading(widgets):
@@ -430,6 +433,9 @@ def fading(widgets):
         return f"{said}, {left} times that of the last word.", None
 
     return widgets.fading(norms, states), expected
+
+
+# RNN with attention
 
 
 def look_back_steps(widgets):
@@ -525,7 +531,7 @@ def sentence_builder(widgets):
     return widgets.sentence_builder(translate, "es"), expected
 
 
-# 06 the transformer encoder
+# transformer encoder block
 
 
 def position_waves(widgets):
@@ -590,6 +596,9 @@ def block_stepper(widgets):
     return widgets.block_stepper(words, x, block), expected
 
 
+# encoder at work
+
+
 def head_browser(widgets):
     sentence = "the tall witch near the golden castle arrived"
     vocabulary, tags, small = Vocabulary(sentence.split()), corpus.TAGS, ("witch", "near", "castle")
@@ -625,7 +634,7 @@ def head_browser(widgets):
     return widgets.head_browser(tagger, vocabulary, tags, tagged, examples, "arrived", 2, 1), expected
 
 
-# 07 the decoder
+# decoder
 
 
 def writing_step(widgets):
@@ -692,6 +701,9 @@ def writing_step(widgets):
     return widgets.writing_step(translator, sentences, english, spanish), expected
 
 
+# writing
+
+
 def filling_cache(widgets):
     """A model of these sizes reads the words; its layers count the rows that they make keys of, its state the bytes."""
     words, layers, heads, e = "<s> la bruja verde no llegó".split(), 3, 4, 8
@@ -756,7 +768,7 @@ def sampling(widgets):
     return widgets.sampling(situations, logits, words), expected
 
 
-# 08 beyond text
+# beyond text
 
 
 def patches(widgets):

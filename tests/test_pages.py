@@ -204,7 +204,9 @@ def test_every_symbol_is_met_in_a_notebook(made):
 
 
 def test_a_teacher_sees_every_exercise_once(made):
-    assert sorted(re.findall(r'#cell-[^"]+">(\w+)</a>[^|]* \| \d', made["teachers"])) == sorted(bugs.where_exercises_stand())
+    assert sorted(re.findall(r'#cell-[^"]+">(\w+)</a>[^|]* \| \d', made["teachers"])) == sorted(
+        bugs.where_exercises_stand()
+    )
 
 
 # Real bugs
