@@ -449,7 +449,7 @@ def other_strand(sequence):
         ("return torch.ones(len(sequence)) / 0", "a Tensor; asked for is a string"),
         ("return sequence.encode()", "a bytes; asked for is a string"),
         ("return sequence + 'A'", "for sequence = 'GATNACA' your string has 8 letters, expected 7."),
-        ("return sequence.replace('G', 'T')", "letter 1 of your string is 'A', expected 'T' (letters count from 0)"),
+        ("return sequence.replace('G', 'T')", "letter 1 of your string is 'A', expected 'G' (letters count from 0)"),
         ("return 'ACGT'", "the same constants"),
         ("return ''.join({'A': 'T'}.get(base) for base in sequence)", "Does a dictionary give None there"),
         ("return ''.join(list(sequence).reverse())", "gives back None"),
