@@ -247,7 +247,7 @@ def test_every_answer_of_the_course_comes_through(tmp_path):
             mine["cells"].insert(number + 1, prose(f"own-{number}", f"Mine, {number}."))
         new = carry_over.read(text.replace("**Look.**", "**See.**"))
         out, report = carry_over.carry(mine, new, base)
-        assert len(answers) == report["answers"] >= 4 and report["changed"] == []
+        assert len(answers) == report["answers"] >= 3 and report["changed"] == []
         assert set(answers) <= set(sources(out))
         assert len(out["cells"]) == 2 * len(new["cells"]) == 2 * report["cells"]
         assert all(cell["source"].startswith("Mine, ") for cell in out["cells"][1::2])
