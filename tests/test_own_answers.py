@@ -11,6 +11,7 @@ import pytest
 import torch
 from test_exercises import said, written
 
+from tools.notebooks import execute, export
 from utils.exercises import catalogue, check, kept, own, progress, use
 from utils.exercises.progress import notebook_of
 
@@ -327,6 +328,12 @@ def test_grading_sees_no_kept_answer(folder, tmp_path, capsys):
     )
     done = subprocess.run([sys.executable, "-c", GRADED.format(str(book))], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout == "wrong\n", done.stderr
+
+
+def test_tools_that_run_notebooks_and_exports_for_marking_see_none(folder):
+    assert execute.kernel_environment()["ATTENTION_PROGRESS"] == "off"
+    assert 'os.environ["ATTENTION_PROGRESS"] = "off"' in export.NBGRADER_CONFIG
+    assert 'os.environ["ATTENTION_MARKED"] = "1"' in export.MARKED
 
 
 # ---- looked at, taken along, put back
