@@ -13,6 +13,7 @@ notebooks nothing is kept, and nothing kept is used.
 import ast
 import inspect
 import linecache
+import math
 import symtable
 import sys
 import textwrap
@@ -143,8 +144,8 @@ class _Text:
             self.pieces.append(f'{called} = use("{exercise}", own=False)')
         elif line := _import(called, value):
             self.imports.add(line)
-        elif _is_literal(value):
-            self.pieces.append(f"{called} = {value!r}")
+        elif written := _literal(value):
+            self.pieces.append(f"{called} = {written}")
         elif not self.define(called, value):
             raise Bound(f"It is not kept for other notebooks: it uses `{called}` of this one.")
 
@@ -205,11 +206,14 @@ def _import(called: str, value: Any) -> str:
     return ""
 
 
-def _is_literal(value: Any) -> bool:
-    """Is it a number, a word, or a list, tuple, dict or set of them, that Python reads as it writes it?"""
+def _literal(value: Any) -> str:
+    """How a number, a word, or a list, tuple, dict or set of them is written; "" where Python would not read it so."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
     if type(value) not in (bool, int, float, complex, str, bytes, tuple, list, dict, set, type(None)):
-        return False
+        return ""
     try:
-        return len(repr(value)) <= LARGEST and ast.literal_eval(repr(value)) == value
+        written = repr(value)
+        return written if len(written) <= LARGEST and ast.literal_eval(written) == value else ""
     except (ValueError, SyntaxError, RecursionError):
-        return False
+        return ""
