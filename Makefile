@@ -3,7 +3,6 @@ PYTEST ?=
 LANE ?= test
 REPO ?=
 PINS ?=
-FROM ?=
 BIN := .venv/bin
 SET_UP = "$(PYTHON)" tools/setup/setup_environment.py $(if $(filter file,$(origin PYTHON)),,--this-python)
 # Jupyter writes below HOME: where that cannot be, into .venv.
@@ -44,10 +43,8 @@ help:
 lab: setup
 	@$(WRITABLE_HOME); $(BIN)/python -m jupyterlab $(AS_ROOT) $(OFFLINE_LAB) $(LAB_OPTIONS) notebooks/00_start_here.ipynb
 
-# FROM: an older copy of the course, or notebooks saved on Colab, to take the answers from. One path may have blanks in it.
-update: export FROM := $(FROM)
 update: python
-	@if test -e "$$FROM"; then set -- "$$FROM"; else set -- $$FROM; fi; "$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))" tools/setup/update_course.py "$$@"
+	@"$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))" tools/setup/update_course.py
 
 site: setup-site
 	@$(BIN)/python -m tools.site.build

@@ -58,7 +58,8 @@ def test_a_check_keeps_what_came_out(file, capsys):
     assert (entry["status"], entry["tries"], entry["first"]) == ("right", 2, minute) and entry["right"] >= minute
     said(capsys, written(WRONG))
     assert kept(file) == entry, "what came right stays"
-    assert "weights" not in file.read_text() and [path.name for path in file.parent.iterdir()] == [file.name]
+    assert "weights" not in file.read_text()
+    assert sorted(path.name for path in file.parent.iterdir()) == ["my_answers", file.name], "which keeps the code"
 
 
 def test_known_mistakes_are_counted_by_name(file, capsys, monkeypatch):
@@ -219,10 +220,10 @@ def test_the_table_lists_every_exercise_of_the_course(file, capsys, monkeypatch)
     ours = [name for name, found in catalogue().items() if found.__module__.startswith("utils.exercises.tasks.")]
     assert [name for name in listed if name in ours] == ours
     assert [line for line in lines if re.match(r"\d\d_", line)] == [path.stem for path in NOTEBOOKS]
-    assert any(re.fullmatch(r"  ✔ weighted_sum +●●○ +10 min +2 tries", line) for line in lines)
+    assert any(re.fullmatch(r"  ✔ weighted_sum +●●○ +10 min +2 tries +kept", line) for line in lines)
     assert any(re.fullmatch(r"  ✘ dot_product .* 1 try", line) for line in lines)
     assert any(re.match(r"  ○ softmax\b", line) for line in lines)
-    assert lines[-2].startswith("1 of ") and "progress.json" in lines[-1]
+    assert lines[-3].startswith("1 of ") and "my_answers" in lines[-2] and "progress.json" in lines[-1]
 
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

@@ -72,7 +72,7 @@ def test_an_answer_takes_the_place_of_the_new_stub_with_its_output():
     assert sources(out) == ["# 02, better", "import math", "More.", ANSWER["source"]]
     assert out["cells"][3]["outputs"] == ["✔"] and out["cells"][3]["id"] == "new-id"
     assert out["cells"][3]["metadata"]["tags"] == ["exercise:softmax", "hard"]
-    assert report == {"answers": 1, "edits": 0, "cells": 0, "differ": 0, "changed": [], "older": []}
+    assert report == {"answers": 1, "edits": 0, "cells": 0, "changed": []}
 
 
 def test_own_cells_stay_below_the_cell_that_they_stood_under():
@@ -134,8 +134,7 @@ def test_an_answer_that_python_cannot_read_is_carried_too():
     broken = task("softmax", body="return scores.exp( /")
     mine = notebook(HEAD, SETUP, broken)
     new = notebook(HEAD, SETUP, prose("more", "More."), task("softmax"))
-    for base in (BASE, None):
-        assert broken["source"] in sources(carry_over.carry(mine, new, base)[0])
+    assert broken["source"] in sources(carry_over.carry(mine, new, BASE)[0])
 
 
 def test_a_copy_of_an_exercise_is_the_learner_s_own_cell():
@@ -156,52 +155,6 @@ def test_cells_without_ids_are_found_by_tag_and_text():
     out, report = carry_over.carry(mine, notebook(*BASE["cells"], prose("end", "End.")), BASE)
     assert sources(out)[2:5] == [ANSWER["source"], "Mine.", "**Look.**"] and report["answers"] == report["cells"] == 1
     assert len({cell["id"] for cell in out["cells"]}) == len(out["cells"])
-
-
-def test_without_the_version_before_answers_and_own_cells_are_carried():
-    mine = notebook(HEAD, code("setup", "import os"), ANSWER, prose("x", "Mine."), task("attend", "query, keys"))
-    new = notebook(HEAD, SETUP, task("softmax"), task("attend", "query, keys, mask"))
-    out, report = carry_over.carry(mine, new)
-    assert sources(out) == ["# 02", "import math", ANSWER["source"], "Mine.", new["cells"][3]["source"]]
-    assert report == {"answers": 1, "edits": 0, "cells": 1, "differ": 2, "changed": [], "older": []}
-
-
-@pytest.mark.parametrize(
-    "idea",
-    [
-        STUB.format("softmax", "scores", "softmax").replace(
-            "    return", "    # subtract the largest first\n    return"
-        ),
-        "def helper(scores):\n    return scores.exp()\n\n\n" + STUB.format("softmax", "scores", "softmax"),
-        STUB.format("softmax", "scores", "softmax") + "\nsoftmax([1, 2])",
-    ],
-)
-def test_without_the_version_before_ideas_in_a_stub_stand_below_the_new_one(idea):
-    mine = notebook(HEAD, SETUP, task("softmax") | {"source": idea})
-    out, report = carry_over.carry(mine, notebook(*BASE["cells"][:3]))
-    assert sources(out)[2] == task("softmax")["source"] and idea in sources(out)[3] and report["changed"] == ["softmax"]
-
-
-def test_only_dots_make_a_stub():
-    given = {"...": True, "(..., ...)": True, "... + scores": False, "..., scores": False, "()": False, "": False}
-    for value, is_stub in given.items():
-        cell = task("softmax", body=f"return {value}".strip())
-        assert carry_over.is_stub(cell) == carry_over.is_bare(cell) == is_stub, value
-    stubs = [
-        cell for path in (ROOT / "notebooks").glob("*.ipynb") for cell in carry_over.read(path.read_bytes())["cells"]
-    ]
-    stubs = [cell for cell in stubs if "return ..." in cell["source"] and carry_over.exercise(cell)]
-    assert len(stubs) > 50 and all(map(carry_over.is_bare, stubs)), "so that an untouched exercise is known as one"
-
-
-def test_an_answer_that_stands_in_the_notebook_stays_and_the_other_one_is_a_note():
-    mine, here = notebook(*BASE["cells"][:2], ANSWER), task("softmax", body="return mine")
-    for base, known in ((BASE, set(sources(BASE))), (None, set())):
-        out, report = carry_over.carry(mine, notebook(*BASE["cells"][:2], here), base, known)
-        assert sources(out)[2] == here["source"] and sources(out)[3].startswith(carry_over.OLDER)
-        assert report["older"] == ["softmax"] and report["answers"] == 0
-        again = carry_over.carry(mine, out, base, known)[0]
-        assert again == out, "a second time, nothing more comes"
 
 
 def test_what_is_there_already_is_not_doubled():
@@ -230,8 +183,7 @@ def test_odd_metadata_costs_no_answer(cell):
 
 def test_an_expression_that_is_too_deep_for_python_is_carried():
     deep = task("softmax", body="return " + "-" * 20000 + "1")
-    for base in (BASE, None):
-        assert deep["source"] in sources(carry_over.carry(notebook(HEAD, SETUP, deep), NEW, base)[0])
+    assert deep["source"] in sources(carry_over.carry(notebook(HEAD, SETUP, deep), NEW, BASE)[0])
 
 
 def test_every_answer_of_the_course_comes_through(tmp_path):
@@ -274,7 +226,9 @@ class Clone:
         self.there, self.here = folder / "there", folder / "here"
         self.there.mkdir()
         git("init", "--quiet", "--initial-branch=main", folder=self.there)
-        self.publish({"notebooks/02.ipynb": BASE, "notes.txt": "one\n", "utils/a.py": "a = 1\n", ".gitignore": "/b*\n"})
+        self.publish(
+            {"notebooks/02.ipynb": BASE, "notes.txt": "one\n", "utils/a.py": "a = 1\n", ".gitignore": "/b*\n/my*\n"}
+        )
         git("clone", "--quiet", str(self.there), str(self.here), folder=folder)
         git("config", "user.name", "learner", folder=self.here)
         git("config", "user.email", "learner@localhost", folder=self.here)
@@ -317,7 +271,7 @@ def clone(tmp_path, monkeypatch):
 def test_an_edited_notebook_and_the_new_version_come_together(clone, capsys):
     clone.edit({"notebooks/02.ipynb": MINE})
     clone.publish({"notebooks/02.ipynb": NEW, "notebooks/03.ipynb": BASE, "notes.txt": "two\n"}, gone=["utils/a.py"])
-    assert update_course.main([]) == 0
+    assert update_course.main() == 0
     assert sources(clone.notebook()) == [cell["source"] for cell in BOTH]
     assert clone.head() == clone.head(clone.there) and (clone.here / "notes.txt").read_text() == "two\n"
     assert (clone.here / "notebooks/03.ipynb").is_file() and not (clone.here / "utils/a.py").exists()
@@ -326,7 +280,7 @@ def test_an_edited_notebook_and_the_new_version_come_together(clone, capsys):
     assert carry_over.read((aside / "notebooks/02.ipynb").read_text()) == MINE
     said = capsys.readouterr().out
     assert "notebooks/02.ipynb: 1 answer, 1 cell of your own carried over\n" in said and aside.name in said
-    assert update_course.main([]) == 0 and "newest version" in capsys.readouterr().out and len(clone.aside()) == 1
+    assert update_course.main() == 0 and "newest version" in capsys.readouterr().out and len(clone.aside()) == 1
 
 
 def test_the_same_by_pulling_stops_or_leaves_a_file_that_does_not_open(clone):
@@ -338,7 +292,7 @@ def test_the_same_by_pulling_stops_or_leaves_a_file_that_does_not_open(clone):
         git("pull", "--quiet", "--no-rebase", folder=clone.here)
     with pytest.raises(ValueError):
         clone.notebook()
-    assert update_course.main([]) == 1 and not clone.aside()
+    assert update_course.main() == 1 and not clone.aside()
 
 
 def test_work_that_was_committed_is_merged_and_stays_in_the_history(clone):
@@ -347,7 +301,7 @@ def test_work_that_was_committed_is_merged_and_stays_in_the_history(clone):
     git("commit", "--quiet", "--message", "My work", folder=clone.here)
     before = clone.head()
     clone.publish({"notebooks/02.ipynb": NEW})
-    assert update_course.main([]) == 0
+    assert update_course.main() == 0
     assert sources(clone.notebook()) == [cell["source"] for cell in BOTH] and clone.status() == ""
     assert (clone.here / "mine.txt").read_text() == "mine\n"
     assert git("log", "-1", "--format=%P", folder=clone.here).split() == [
@@ -355,7 +309,7 @@ def test_work_that_was_committed_is_merged_and_stays_in_the_history(clone):
         clone.head(clone.there).strip(),
     ]
     clone.publish({"notes.txt": "three\n"})
-    assert update_course.main([]) == 0 and (clone.here / "notes.txt").read_text() == "three\n"
+    assert update_course.main() == 0 and (clone.here / "notes.txt").read_text() == "three\n"
     assert sources(clone.notebook()) == [cell["source"] for cell in BOTH]
 
 
@@ -365,7 +319,7 @@ def test_half_of_the_work_committed_is_left_alone(clone, capsys):
     clone.edit({"notes.txt": "mine\n"})
     clone.publish({"notebooks/02.ipynb": NEW})
     before = clone.head()
-    assert update_course.main([]) == 1 and "commit them all" in capsys.readouterr().err
+    assert update_course.main() == 1 and "commit them all" in capsys.readouterr().err
     assert clone.head() == before and clone.notebook() == MINE and not clone.aside()
 
 
@@ -373,14 +327,16 @@ def test_nothing_of_any_file_is_lost(clone, capsys):
     mine = {"notes.txt": "mine\n", "utils/a.py": "a = 2\n", "new.txt": "mine, too\n", "notebooks/own.ipynb": BASE}
     clone.edit(mine | {"notebooks/02.ipynb": "<<<<<<< not a notebook"})
     (clone.here / "progress.json").write_text("{}")
+    clone.edit({"my_answers/softmax.py": "def softmax"})
     clone.publish({"notebooks/02.ipynb": NEW, "notes.txt": "two\n", "new.txt": "new\n"})
-    assert update_course.main([]) == 0
+    assert update_course.main() == 0
     (aside,) = clone.aside()
     assert (aside / "notebooks/02.ipynb").read_text() == "<<<<<<< not a notebook"
     assert (aside / "notes.txt").read_text() == "mine\n" and (aside / "new.txt").read_text() == "mine, too\n"
     assert clone.notebook() == NEW and clone.notebook("notebooks/own.ipynb") == BASE
     assert (clone.here / "notes.txt").read_text() == "two\n" and (clone.here / "new.txt").read_text() == "new\n"
     assert (clone.here / "utils/a.py").read_text() == "a = 2\n" and (clone.here / "progress.json").read_text() == "{}"
+    assert (clone.here / "my_answers/softmax.py").read_text() == "def softmax" and "softmax.py" not in clone.status()
     said = capsys.readouterr().out
     assert "notes.txt: changed by you and by the course; now it is the course's" in said and "utils/a.py" not in said
     assert (
@@ -391,7 +347,7 @@ def test_nothing_of_any_file_is_lost(clone, capsys):
 def test_a_notebook_that_the_course_gave_up_stays(clone, capsys):
     clone.edit({"notebooks/02.ipynb": MINE})
     clone.publish({}, gone=["notebooks/02.ipynb"])
-    assert update_course.main([]) == 0 and clone.notebook() == MINE
+    assert update_course.main() == 0 and clone.notebook() == MINE
     assert "no longer part of the course; yours stays" in capsys.readouterr().out
 
 
@@ -402,14 +358,14 @@ def test_a_failure_leaves_the_files_as_they_were(clone, monkeypatch, capsys):
     with monkeypatch.context() as patched:
         full = OSError("No space left on device")
         patched.setattr(update_course.shutil, "copy2", lambda *_, **__: (_ for _ in ()).throw(full))
-        assert update_course.main([]) == 1 and "No space left" in capsys.readouterr().err
+        assert update_course.main() == 1 and "No space left" in capsys.readouterr().err
     (clone.here / ".git/index.lock").touch()
-    assert update_course.main([]) == 1
+    assert update_course.main() == 1
     said = capsys.readouterr().err
     assert "index.lock': File exists" in said and "as they were: before-update-" in said, "the words of git that help"
     (clone.here / ".git/index.lock").unlink()
     shutil.move(clone.there, clone.there.with_name("moved"))
-    assert update_course.main([]) == 1 and "`git fetch --quiet` failed (fatal: " in capsys.readouterr().err
+    assert update_course.main() == 1 and "`git fetch --quiet` failed (fatal: " in capsys.readouterr().err
     assert clone.head() == before and clone.notebook() == MINE
 
 
@@ -417,7 +373,7 @@ def test_history_that_was_rewritten_is_told_what_to_do(clone, capsys):
     git("checkout", "--quiet", "--orphan", "other", folder=clone.there)
     clone.publish({"notes.txt": "anew\n"})
     git("branch", "--quiet", "--force", "main", folder=clone.there)
-    assert update_course.main([]) == 1 and "history was rewritten: clone it anew" in capsys.readouterr().err
+    assert update_course.main() == 1 and "clone it anew, and copy my_answers" in capsys.readouterr().err
 
 
 # What stands in the way
@@ -432,7 +388,7 @@ def kept(clone):
 def test_a_file_that_has_the_new_name_of_one_of_the_course_is_kept(clone):
     clone.edit({"c.py": "mine\n"})
     clone.publish({"utils/a.py": "a = 1\n", "c.py": "a = 1\n"}, gone=["utils/a.py"])
-    assert update_course.main([]) == 0
+    assert update_course.main() == 0
     assert kept(clone) == {"c.py": "mine\n"} and (clone.here / "c.py").read_text() == "a = 1\n"
 
 
@@ -442,7 +398,7 @@ def test_files_and_folders_in_the_way_are_kept(clone, capsys):
     (clone.here / "notes.txt").unlink()
     clone.edit({"notes.txt/mine.txt": "in the place of a file\n"})
     clone.publish({"extra/a.py": "a\n", "more": "m\n", "staged": "s\n", "notes.txt": "two\n"})
-    assert update_course.main([]) == 0
+    assert update_course.main() == 0
     assert kept(clone) == {
         "extra": "mine\n",
         "more/mine.txt": "mine, too\n",
@@ -462,7 +418,7 @@ def test_links_of_the_learner_s_stay_and_what_they_lead_to(clone, tmp_path):
     shutil.rmtree(clone.here / "utils")
     (clone.here / "utils").symlink_to(tmp_path / "far")
     clone.publish({"utils/a.py": "a = 2\n", "notes.txt": "two\n"})
-    assert update_course.main([]) == 0 and (clone.aside()[0] / "utils").is_symlink()
+    assert update_course.main() == 0 and (clone.aside()[0] / "utils").is_symlink()
     assert (clone.here / "mine").is_symlink() and (tmp_path / "far/a.py").read_text() == "far\n"
     assert not (clone.here / "utils").is_symlink() and (clone.here / "utils/a.py").read_text() == "a = 2\n"
     assert clone.status() == "A  mine\n"
@@ -476,7 +432,7 @@ def test_own_commits_keep_modes_links_and_what_git_ignores(clone):
     git("add", "--force", "--all", folder=clone.here)
     git("commit", "--quiet", "--message", "Mine", folder=clone.here)
     clone.publish({"notes.txt": "two\n"}, gone=["utils/a.py"])
-    assert update_course.main([]) == 0 and clone.status() == ""
+    assert update_course.main() == 0 and clone.status() == ""
     files = "before.txt link own.sh".split()
     listed = git("ls-tree", "HEAD", *files, folder=clone.here).splitlines()
     assert [line.split()[0] for line in listed] == ["100644", "120000", "100755"]
@@ -488,7 +444,7 @@ def test_a_file_that_git_was_told_to_overlook_is_merged(clone, flag):
     git("update-index", flag, "notebooks/02.ipynb", folder=clone.here)
     clone.edit({"notebooks/02.ipynb": MINE})
     clone.publish({"notebooks/02.ipynb": NEW})
-    assert update_course.main([]) == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
+    assert update_course.main() == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
     assert clone.status() == " M notebooks/02.ipynb\n" and len(kept(clone)) == 1
 
 
@@ -521,14 +477,14 @@ def test_an_update_that_is_cut_short_loses_nothing_and_the_next_one_ends_it(
         patched.setattr(update_course, "git", git_until)
         if last == "write":
             patched.setattr(update_course.os, "replace", replace_and_stop)
-        assert update_course.main([]) == 1
+        assert update_course.main() == 1
         said = capsys.readouterr().err
         assert "stopped" in said and clone.aside()[0].name in said
         assert ANSWER["source"] in sources(clone.notebook()) and (clone.here / "own.txt").is_file()
-    if update_course.main([]) == 1:
+    if update_course.main() == 1:
         assert committed and "commit them all" in capsys.readouterr().err
         git("commit", "--quiet", "--all", "--message", "As it said", folder=clone.here)
-        assert update_course.main([]) == 0
+        assert update_course.main() == 0
     assert sources(clone.notebook()) == [cell["source"] for cell in BOTH]
     assert (clone.here / "notes.txt").read_text() == "two\n" and (clone.here / "new.txt").is_file()
     assert not (clone.here / "utils/a.py").exists() and (clone.here / "own.txt").read_text() == "mine\n"
@@ -541,9 +497,9 @@ def test_what_is_saved_while_the_update_runs_is_not_written_over(clone, monkeypa
     run = update_course.merged
     with monkeypatch.context() as patched:  # JupyterLab saves once in two minutes
         patched.setattr(update_course, "merged", lambda *given: clone.edit({"notebooks/02.ipynb": MINE}) or run(*given))
-        assert update_course.main([]) == 1 and "saved meanwhile" in capsys.readouterr().err
+        assert update_course.main() == 1 and "saved meanwhile" in capsys.readouterr().err
     assert clone.notebook() == MINE
-    assert update_course.main([]) == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
+    assert update_course.main() == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
 
 
 def test_own_commits_are_merged_where_git_knows_no_name(clone, monkeypatch):
@@ -554,7 +510,7 @@ def test_own_commits_are_merged_where_git_knows_no_name(clone, monkeypatch):
     git("config", "user.useConfigOnly", "true", folder=clone.here)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     clone.publish({"notebooks/02.ipynb": NEW})
-    assert update_course.main([]) == 0 and clone.status() == ""
+    assert update_course.main() == 0 and clone.status() == ""
     assert git("log", "-1", "--format=%an", folder=clone.here) == "learner\n"
 
 
@@ -567,7 +523,7 @@ def test_a_clone_of_a_tag_is_updated_from_the_main_branch(clone, tmp_path, monke
     monkeypatch.setattr(update_course, "COURSE", clone.here)
     clone.edit({"notebooks/02.ipynb": MINE})
     clone.publish({"notebooks/02.ipynb": NEW})
-    assert update_course.main([]) == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
+    assert update_course.main() == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
     assert clone.head() == clone.head(clone.there)
 
 
@@ -578,7 +534,7 @@ def test_one_odd_notebook_does_not_stop_the_rest(clone, monkeypatch, capsys):
         {"notebooks/02.ipynb": MINE, "notebooks/03.ipynb": notebook(HEAD, SETUP, ANSWER, prose(["odd"], "Mine."))}
     )
     clone.publish({"notebooks/02.ipynb": NEW, "notebooks/03.ipynb": NEW})
-    assert update_course.main([]) == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
+    assert update_course.main() == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
     assert "03.ipynb: yours was not carried over (unhashable" in capsys.readouterr().out
     assert "exp" in kept(clone)["notebooks/03.ipynb"]
 
@@ -587,89 +543,59 @@ def test_a_notebook_with_a_new_name_gets_the_answers(clone, capsys):
     clone.edit({"notebooks/02.ipynb": MINE})
     other = notebook(prose("x1", "Other."), task("softmax"))
     clone.publish({"notebooks/03_scores.ipynb": NEW, "notebooks/01.ipynb": other}, gone=["notebooks/02.ipynb"])
-    assert update_course.main([]) == 0
+    assert update_course.main() == 0
     assert sources(clone.notebook("notebooks/03_scores.ipynb")) == [cell["source"] for cell in BOTH]
     assert clone.notebook() == MINE and sources(clone.notebook("notebooks/01.ipynb")) == sources(other)
     assert "03_scores.ipynb: 1 answer, 1 cell of your own carried over from notebooks/02" in capsys.readouterr().out
 
 
-# Another copy
+def test_a_notebook_with_a_new_name_keeps_the_answers_where_the_update_was_cut_short(clone, monkeypatch):
+    clone.edit({"notebooks/02.ipynb": MINE})
+    clone.publish({"notebooks/03_scores.ipynb": NEW, "notes.txt": "two\n"}, gone=["notebooks/02.ipynb"])
+    run = update_course.git
+
+    def until_the_last_files(*arguments, **options):
+        if arguments[0] == "checkout-index":
+            raise KeyboardInterrupt
+        return run(*arguments, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(update_course, "git", until_the_last_files)
+        assert update_course.main() == 1
+    assert update_course.main() == 0 and (clone.here / "notes.txt").read_text() == "two\n"
+    assert sources(clone.notebook("notebooks/03_scores.ipynb")) == [cell["source"] for cell in BOTH]
+
+
+def test_a_notebook_of_the_learner_s_that_has_the_name_of_a_new_one_is_kept_aside(clone, capsys):
+    clone.edit({"notebooks/03.ipynb": MINE})
+    clone.publish({"notebooks/03.ipynb": NEW})
+    assert update_course.main() == 0 and clone.notebook("notebooks/03.ipynb") == NEW
+    assert json.loads(kept(clone)["notebooks/03.ipynb"]) == json.loads(carry_over.text(MINE))
+    assert "03.ipynb: changed by you and by the course; now it is the course's" in capsys.readouterr().out
+
+
+# No clone
 
 
 def test_a_folder_that_is_no_clone_is_told_what_to_do(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(update_course, "COURSE", tmp_path)
-    assert update_course.main([]) == 1
-    assert "python tools/setup/update_course.py OLD" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("has_tag", [True, False])
-def test_answers_come_from_a_file_that_was_saved_elsewhere(clone, tmp_path, capsys, has_tag):
-    setup = code("setup", 'COURSE, VERSION = "https://github.com/a/b", "0.1.0"\nimport math', ["setup"])
-    book = notebook(HEAD, setup, *BASE["cells"][2:])
-    clone.edit({"notebooks/02.ipynb": book})
-    git("commit", "--quiet", "--all", "--message", "With a version", folder=clone.here)
-    if has_tag:
-        git("tag", "v0.1.0", folder=clone.here)
-    clone.edit({"notebooks/02.ipynb": NEW})
-    old = tmp_path / "old"
-    clone.write(old, {"notebooks/02.ipynb": notebook(HEAD, setup, ANSWER, *BASE["cells"][4:]), "other.ipynb": BASE})
-    assert update_course.main([str(old), str(old / "other.ipynb")]) == 0
-    assert sources(clone.notebook()) == sources(notebook(NEW["cells"][0], SETUP, ANSWER, *NEW["cells"][3:]))
-    said = capsys.readouterr().out
-    assert "02.ipynb: 1 answer carried over" in said and "no other notebook" in said and "(as it was: before-" in said
-    (aside,) = clone.aside()
-    assert carry_over.read((aside / "notebooks/02.ipynb").read_text()) == NEW
-    assert ("not carried" in said) != has_tag
-    assert update_course.main([str(old), str(tmp_path / "missing")]) == 1
-    assert f"there is no {tmp_path / 'missing'}" in capsys.readouterr().err
-    (tmp_path / "empty").mkdir()
-    assert update_course.main([str(tmp_path / "empty")]) == 1 and "no notebook was found" in capsys.readouterr().err
-
-
-def test_older_answers_never_replace_newer_ones(clone, tmp_path, capsys):
-    """Two copies with other answers, one after the other in one second; then here the answer is bettered."""
-    answers = [task("softmax", body=f"return scores * {number}") for number in range(3)]
-    for name, answer in zip("ab", answers):
-        clone.write(tmp_path / name, {"Copy of 02 (1).ipynb": notebook(HEAD, SETUP, answer)})
-    assert update_course.main([str(tmp_path / "a"), str(tmp_path / "b")]) == 0
-    out = sources(clone.notebook())
-    assert out[2] == answers[0]["source"] and out[3].startswith(carry_over.OLDER) and answers[1]["source"] in out[3]
-    assert json.loads(kept(clone)["notebooks/02.ipynb"]) == json.loads(carry_over.text(BASE))
-    clone.edit({"notebooks/02.ipynb": notebook(HEAD, SETUP, answers[2], *BASE["cells"][3:])})
-    assert update_course.main([str(tmp_path / "a")]) == 0 and len(clone.aside()) == 2
-    assert sources(clone.notebook())[2] == answers[2]["source"]
-    capsys.readouterr()
-    assert update_course.main([str(tmp_path / "a")]) == 0 and len(clone.aside()) == 2, "nothing new, nothing written"
-
-
-def test_of_two_notebooks_the_broken_one_is_named(clone, tmp_path, capsys):
-    clone.write(tmp_path / "old", {"02.ipynb": "{nope"})
-    assert update_course.main([str(tmp_path / "old")]) == 0
-    assert f"left out ({tmp_path / 'old/02.ipynb'} is not a notebook" in capsys.readouterr().out
-    clone.write(tmp_path / "old", {"02.ipynb": MINE})
-    clone.edit({"notebooks/02.ipynb": "{nope"})
-    assert update_course.main([str(tmp_path / "old")]) == 0
-    assert f"left out ({clone.here / 'notebooks/02.ipynb'} is not a notebook" in capsys.readouterr().out
-    assert (clone.here / "notebooks/02.ipynb").read_text() == "{nope"
+    assert update_course.main() == 1
+    said = capsys.readouterr().err
+    assert "beside this one, and copy my_answers and progress.json from this folder into it" in said
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs make")
-def test_make_update_takes_a_folder_with_blanks_in_its_name(clone, tmp_path):
-    clone.edit(
-        {
-            name: (ROOT / name).read_text()
-            for name in ("Makefile", "tools/setup/update_course.py", "tools/setup/carry_over.py")
-        }
-    )
-    clone.write(tmp_path, {"old two/02.ipynb": MINE, "three/02.ipynb": MINE})
-    for given in (tmp_path / "old two", f"{tmp_path / 'three'} {tmp_path / 'three'}"):
-        clone.edit({"notebooks/02.ipynb": BASE})
-        make = ["make", "update", f"PYTHON={sys.executable}", f"FROM={given}"]
-        done = subprocess.run(make, cwd=clone.here, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert ANSWER["source"] in sources(clone.notebook()) and ("three" in str(given)) + 1 == done.stdout.count(
-            "02.ipynb: "
-        )
+def test_make_update_works_in_a_folder_with_blanks_in_its_name(clone, tmp_path):
+    tools = ("Makefile", "tools/setup/update_course.py", "tools/setup/carry_over.py")
+    clone.publish({name: (ROOT / name).read_text() for name in tools})
+    git("pull", "--quiet", folder=clone.here)
+    here = clone.here.rename(tmp_path / "my course")
+    clone.write(here, {"notebooks/02.ipynb": MINE})
+    clone.publish({"notebooks/02.ipynb": NEW})
+    make = ["make", "update", f"PYTHON={sys.executable}"]
+    done = subprocess.run(make, cwd=here, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("notebooks/02.ipynb: 1 answer, 1 cell of your own carried over\n")
 
 
 def test_the_tools_need_nothing_that_is_installed(tmp_path):

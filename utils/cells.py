@@ -1,10 +1,9 @@
-"""What a cell of a notebook says of itself: its tags, the exercise that it holds, whether that is still a stub.
+"""What a cell of a notebook says of itself: its tags, and the exercise that it holds.
 
 A cell is a dictionary, as JSON has it or as nbformat reads it. `make update` brings its own reader
 (tools/setup/carry_over.py), since it has to run where utils/ is half old, half new; a test holds the two equal.
 """
 
-import ast
 from collections.abc import Mapping
 
 EXERCISE = "exercise:"  # begins the tag of a cell that holds an exercise, its name follows
@@ -47,29 +46,3 @@ def code(notebook: Mapping) -> list[Mapping]:
 def source(cell: Mapping) -> str:
     """The text of a cell, which JSON may hold as a list of lines."""
     return "".join(cell["source"])
-
-
-def function(text: str, name: str | None) -> ast.AST | None:
-    """The definition of `name` at the left margin of `text`; None where there is none, or the text is no Python."""
-    try:
-        return next(node for node in ast.parse(text).body if name and getattr(node, "name", None) == name)
-    except (SyntaxError, ValueError, StopIteration, RecursionError, MemoryError):
-        return None
-
-
-def is_stub(cell: Mapping) -> bool:
-    """Does nothing but `return ...`, or several of these dots, stand below the docstring of the exercise?"""
-    node = function(source(cell), exercise(cell))
-    body = [] if node is None else node.body[ast.get_docstring(node) is not None :]
-    value = body[0].value if len(body) == 1 and isinstance(body[0], ast.Return) else None
-    parts = value.elts if isinstance(value, ast.Tuple) else [value]
-    return parts != [] and all(isinstance(part, ast.Constant) and part.value is ... for part in parts)
-
-
-def is_bare(cell: Mapping) -> bool:
-    """Is it a stub with nothing of a learner's around it: no comment, no line but those that check the answer?"""
-    if not is_stub(cell) or "#" in source(cell):
-        return False
-    name = exercise(cell)
-    rest = {ast.get_source_segment(source(cell), node) for node in ast.parse(source(cell)).body}
-    return len(rest - {f"check({name})", f"{name} = use({name})"}) == 1

@@ -1,13 +1,14 @@
-"""Bring in the course's new version and carry a learner's work over (`make update`).
+"""Bring in the course's new version with git, and carry a learner's work over (`make update`).
 
-    python tools/setup/update_course.py            fetch the new version with git, as `git pull` would
-    python tools/setup/update_course.py OLD ...    this folder is the new version: take the answers from notebooks in
-                                                   OLD, a folder of an older copy, or notebook files saved on Colab
+    python tools/setup/update_course.py
 
 `git pull` stops where a notebook was edited, and merging notebooks as text leaves files that no longer open. Here each
 notebook is merged cell by cell (carry_over.py); another file that both sides changed becomes the course's. First of
 all, every file that the learner changed, and whatever stands where the course has a file, is copied into a folder
 `before-update-…`, which git ignores. A learner's own commits stay in the history: the update is then a merge of both.
+
+What git ignores is not touched: my_answers, which holds right answers, and progress.json. Who has another copy of the
+course copies these two into it.
 
 Tree and commit are made before a file is touched, and a notebook of the learner's is at all times the one that it was
 or the merged one, never the bare course's: an update that is cut short is finished by the next one.
@@ -15,7 +16,6 @@ or the merged one, never the bare course's: an update that is cut short is finis
 
 import contextlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -26,7 +26,7 @@ from pathlib import Path
 import carry_over
 
 COURSE = Path(__file__).resolve().parents[2]
-FROM_HERE = "python tools/setup/update_course.py OLD, where OLD is this folder"
+TAKE_ALONG = "copy my_answers and progress.json from this folder into it; your notebooks stay here, to be read"
 AS_TEXT = {"encoding": "utf-8", "errors": "surrogateescape"}
 
 
@@ -83,7 +83,7 @@ def held(files, name):
 def state():
     """(commit of the new version, where the learner began, has the learner own commits); Stop where git cannot tell."""
     if not (COURSE / ".git").exists():
-        how = f"download the new version into a folder beside this one, and run there: {FROM_HERE}"
+        how = f"download the new version into a folder beside this one, and {TAKE_ALONG}"
         raise Stop(f"this folder is no clone of the course: {how}")
     if git("ls-files", "--unmerged"):
         raise Stop("a merge is half done here: `git merge --abort` ends it; then run the command again")
@@ -97,7 +97,7 @@ def state():
     try:
         base = git("merge-base", head, new)
     except Stop:
-        raise Stop(f"the course's history was rewritten: clone it anew, and run there: {FROM_HERE}") from None
+        raise Stop(f"the course's history was rewritten: clone it anew, and {TAKE_ALONG}") from None
     edited = touched_since(listed(head)).intersection(parts("diff", "--no-renames", "--name-only", "HEAD"))
     if base != head and edited:
         raise Stop("some of your changes are committed and some are not: commit them all, then run the command again")
@@ -143,10 +143,10 @@ def merged(name, mine, base, new):
         return mine, f"{name}: no longer part of the course; yours stays" if base else ""
     if new == base or mine in (base, new):
         return (new if mine == base else mine), ""
-    if not name.endswith(".ipynb"):
+    if not name.endswith(".ipynb") or base is None:
         return new, f"{name}: changed by you and by the course; now it is the course's"
     try:
-        notebook, report = carry_over.carry(*(content and carry_over.read(content) for content in (mine, new, base)))
+        notebook, report = carry_over.carry(*map(carry_over.read, (mine, new, base)))
         return carry_over.text(notebook).encode(), f"{name}: {said(report)}"
     except Exception as problem:  # one odd notebook does not keep the rest from being carried over
         return new, f"{name}: yours was not carried over ({problem}); now it is the course's"
@@ -160,10 +160,6 @@ def said(report):
     line = f"{', '.join(f'{number} {what}' for number, what in kinds) or 'nothing'} carried over"
     if report["changed"]:
         line += f"; changed since, so that yours stands below as a note: {', '.join(report['changed'])}"
-    if report["older"]:
-        line += f"; what stands here stays, with the other below as a note: {', '.join(report['older'])}"
-    if report["differ"]:
-        line += f"; cells that differ and were not carried, see your own copy: {report['differ']}"
     return line
 
 
@@ -211,9 +207,10 @@ def update(aside):
     # R090, an old name, the new name, and so on
     moves = parts("diff", "--find-renames", "--diff-filter=R", "--name-status", base, new)
     renamed = {old: later for old, later in zip(moves[1::3], moves[2::3]) if later.endswith(".ipynb")}
+    before_that = {later: old for old, later in renamed.items()}  # an update that was cut short has merged it already
     for name in sorted(mine):
         content = (COURSE / name).read_bytes()
-        files[name], line = merged(name, content, held(was, name), held(now, name))
+        files[name], line = merged(name, content, held(was, before_that.get(name, name)), held(now, name))
         later = renamed.get(name)
         if later and later not in mine:
             files[later], line = merged(later, content, held(was, name), held(now, later))
@@ -241,58 +238,11 @@ def update(aside):
     print("Reload notebooks that are open in JupyterLab (File > Reload Notebook from Disk), and run `make lab`.")
 
 
-def take_from(paths, aside):
-    """Carry the answers in older notebooks, files or folders of the course, over into those of this folder."""
-    missing = [str(path) for path in paths if not path.exists()]
-    if missing:
-        raise Stop(f"there is no {', no '.join(missing)}")
-    found = [path for path in paths if path.is_file()]
-    for folder in (path for path in paths if path.is_dir()):
-        found += sorted((folder / "notebooks").glob("*.ipynb")) or sorted(folder.glob("*.ipynb"))
-    if not found:
-        raise Stop(f"no notebook was found in {', '.join(map(str, paths))}")
-    for old in found:
-        print(f"{old}: {taken(old, aside)}")
-
-
-def taken(old, aside):
-    """Carry the answers in the notebook `old` over into the course's of this name; returns words to print."""
-    stem = re.sub(r"^(Copy of )+|( ?\(\d+\))+$", "", old.stem)  # what Colab and browsers put to it
-    name = f"notebooks/{stem}.ipynb"
-    here, books = COURSE / name, []
-    if not here.is_file() or old.samefile(here):
-        return "the course has no other notebook of this name"
-    try:
-        for path in (here, old):  # what fails thereafter is the fault of the latter
-            books.insert(0, carry_over.read(path.read_bytes()))
-        base, published = (version_of(book, name) for book in books)
-        known = {cell["source"].strip() for book in (base, published) if book for cell in book["cells"]}
-        notebook, report = carry_over.carry(*books, base, known)
-        content = carry_over.text(notebook).encode()
-    except Exception as problem:
-        return f"left out ({path} {problem})"
-    if notebook == books[1]:
-        return said(report)
-    aside.keep(name)
-    write(here, content)
-    return f"{said(report)} (as it was: {aside.folder.name}/)"
-
-
-def version_of(notebook, name):
-    """The notebook as the course published it in the version that `notebook` names, where git has it; or None."""
-    try:
-        code = next(cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code")
-        version = re.search(r'^COURSE, VERSION = .*"([\w.]+)"$', code, re.MULTILINE)
-        return version and carry_over.read(git("cat-file", "blob", f"v{version[1]}:{name}", binary=True))
-    except (Stop, ValueError, StopIteration):
-        return None
-
-
-def main(arguments):
+def main():
     os.environ["GIT_TERMINAL_PROMPT"] = "0"
     aside = Aside()
     try:
-        take_from([Path(path).expanduser() for path in arguments], aside) if arguments else update(aside)
+        update(aside)
         return 0
     except (Stop, OSError) as problem:
         why = f"{problem}."
@@ -303,4 +253,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -1,8 +1,8 @@
 """The exercises: `check`, `hint`, `solution` and `use` take the learner's function; `progress()` shows how far
-the learner is, and `catalogue()` lists them all."""
+the learner is, `kept()` which right answers are kept, and `catalogue()` lists all exercises."""
 
 from . import tasks  # noqa: F401  (it adds the exercises to the catalogue)
 from .engine import catalogue, check, hint, solution, use
-from .progress import progress
+from .progress import kept, progress
 
-__all__ = ["catalogue", "check", "hint", "progress", "solution", "use"]
+__all__ = ["catalogue", "check", "hint", "kept", "progress", "solution", "use"]

@@ -33,6 +33,7 @@ from .findings import diagnosis
 from .isolation import Isolation, Printed, Stopped
 from .known import Known
 from .numbers import condition
+from .own import keep, kept
 from .reading import is_stub, source_of
 from .records import record
 from .rows import IMPORTS, Mistake, answers, given, mistake, read, sections
@@ -358,7 +359,7 @@ IMPORTS["catalogue"] = catalogue  # a right answer may build on earlier exercise
 def check(function: Callable, seed: int = 0) -> None:
     """Print one short diagnosis of the learner's function: ○ not tried yet, ✔ right, ✘ with what went wrong.
 
-    Another `seed` draws other numbers: a second try on fresh ones.
+    Another `seed` draws other numbers: a second try on fresh ones. A right answer is kept for later notebooks (own.py).
     """
     found = _find(function, "check")
     if found is None:
@@ -379,7 +380,11 @@ def check(function: Callable, seed: int = 0) -> None:
         output.display()
     again = f" Until use({found.name}) runs again, the cells below work with this definition."
     again = again if found.used and verdict.status != "right" and not _use_follows(found.name) else ""
-    print(f"{MARKS[verdict.status]} {found.name}: {' '.join(filter(None, (verdict.message, example)))}{again}")
+    unkept = ""
+    if verdict.status == "right":
+        references = {name: one.reference for name, one in _catalogue.items()}
+        unkept = keep(found.name, function, references, functools.partial(found.verdict, search=False))
+    print(f"{MARKS[verdict.status]} {found.name}: {' '.join(filter(None, (verdict.message, example, unkept)))}{again}")
     record(found.name, verdict)
 
 
@@ -404,26 +409,34 @@ def solution(function: Callable) -> None:
         print(source(found))
 
 
-def use(function: Callable | str) -> Callable:
+def use(function: Callable | str, own: bool = True) -> Callable:
     """The learner's function where it is right or the work is marked, the reference where it is not, without a word.
 
-    The name of an exercise instead of a function, `use("attend")`, gives the course's function, whatever the learner
-    wrote: so a notebook goes on with what another one built. ValueError where there is no exercise of that name.
+    The name of an exercise instead of a function, `use("attend")`, gives the answer that `check` kept of the learner's,
+    and says so, or else the course's function; with own=False always the course's. So a notebook goes on from what another
+    one built. ValueError where there is no exercise of that name.
     A right function of another kind of number, a list or a NumPy array for instance, is fitted with what the notebook
     goes on with: tensors of the inputs' precision. A function that a check had to stop is not run again.
     """
     if isinstance(function, str) and Isolation.current is None:
-        return _by_name(function).reference
+        found = by_name(function)
+        answer = kept(found.name, functools.partial(found.verdict, search=False)) if own else None
+        return _fitting(*answer, found) if answer else found.reference
     found = _find(function, "use")
     if found is None or marked():
         return function
     found.used = True
     if function is found.stopped or (verdict := found.verdict(function, search=False)).status != "right":
         return found.reference
+    return _fitting(function, verdict, found)
+
+
+def _fitting(function: Callable, verdict: Verdict, found: Exercise) -> Callable:
+    """A right function, fitted where its numbers are of another kind than the notebook's."""
     return function if verdict.fits else _fitted(function, found.reference(*next(found.inputs()).values()))
 
 
-def _by_name(name: str) -> Exercise:
+def by_name(name: str) -> Exercise:
     """The exercise of that name; ValueError, with the nearest one, where there is none."""
     if name in _catalogue:
         return _catalogue[name]

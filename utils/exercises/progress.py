@@ -1,7 +1,11 @@
-"""`progress()`: every exercise of the course and how far the learner is."""
+"""`progress()`: every exercise of the course and how far the learner is; `kept()`: the right answers that are kept."""
 
-from .engine import Exercise, catalogue
+from collections.abc import Callable
+
+from . import own
+from .engine import Exercise, by_name, catalogue
 from .records import FILE, entries
+from .settings import marked
 from .tasks import TOPIC_OF, TOPICS
 from .verdict import MARKS
 
@@ -13,24 +17,54 @@ def notebook_of(found: Exercise) -> str:
 
 
 def progress() -> None:
-    """Print every exercise, notebook by notebook: ○ not tried, ✘ not right yet, ✔ right; level, minutes, tries."""
+    """Print every exercise, notebook by notebook: ○ not tried, ✘ not right yet, ✔ right; level, minutes, tries, and
+    whether your answer is kept."""
     try:
-        kept, remark = entries(), ""
+        tried, remark = entries(), ""
     except ValueError as problem:
-        kept, remark = {}, f"\nWhat you did before cannot be shown: {FILE} {problem}."
-    exercises, notebook = catalogue(), None
+        tried, remark = {}, f"\nWhat you did before cannot be shown: {FILE} {problem}."
+    exercises, notebook, answers = catalogue(), None, own.names()
     for name, found in exercises.items():
         if notebook != (notebook := notebook_of(found)):
             print(notebook)
-        print("  " + _line(name, found, kept.get(name)).rstrip())
-    right = sum(kept.get(name, {}).get("status") == "right" for name in exercises)
+        print("  " + _line(name, found, tried.get(name), name in answers).rstrip())
+    right = sum(tried.get(name, {}).get("status") == "right" for name in exercises)
     print(f"{right} of {len(exercises)} exercises came right.{remark}")
-    if kept:
+    if answers:
+        print(f"Answers that are kept are in {own.FOLDER} in the course's folder: kept() lists them.")
+    if tried:
         print(f"This is kept in {FILE} in the course's folder, without your code. Deleting it harms nothing.")
 
 
-def _line(name: str, found: Exercise, entry: dict | None) -> str:
-    """✘ softmax                        ●●○   10 min   3 tries"""
+def _line(name: str, found: Exercise, entry: dict | None, is_kept: bool) -> str:
+    """✔ softmax                        ●●○   10 min   3 tries   kept"""
     mark = MARKS[entry["status"] if entry else "todo"]
     tries = f"{entry['tries']:3} {'try' if entry['tries'] == 1 else 'tries'}" if entry else ""
-    return f"{mark} {name:<28} {found.dots} {found.minutes:4} min {tries}"
+    return f"{mark} {name:<28} {found.dots} {found.minutes:4} min {tries:<11}{'kept' if is_kept else ''}"
+
+
+def kept(exercise: Callable | str = "") -> None:
+    """Print which right answers of yours are kept, or, of one exercise, the code: it runs as it stands, also in its
+    exercise where that is empty again.
+
+    ValueError where there is neither an answer nor an exercise of that name.
+    """
+    name = exercise if isinstance(exercise, str) else getattr(exercise, "__name__", "")
+    if marked("kept"):
+        return
+    if file := own.file_of(name):
+        print(file.read_text(encoding="utf-8"), end="")
+    elif name:
+        print(f"No answer to {by_name(name).name} is kept yet: check keeps one when it comes right.")
+    elif not (answers := own.names()):
+        print("No answer is kept yet: check keeps one when it comes right.")
+    else:
+        course = [one for one in catalogue() if one in answers]
+        for one in course:
+            print(f"{one:<28} {notebook_of(catalogue()[one])}")
+        for one in [one for one in answers if one not in course]:
+            print(f"{one:<28} no exercise of this version")
+        print(
+            f"They are files of Python in {own.FOLDER}, in the course's folder: copy it to take them along, delete one "
+            f'to go on with the course\'s function. kept("{answers[0]}") shows the code.'
+        )

@@ -10,7 +10,7 @@ def root() -> Path:
 
 
 def recording() -> bool:
-    """Is progress kept? Not in tests, and not where a tool executes notebooks."""
+    """Are progress and right answers kept? Not in tests, and not where a tool executes notebooks."""
     return os.environ.get("ATTENTION_PROGRESS") != "off"
 
 
