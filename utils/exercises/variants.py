@@ -153,7 +153,7 @@ OF_RESULTS = tuple(
         ("1 - x", "you return 1 minus the right result.", lambda x: 1 - x,
             "weighted_sum: return 1 - weights @ values"),
         ("~x", "the sense is inverted: True and False have changed places.", lambda x: ~x if x.dtype == torch.bool else None,
-            "sliding_window_mask: return ~torch.ones(n, n).tril().triu(-width).bool()"),
+            "adjacency_mask: mask = ~torch.eye(n, dtype=torch.bool)\nfor a, b in edges:\n    mask[a, b] = False\nreturn mask"),
         ("1 / x", "you return 1 divided by the right result: is a quotient upside down?", lambda x: 1 / x,
             "weighted_sum: return 1 / (weights @ values)"),
         ("x²", "you return the square of the right result: is a root missing?", lambda x: x * x,
