@@ -750,7 +750,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         ["torch.cat puts the steps below one another"],
         [],
     ),
-    ("alignment_error_rate", "return 1 - len(links & sure) / len(links)", ["one entry a sentence", "zip"], []),
+    ("alignment_error_rate", "return 1 - len(links & sure) / len(links)", ["that is a list", "zip"], []),
     ("alignment_error_rate", "for a, s, p in links, sure, possible:\n    a & s", ["makes pairs of two lists"], ["@"]),
     (
         "alignment_error_rate",

@@ -33,7 +33,7 @@ def last_step_missing(case: Case) -> Finding | None:
         return None
     if all(got.ndim > want.ndim and got.numel() == want.numel() for got, want in results):
         return None  # an axis of length 1 is left over: a sum over it adds nothing up
-    for message, step in LAST_STEPS:
+    for message, step, _ in LAST_STEPS:
         try:
             if all((after := step(got)) is not None and same(after, want) for got, want in results):
                 return Finding(message)
