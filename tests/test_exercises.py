@@ -551,7 +551,12 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         ["overwrite", "torch.stack"],
         ["side by side"],
     ),
-    ("project_per_head", 'return torch.einsum("dn,hde->hne", X, W)', ["last two axes exchanged"], []),
+    (
+        "project_per_head",
+        'return torch.einsum("dn,hde->hne", X, W)',
+        ['look at `"dn,hde->hne"`. Go through its letters'],
+        [],
+    ),
     (
         "split_heads",
         "return torch.stack(X.split(X.shape[-1] // num_heads, -1))",

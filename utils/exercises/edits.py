@@ -354,14 +354,26 @@ def axes(program: Program, case: Case) -> Iterator[Edit]:
         for value in (-1, -2, -3, 0, 1, 2):
             if value != _whole(node):
                 yield Edit("axis", _with_keyword(program, node), (program.replaced(node, _number(value)),), node)
-    for value in dict.fromkeys(map(_whole, nodes)):
-        same = [node for node in nodes if _whole(node) == value]
+    groups: dict[tuple, list[ast.expr]] = {}
+    for node in nodes:  # all of an axis, and those of one function
+        groups.setdefault((_whole(node),), []).append(node)
+        groups.setdefault((_whole(node), _function_of(program, node)), []).append(node)
+    for key in [key for key, same in groups.items() if len(same) > 1]:
         for new in (-1, -2, -3, 0, 1, 2):
-            if len(same) > 1 and new != value:
-                yield Edit("axes", same[0], tuple(program.replaced(node, _number(new)) for node in same))
+            if new != key[0]:
+                first = groups[key][0]
+                swaps = tuple(program.replaced(node, _number(new)) for node in groups[key])
+                yield Edit("axes", _with_keyword(program, first), swaps, first)
     for node in program.nodes:
         if isinstance(node, ast.Call):
             yield from _several_axes(program, node)
+
+
+def _function_of(program: Program, node: ast.AST) -> str:
+    """The name of the function along whose axis a node says that it goes."""
+    while not isinstance(node, ast.stmt | ast.Call):
+        node = program.parents[id(node)]
+    return _called(node) if isinstance(node, ast.Call) else ""
 
 
 def _several_axes(program: Program, node: ast.Call) -> Iterator[Edit]:
@@ -408,9 +420,12 @@ def _of_whole(program: Program, node: ast.expr, theirs: list[float]) -> Iterator
     near = [whole + 1, whole - 1, -whole, *theirs]
     small = [0, 1, 2, -1, whole // 2, 2 * whole] if abs(whole) < 10 else []  # twice -20 hides no more than -20
     yield from _other_numbers(program, node, whole, [*near, *small], near)
+    same = [one for one in program.nodes if _whole(one) == whole]
     for name in program.names if whole > 1 else ():
-        for size in (f"{name}.shape[-1]", f"{name}.shape[-2]", name):
+        for size in (f"{name}.shape[-1]", f"{name}.shape[-2]", f"len({name})", name):
             yield Edit("other number", node, (program.replaced(node, _expression(size)),))
+            if whole > 2 and node is same[0] and len(same) > 1:
+                yield Edit("other number", node, tuple(program.replaced(one, _expression(size)) for one in same))
 
 
 def _other_numbers(
@@ -448,8 +463,18 @@ def letters(program: Program, case: Case) -> Iterator[Edit]:
         if arrow and len(after.strip()) <= 4:
             new += [f"{before}->{''.join(order)}" for order in itertools.permutations(after.strip())]
         new += [text + one for one in own]
+        new += [text.replace(" ", ",", 1), *_two_of_one(before, arrow, after)]
         for one in dict.fromkeys(new):
             yield Edit("letters", node, (program.replaced(node, ast.Constant(one)),))
+
+
+def _two_of_one(before: str, arrow: str, after: str) -> Iterator[str]:
+    """An einsum string in which a letter stands for two axes of a tensor: another for the second, as in the result."""
+    for found in re.finditer(r"([a-zA-Z])([a-zA-Z]*)\1", before):
+        fresh = next(one for one in "zyxwuv" if one not in before + after)
+        changed = before[: found.end() - 1] + fresh + before[found.end() :]
+        for place in [k for k, one in enumerate(after) if one == found[1]] if arrow else []:
+            yield f"{changed}->{after[:place]}{fresh}{after[place + 1 :]}"
 
 
 def operations(program: Program, case: Case) -> Iterator[Edit]:
@@ -623,6 +648,8 @@ def put_in(program: Program, case: Case) -> Iterator[Edit]:
         text = ast.unparse(node)
         for kind, template in around:
             yield Edit(kind, node, (program.replaced(node, _expression(template.format(text))),))
+        if isinstance(node, ast.Name):
+            yield Edit("put in axis", node, (program.replaced(node, _expression(f"{text}.flatten(0, 1)")),))
         for other in program.names:
             if other != text:
                 yield Edit("put in operand", node, (program.replaced(node, _expression(f"({text}) * {other}")),))

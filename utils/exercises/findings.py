@@ -18,7 +18,7 @@ from torch import Tensor
 from . import reading
 from .case import Case, needs
 from .isolation import Isolation
-from .locate import last_right_step
+from .locate import last_right_step, origin_of_nan, zeros_and_ones_added
 from .numbers import (
     furthest,
     last_step_missing,
@@ -43,6 +43,16 @@ from .wording import (
     own_line,
     shorten,
     text_of,
+)
+
+LEFT_OPEN = re.compile(
+    r"Sizes of tensors|equal size|invalid for input of size|index k out of range|out of bounds|index out of range"
+    r"|einsum\(\):|multiply up"
+)
+LEFT_OVER = "an axis of length 1 is left over"
+AN_AXIS = re.compile(r"-\d|\b(dim\d?|axis)=\d|\b(transpose|swapaxes|permute|movedim)\([^()]*\)|\[\d\]|\*\* 2")
+FROM_THE_FRONT = re.compile(
+    r"\b(transpose|permute|swapaxes|movedim)\(\d[^()]*\)|\b\w+\.(shape\[\d\]|size\(\d\))|\b(dim|axis)=\d"
 )
 
 
@@ -91,20 +101,32 @@ def mistake_and_more(case: Case) -> Finding | None:
 def one_change_away(case: Case) -> Finding | None:
     """The place of the change that mends the answer, or that leaves it with a known mistake."""
     found = one_change(case) if _is_searched(case) else None
-    return _said(found) if found and found.sure else None
+    return _asked(case, _said(found)) if found and found.sure else None
 
 
 @needs("source")
 def something_missing(case: Case) -> Finding | None:
     """The place where something has to be put in, which then mends the answer."""
     found = one_change(case) if _is_searched(case) else None
-    return _said(found) if found else None
+    if found is None:
+        return None
+    shape = wrong_shape(case) if case.first.error is None else None
+    return shape if shape and shape.message.startswith(LEFT_OVER) else _said(found)
 
 
 def _is_searched(case: Case) -> bool:
-    if case.more is None or _says_it_all(case) or unused_argument(case):
+    if case.more is None or unused_argument(case) or _says_it_all(case) and not _leaves_open(case):
         return False
     return case.first.error is not None or wrong_type(case) is None
+
+
+def _asked(case: Case, found: Finding) -> Finding:
+    """With what the exercise asks about the line of such an exception."""
+    if not _leaves_open(case):
+        return found
+    line = own_line(case.first.error, case.function)
+    asked = next((text for pattern, text in case.questions.items() if pattern and re.search(pattern, line)), "")
+    return replace(found, message=f"{found.message} {asked}".rstrip())
 
 
 def _said(found: Repair) -> Finding:
@@ -123,6 +145,11 @@ def _says_it_all(case: Case) -> bool:
     return isinstance(error, NameError) or any(
         re.search(remedy.error, clue) and re.search(remedy.line, line) for remedy in REMEDIES
     )
+
+
+def _leaves_open(case: Case) -> bool:
+    """Is it an exception that says what does not fit, but not why?"""
+    return case.first.error is not None and bool(LEFT_OPEN.search(text_of(case.first.error)))
 
 
 def known_in_one_branch(case: Case) -> Finding | None:
@@ -161,6 +188,49 @@ def _explained(case: Case, runs: list[Run], *stages: str) -> Finding | None:
     return Finding(candidate.sentence(), candidate.names) if candidate else None
 
 
+@needs("result")
+def mask_added(case: Case) -> Finding | None:
+    """A mask of True and False, or of 1 and 0, is added to scores where the reference hides some."""
+    if not re.search(r"masked_fill|masked_softmax|mask", reading.source_of(case.reference)):
+        return None
+    piece = zeros_and_ones_added(case, case.first)
+    if not piece:
+        return None
+    return Finding(
+        f"in `{piece}` a mask is added, as 1 and 0: that prefers some scores a little, and hides none. What hides a "
+        "score is -∞ in its place."
+    )
+
+
+@needs("source")
+def axes_from_the_front(case: Case) -> Finding | None:
+    """Right for one number of axes, wrong for every other, and an axis is counted from the front."""
+    found, error = FROM_THE_FRONT.search(case.source), case.first.error
+    outside = error is not None and "Dimension out of range" in text_of(error)
+    if found is None or error is not None and not outside:
+        return None
+    numbers: dict[int, set[bool]] = {}
+    for done in case.runs:
+        first = next((value for value in done.arguments.values() if isinstance(value, Tensor)), None)
+        numbers.setdefault(first.ndim if first is not None else 0, set()).add(done not in case.wrong)
+    failed = own_line(error, case.function) if outside else ""
+    if "cross_entropy" in failed:
+        return None  # which wants the classes in a certain place from the front
+    line = FROM_THE_FRONT.search(failed)
+    if line and len(numbers) > 1:
+        return Finding(
+            f"the number of axes varies, and `{line[0]}` counts from the front: there is no such axis for "
+            f"{describe_inputs(case.first.arguments)}. Counted from the end, -1, -2, …, each keeps its place."
+        )
+    right = [number for number, verdicts in numbers.items() if verdicts == {True}]
+    if len(right) != 1 or any(verdicts != {False} for number, verdicts in numbers.items() if number not in right):
+        return None
+    return Finding(
+        f"right where there are {right[0]} axes, but their number varies, and `{found[0]}` counts from the front. "
+        "Counted from the end, -1, -2, …, each keeps its place, however many stand before it."
+    )
+
+
 # ---- exceptions
 
 
@@ -179,7 +249,8 @@ def crash(case: Case, done: Run | None = None) -> Finding | None:
         used = reading.its_arguments(done.arguments)
         where = f"'{name[1]}' is not defined (in your line `{line}`)"
         return Finding(f"{where}. The function can use {used}, and what you define or import.")
-    meaning = " ".join(
+    written = _written_out(case) if LEFT_OPEN.search(text) else ""
+    meaning = written or " ".join(
         filter(None, (_shapes_that_meet(text, case, done), _remedy(case, done, f"{kind}: {text}", line)))
     )
     place = f"in your line `{line}`" if line else ""
@@ -198,13 +269,23 @@ def _shapes_that_meet(text: str, case: Case, done: Run) -> str | None:
             return f"shapes {left} and {right} do not fit: a product adds up over one axis that both share."
     if found := re.search(BROADCAST, text):
         one, other = (_with_letter(int(size), case, done) for size in found.groups())
-        constant = next((size for size in found.groups() if re.search(rf"\b{size}\b", case.source) and size != "1"), "")
+        sizes = AN_AXIS.sub("", case.source)
+        constant = next((size for size in found.groups() if re.search(rf"\b{size}\b", sizes) and size != "1"), "")
         if constant:
             cure = "lengths vary, take them from the shapes of the inputs"
             return f"axes of length {one} and {other} meet, and {constant} is written out in your code: {cure}."
         rule = "paired up from the end, two axes have to be equally long, or one of them 1"
         return f"axes of length {one} and {other} meet: {rule}."
     return None
+
+
+def _written_out(case: Case) -> str:
+    """Of a length that is written out as a number."""
+    tree, known = reading.tree_of(case.function), reading.numbers_of(reading.tree_of(case.reference))
+    number = next((one for one in reading.numbers_of(tree) if one > 2 and one not in known), None)
+    if number is None:
+        return ""
+    return f"{number} is written out in your code, and lengths vary: take them from the inputs."
 
 
 def _with_letter(size: int, case: Case, done: Run) -> str:
@@ -283,13 +364,26 @@ def wrong_shape(case: Case) -> Finding | None:
             return Finding(f"your result has the shape of {label}{'' if label.endswith('?') else '.'} {sizes}")
     if all(shape.numel() == wanted.numel() and 1 in shape for _, shape, wanted in misshapen):
         if all(len(shape) > len(wanted) for _, shape, wanted in misshapen):
-            return Finding(f"an axis of length 1 is left over: an index, or [..., 0], takes it away. {sizes}")
+            return Finding(f"{LEFT_OVER}: an index, or [..., 0], takes it away. {sizes}")
         if all(sorted(shape) == sorted(wanted) for _, shape, wanted in misshapen):
             return Finding(f"the axes of length 1 are right in number, but stand in the wrong place. {sizes}")
     if said := _how_shapes_differ(case, misshapen):
         return Finding(f"{said} {sizes}")
     given = f"for {describe_inputs(done.arguments)} your function gives {describe_shape(got)}"
     return Finding(f"{given}, expected {describe_shape(want)}.")
+
+
+@needs("result")
+def positions(case: Case) -> Finding | None:
+    """Whole numbers, as argmax gives them, where others are asked for."""
+    got, want = as_tensor(case.first.result), as_tensor(case.first.want)
+    name = re.search(r"\b(argmax|argmin|argsort|indices)\b", case.source)
+    if got is None or want is None or name is None or got.dtype not in INTEGERS or want.dtype not in FLOATS:
+        return None
+    return Finding(
+        f"`{name[0]}` gives positions: where something stands, not how large it is. Asked for are the numbers "
+        "themselves."
+    )
 
 
 @needs("result")
@@ -471,8 +565,10 @@ def not_finite(case: Case, done: Run | None = None) -> Finding | None:
         return Finding(f"{message} Is there a division by 0, a log of 0, or exp of a large number?")
     if holds_nan(done.arguments):
         return Finding(f"{message} 0 · NaN is NaN: what does not count is replaced, by masked_fill or torch.where.")
-    if "exp(" in case.source:
+    if "exp(" in case.source and not re.search(r"amax\(|max\([^)]", case.source):
         return Finding(f"{message} exp(1000) is infinite, and inf / inf is NaN: subtract each row's maximum first.")
+    if origin := origin_of_nan(case, done):
+        return Finding(f"{message} It arises in {origin}")
     if re.search(r"inf\b|finfo", case.source):
         return Finding(f"{message} A row of nothing but -∞ has no softmax, 0/0, and 0 · ∞ is NaN.")
     return Finding(f"{message} Is there 0/0, inf/inf, or a root or log of a negative?")
@@ -510,6 +606,8 @@ def nothing_but_nan(case: Case) -> Finding | None:
         return None
     if (known := known_mistake(case)) and "NaN" in known.message:
         return known
+    if origin := origin_of_nan(case, case.first):
+        return Finding(f"every number that you return is NaN, whatever goes in. It arises in {origin}")
     return Finding(
         "every number that you return is NaN, whatever goes in. That comes from 0/0, ∞ - ∞, 0 · ∞, the root or "
         "logarithm of a negative number, or from NaN that you put in: print each step, which is the first to hold it?"
@@ -548,6 +646,10 @@ def constant(case: Case) -> Finding | None:
     first, *others = case.runs
     if not others or not all(done.error is None and same(done.result, first.result) for done in case.runs):
         return None
+    if isinstance(first.result, str) and first.result in case.source and not isinstance(first.want, str):
+        return Finding(
+            "what stands in quotes is text, the same whatever goes in. Without them, names have their values."
+        )
     return Finding(
         f"your function returns the same constants for all inputs. Use {reading.its_arguments(first.arguments)}."
     )
@@ -628,13 +730,16 @@ FINDINGS = (
     constant,
     small_number_added,
     known_mistakes,
+    mask_added,
     one_change_away,
     mistake_and_more,
     known_in_one_branch,
     known_where_it_runs,
     last_step_missing,
+    positions,
     shape_of_a_step,
     something_missing,
+    axes_from_the_front,
     crash,
     wrong_shape,
     wrong_type,

@@ -18,7 +18,8 @@ class Candidate(NamedTuple):
 
     Where the second way is something done with a result, `function` gives the result of the first, and `after` goes on.
     `traces` are what an answer's code has to hold for the sentences to be said of it, each a regular expression; nor
-    may it hold `absent`, names that these ways take out of the reference altogether.
+    may it hold `absent`, names that these ways take out of the reference altogether. `off_axis`: they go along another
+    axis than the last, so an answer that goes along no other is meant by none of them.
     """
 
     names: tuple[str, ...]
@@ -28,11 +29,14 @@ class Candidate(NamedTuple):
     after: Callable | None = None
     traces: tuple[str, ...] = ()
     absent: frozenset[str] = frozenset()
+    off_axis: bool = False
 
     def contradicts(self, source: str) -> bool:
         """Would one of the sentences speak of code that is not there, or miss what is there?"""
         if not source:
             return False
+        if self.off_axis and _goes_along_the_last(source):
+            return True
         return not all(re.search(trace, source) for trace in self.traces) or bool(self.absent & names_in(source))
 
     def sentence(self) -> str:
@@ -56,6 +60,14 @@ SYNONYMS = (  # names that can do one another's work
     {"zeros", "zeros_like", "new_zeros"},
 )
 
+AXIS = re.compile(
+    r"\b(?:dim|axis)=(-?\w+)"
+    r"|\b(?:softmax|log_softmax|logsumexp|sum|mean|amax|max)\((?:(?:[^()]|\((?:[^()]|\([^()]*\))*\))*, )?(-?\d)\b"
+)
+OWN_SOFTMAX = re.compile(r"(?<![.\w])softmax\(")  # the exercise's: it goes along the last axis
+# what divides, or multiplies by a broken number
+DIVIDES = r"/|div|mean|average|norm|cosine|std|softmax|scaled_dot|reciprocal|\*\* ?-|\.\d"
+
 EVERYWHERE = {"shape", "size", "len", "torch", "math", "range", "float", "to", "dtype"}  # what can be written otherwise
 
 
@@ -68,6 +80,12 @@ def _called(code: str) -> set[str]:
     return set(re.findall(r"(?<=\.)[A-Za-z_]\w*|\b[A-Za-z_]\w*(?=\()", code))
 
 
+def _goes_along_the_last(source: str) -> bool:
+    """Do all calls that go along an axis name the last one, -1? In a loop, an axis can be taken by an index as well."""
+    axes = {one or other for one, other in AXIS.findall(source)} | {"-1" for _ in OWN_SOFTMAX.findall(source)}
+    return axes == {"-1"} and not re.search(r"\bfor\b", source)
+
+
 def _any_of(name: str) -> str:
     """A pattern for a name, or for another that does its work; of a sum, `@` does, too."""
     names = set().union({name}, *(group for group in SYNONYMS if name in group))
@@ -75,12 +93,27 @@ def _any_of(name: str) -> str:
     return f"{pattern}|@" if "sum" in names else pattern
 
 
+NAMED = re.compile(r"\b[A-Za-z_]\w*(?=\()|(?<=\.)[A-Za-z_]\w*")
+INDEXED = re.compile(r"\b((?=[A-Za-z_])\w+)\[[^\]]*\]")
+
+
+def _put_in(row: rows.Mistake) -> str:
+    """The code that a row writes."""
+    return " ".join(edit.new for edit in row.edits) if row.edits else row.name
+
+
+def _taken_out(reference: Callable, row: rows.Mistake) -> str:
+    """The code of the reference in whose place it stands."""
+    body = rows.body_of(reference)[1]
+    return " ".join(body[edit.start : edit.end] for edit in row.edits) if row.edits else body
+
+
 class Known:
     """All that is known to go wrong in one exercise. What a candidate does with a usual input is computed once."""
 
     def __init__(self, reference: Callable, mistakes: list[rows.Mistake], arguments: dict[str, Any]):
         self.reference, self.mistakes, self.names = reference, mistakes, list(arguments)
-        self.rows = [Candidate((row.name,), (row.message,), (row.thread,), row.function) for row in mistakes]
+        self.rows = [self._alone(row) for row in mistakes]
         is_text = isinstance(reference(*map(copied, arguments.values())), str)
         results = variants.OF_TEXTS if is_text else variants.OF_RESULTS
         self.changes = [*results, *variants.of_arguments(arguments)]
@@ -88,6 +121,27 @@ class Known:
             Candidate((one.name,), (one.message,), (), *one.upon(reference, self.names)) for one in self.changes
         ]
         self.kept: dict[Callable, dict[int, Run]] = {}
+
+    def _alone(self, row: rows.Mistake) -> Candidate:
+        """A row by itself. Its code may be written otherwise, but for what its sentence names."""
+        own: str = _put_in(row)
+        traces: tuple[str, ...] = ()
+        new = _called(own) - _called(rows.body_of(self.reference)[1])
+        blamed = re.split(r"[.:?] ", row.message)[0]  # what follows is the cure
+        traces += tuple(_any_of(name) for name in sorted(new & set(NAMED.findall(blamed))))
+        pieces = [found for found in INDEXED.finditer(blamed) if found[0] in own]
+        traces += tuple(rf"\b{found[1]}\[" for found in pieces)
+        traces += (DIVIDES,) if own.count("/") > len(re.findall("/", _taken_out(self.reference, row))) else ()
+        off_axis = self._is_off_axis(row)
+        return Candidate((row.name,), (row.message,), (row.thread,), row.function, None, traces, off_axis=off_axis)
+
+    def _is_off_axis(self, row: rows.Mistake) -> bool:
+        """Is the last axis exchanged for another, so that the sentence asks for `dim=-1`?"""
+        body = rows.body_of(self.reference)[1]
+        olds = [body[edit.start : edit.end] for edit in row.edits]
+        return "dim=-1" in row.message and any(
+            "dim=-1" in old and re.search(r"\bdim=(?!-1\b)", edit.new) for old, edit in zip(olds, row.edits)
+        )
 
     @functools.cached_property
     def pairs(self) -> list[Candidate]:
@@ -112,7 +166,8 @@ class Known:
         traces, absent = self._signs(one, other)
         traces += (getattr(other, "trace", "") or "",)
         messages = (one.message, other.message)
-        return Candidate((one.name, other.name), messages, threads, function, after, traces, absent)
+        off_axis = any(self._is_off_axis(part) for part in (one, other) if isinstance(part, rows.Mistake))
+        return Candidate((one.name, other.name), messages, threads, function, after, traces, absent, off_axis)
 
     def _signs(self, *parts: rows.Mistake | variants.Variant) -> tuple[tuple[str, ...], frozenset[str]]:
         """What rows put into the reference together, as patterns, and the names that they take out of it altogether."""
@@ -126,7 +181,8 @@ class Known:
                 edit.new in ("", "pass") for edit in row.edits
             ):  # an argument that has no say is nowhere
                 gone |= (names_in(body) - names_in(rows.apply(body, row.edits))) & set(self.names)
-        return tuple(map(_any_of, sorted(put_in))), frozenset(gone)
+        divides = (DIVIDES,) if left.count("/") > body.count("/") else ()
+        return (*map(_any_of, sorted(put_in)), *divides), frozenset(gone)
 
     def explain(self, runs: list[Run], stages: tuple[str, ...], source: str = "") -> Candidate | None:
         """The first candidate that does on all these inputs what the answer did, and fits its source if there is one.

@@ -260,3 +260,71 @@ def _name(theirs: Trace, number: int) -> str:
             if all(own in of_one and _alike(of_one[own], value) for of_one, value in zip(theirs.values, values)):
                 return f"the {node.targets[0].id}" if len(node.targets[0].id) > 2 else f"`{node.targets[0].id}`"
     return ""
+
+
+# ---- where NaN arises, and where a mask is added
+
+
+def zeros_and_ones_added(case: Case, done: Run) -> str:
+    """The sum of an answer in which one part holds nothing but 0 and 1, both of them, and the other does not; or ""."""
+    mine = trace(case.function, [done.arguments], Isolation.current.call)
+    if mine is None:
+        return ""
+    numbers = {id(node): number for number, node in enumerate(mine.nodes)}
+    for number, value in mine.values[0].items():
+        node = mine.nodes[number]
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(value, Tensor)):
+            continue
+        parts = [mine.values[0].get(numbers[id(part)]) for part in (node.left, node.right)]
+        if value.is_floating_point() and value.ndim > 1 and sum(map(_is_mask, parts)) == 1:
+            return shorten(ast.unparse(node), 80)
+    return ""
+
+
+def _is_mask(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.ndim > 1 and value.double().unique().tolist() == [0.0, 1.0]
+
+
+def origin_of_nan(case: Case, done: Run) -> str:
+    """The piece of the answer that is the first to hold NaN for an input, and why it does; "" where nothing tells."""
+    if any(bool(value.isnan().any()) for value in _tensors(done.arguments) if value.is_floating_point()):
+        return ""
+    mine = trace(case.function, [done.arguments], Isolation.current.call)
+    if mine is None:
+        return ""
+    values = mine.values[0]
+    first = next((number for number, value in values.items() if _holds(value, torch.isnan)), None)
+    numbers = {id(node): number for number, node in enumerate(mine.nodes)}
+    if first is None:
+        return ""
+    node = mine.nodes[first]
+    why = _why_nan(node, lambda part: values.get(numbers.get(id(part))))
+    return f"`{shorten(ast.unparse(node), 80)}`: {why}" if why else ""
+
+
+def _holds(value: Any, what: Callable) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point() and bool(what(value).any())
+
+
+def _why_nan(node: ast.AST, value_of: Callable[[ast.AST], Any]) -> str:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return "that is ∞ / ∞ there." if _holds(value_of(node.right), torch.isinf) else "that is 0 / 0 there."
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.MatMult)):
+        return "0 · ∞ is NaN."
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        return "∞ - ∞ is NaN."
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        return "a power that is no whole number, of a negative number, is NaN."
+    name = _called(node)
+    if "softmax" in name:
+        return "along the axis on which it goes, there is somewhere nothing but -∞, which has no softmax: 0 / 0."
+    if name in ("sqrt", "log", "rsqrt"):
+        return "a negative number has no root and no logarithm."
+    if name in ("mean", "nanmean", "std", "var"):
+        return "there are too few numbers in it: a mean takes one, a spread two."
+    return ""
+
+
+def _called(node: ast.AST) -> str:
+    function = getattr(node, "func", None)
+    return getattr(function, "attr", getattr(function, "id", ""))

@@ -30,6 +30,21 @@ SLIPS = (  # patterns of the source, spaced as ast.unparse spaces it
         "what is hidden gets the score +∞ there, the largest of all. The score whose weight is exactly 0 is -∞.",
     ),
     (
+        r"(?s)^(?=.*softmax).*(masked_fill_?|where)\([^()]*\b((math|torch|np)\.nan|float\('nan'\))\)",
+        "what is hidden gets NaN there, and the softmax of a row with a single NaN is NaN throughout. The score whose "
+        "weight is exactly 0 is -∞.",
+    ),
+    (
+        r"\b\d{3,}(\.0)? \*\* [\w.]+ [*/] ",
+        "`**` binds tighter than `*` and `/`: only the first number behind it is the exponent there. What belongs to "
+        "the exponent besides has to stand in brackets with it.",
+    ),
+    (r"[\w)] \^ \d", "`^` is no power in Python, and gives some other whole number: `**` is the power."),
+    (
+        r"(?m)^return [^\n]*\w is (?:not )?(?!None$|True$|False$)[a-z_]\w*$",
+        "`is` and `is not` ask once whether two things are one and the same object. == and != compare entry by entry.",
+    ),
+    (
         r"\[\[[^\[\]]*\] \* [^\[\]]+\] \* ",
         "a list of a list, multiplied, is the same row several times: what is set in one row is set in all. "
         "torch.zeros, or a list made anew for each row, `[[False] * n for _ in range(n)]`, has rows of their own.",
@@ -63,6 +78,14 @@ def tree_of(function: Callable) -> ast.FunctionDef | None:
     except (OSError, TypeError, SyntaxError, IndexError):
         return None
     return statement if isinstance(statement, ast.FunctionDef) else None
+
+
+def numbers_of(tree: ast.FunctionDef | None) -> list[int]:
+    """The whole numbers that stand in a function, without a sign."""
+    nodes = list(ast.walk(tree)) if tree else []
+    negated = {id(node.operand) for node in nodes if isinstance(node, ast.UnaryOp)}
+    whole = [node for node in nodes if isinstance(node, ast.Constant) and type(node.value) is int]
+    return [node.value for node in whole if id(node) not in negated]
 
 
 def source_of(function: Callable) -> str:

@@ -6,6 +6,11 @@ import torch
 
 from ..engine import exercise
 
+EACH_READS_ALL = (
+    "Each head reads all d numbers of every token, through a matrix of its own. In your code it gets a slice of X: "
+    "what is split into heads is what comes out of the product, not what goes into it."
+)
+
 
 def draw_inputs_and_head_matrices(generator):
     """Sizes that differ, h = n, e = d, all equal, a single head, a single token, and float64."""
@@ -22,7 +27,10 @@ def draw_inputs_and_head_matrices(generator):
         "A letter that is missing after the arrow is summed: d. The others stay, in the order of (h, n, e).",
     ],
     names={"a single head: is there one for each of the h matrices?": lambda X, W: X @ W[0]},
-    question="X has the axes nd, W hde: does a letter stand for the same length in both, and which axes meet in this line?",
+    question={
+        r"\bX\.(unflatten|view|reshape|chunk|split)|split_heads\(X\b|X\[\.\.\., |X\[:, ": EACH_READS_ALL,
+        "": "X has the axes nd, W hde: does a letter stand for the same length in both, and which axes meet in this line?",
+    },
 )
 def project_per_head(X, W):
     """Project X (n, d) with each of the h matrices in W (h, d, e): returns (h, n, e)."""
@@ -145,6 +153,7 @@ def draw_layers(generator):
         "(…, n, h·d): add up what heads give through W_o": lambda X, *rest: torch.cat([X] * rest[-1], -1),
     },
     question={
+        r"\bX\.(unflatten|view|reshape|chunk|split)|split_heads\(X\b|X\[\.\.\., ": EACH_READS_ALL,
         r"\.T\b": "`.T` exchanges all the axes, the heads among them. Exchange the last two only: transpose(-2, -1).",
         r"(transpose|swapaxes)\(\d": "In a batch that is another axis. Count from the end: -2 and -1 for the last two "
         "of K, -3 and -2 for heads and tokens.",
