@@ -9,7 +9,7 @@ from test_exercises import written
 from utils.exercises import catalogue
 from utils.exercises.remedies import REMEDIES
 from utils.exercises.rows import IMPORTS
-from utils.exercises.variants import ALTERED, EXCHANGED, LAST_STEPS, OF_RESULTS, OF_TEXTS, TRACES
+from utils.exercises.variants import ALTERED, EXCHANGED, LAST_STEPS, OF_RESULTS, TRACES
 
 pytestmark = pytest.mark.sampled(3, "utils/exercises/")
 
@@ -41,7 +41,7 @@ def test_a_change_of_an_argument_is_said_of_its_example(message, example):
     assert re.search(pattern, verdict.message), verdict.message
 
 
-@pytest.mark.parametrize("variant", [*OF_RESULTS, *OF_TEXTS], ids=lambda variant: variant.example)
+@pytest.mark.parametrize("variant", OF_RESULTS, ids=lambda variant: variant.example)
 def test_a_change_of_the_result_is_said_of_its_example(variant):
     """And its trace is to be seen there."""
     verdict = judged(variant.example)

@@ -413,8 +413,8 @@ def use(function: Callable | str, own: bool = True) -> Callable:
     """The learner's function where it is right or the work is marked, the reference where it is not, without a word.
 
     The name of an exercise instead of a function, `use("attend")`, gives the answer that `check` kept of the learner's,
-    and says so, or else the course's function; with own=False always the course's. So a notebook goes on from what another
-    one built. ValueError where there is no exercise of that name.
+    and says so, or else the course's function; with own=False always the course's. So a notebook goes on from what
+    another one built. ValueError where there is no exercise of that name.
     A right function of another kind of number, a list or a NumPy array for instance, is fitted with what the notebook
     goes on with: tensors of the inputs' precision. A function that a check had to stop is not run again.
     """

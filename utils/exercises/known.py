@@ -114,9 +114,7 @@ class Known:
     def __init__(self, reference: Callable, mistakes: list[rows.Mistake], arguments: dict[str, Any]):
         self.reference, self.mistakes, self.names = reference, mistakes, list(arguments)
         self.rows = [self._alone(row) for row in mistakes]
-        is_text = isinstance(reference(*map(copied, arguments.values())), str)
-        results = variants.OF_TEXTS if is_text else variants.OF_RESULTS
-        self.changes = [*results, *variants.of_arguments(arguments)]
+        self.changes = [*variants.OF_RESULTS, *variants.of_arguments(arguments)]
         self.variants = [
             Candidate((one.name,), (one.message,), (), *one.upon(reference, self.names)) for one in self.changes
         ]

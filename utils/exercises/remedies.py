@@ -68,7 +68,6 @@ REMEDIES = (
         "@ multiplies two tensors, vectors or matrices; with a single number it is *.",
         "weighted_sum: return sum(weights[i] @ values[i] for i in range(len(weights)))",
     ),
-    Remedy(r"bitwise_xor|for \^", "`^` is no power in Python: `**` is.", "magnitude: return (a^2).sum() ** 0.5"),
     Remedy(
         r"unsupported operand.*('tuple'|linalg_)|'tuple' object has no attribute|must be Tensor, not tuple",
         "a tuple of several tensors stands there (svd, sort, topk, max with dim, …): take the one that is meant.",
@@ -141,7 +140,7 @@ REMEDIES = (
     Remedy(
         r"selected index k out of range",
         "topk is asked for more than there are along that axis.",
-        "nearest: return (matrix @ query / matrix.norm(dim=1)).topk(10).indices[:count]",
+        "nearest: return (matrix @ query).topk(10).indices",
     ),
     Remedy(
         r"only one element tensors|can be converted to Python scalars",
@@ -276,7 +275,7 @@ REMEDIES = (
     Remedy(
         r"^(Index|Runtime)Error.*out of (range|bounds)",
         "a position runs past the end: positions count from 0 to length - 1.",
-        "weighted_sum: return sum(weights[i + 1] * values[i] for i in range(len(weights)))",
+        "weighted_sum: return sum(weights[i] * values[i] for i in range(2, 9))",
     ),
     Remedy(
         r"mask .*does not match the shape of the indexed tensor",
@@ -310,39 +309,9 @@ REMEDIES = (
         "weighted_sum: return [w * v for w, v in zip(weights, values)].sum(0)",
     ),
     Remedy(
-        r"'str' object has no attribute 'reverse'",
-        "a list can be turned round in place, a string cannot: `reversed`, or a slice whose step is -1, goes through it from the end.",
-        "reverse_complement: return sequence.reverse()",
-    ),
-    Remedy(
-        r"can only join an iterable",
-        "`reverse`, like `sort`, changes a list in place and gives back None: it needs a line of its own.",
-        "reverse_complement: return ''.join(list(sequence).reverse())",
-    ),
-    Remedy(
-        r"expected str instance",
-        "join takes strings only. Does a dictionary give None there, for a letter that it does not hold?",
-        "reverse_complement: return ''.join(dict(zip('ACGT', 'TGCA')).get(base) for base in sequence[::-1])",
-    ),
-    Remedy(
-        r"Class values must be non-negative",
-        "one_hot counts classes from 0: is there a -1, as `find` gives for what it does not find?",
-        "one_hot_bases: return F.one_hot(torch.tensor(['ACGT'.find(base) for base in sequence]), 4).float()",
-    ),
-    Remedy(
         r"Class values must be smaller",
         "one_hot counts classes from 0 to num_classes - 1: how many does it take for the largest number that comes in?",
         "one_hot: return F.one_hot(token_ids, len(token_ids)).float()",
-    ),
-    Remedy(
-        r"is not reversible",
-        "`reversed` takes a string or a list; a generator has no end to begin from. Can the sequence itself be turned round?",
-        "reverse_complement: return ''.join(reversed(base for base in sequence))",
-    ),
-    Remedy(
-        r"invalid data type 'str'|too many dimensions 'str'|must be Tensor, not str",
-        "a tensor holds numbers: the letters have to become numbers first.",
-        "one_hot_bases: return torch.tensor(list(sequence))",
     ),
     Remedy(
         r"has no attribute",

@@ -273,19 +273,6 @@ OF_RESULTS = tuple(
     )
 )  # fmt: skip
 
-OF_TEXTS = (
-    Variant("small letters", "your letters are the right ones, but small: capitals are asked for.", after=str.lower,
-        example='reverse_complement: return sequence[::-1].translate(str.maketrans("ACGT", "TGCA")).lower()'),
-    Variant("first letter", "the first letter is missing; the others are right.", after=lambda x: x[1:],
-        example='reverse_complement: return sequence[::-1].translate(str.maketrans("ACGT", "TGCA"))[1:]'),
-    Variant("last letter", "the last letter is missing; the others are right.", after=lambda x: x[:-1],
-        example='reverse_complement: return sequence[:0:-1].translate(str.maketrans("ACGT", "TGCA"))[:-1]'),
-    Variant("twice", "the right string stands there twice.", after=lambda x: 2 * x,
-        example='reverse_complement: return 2 * sequence[::-1].translate(str.maketrans("ACGT", "TGCA"))'),
-    Variant("shifted", "you return the right string with every letter one place too late.", after=lambda x: x[-1:] + x[:-1],
-        example='reverse_complement: other = sequence[::-1].translate(str.maketrans("ACGT", "TGCA"))\nreturn other[-1:] + other[:-1]'),
-)  # fmt: skip
-
 LAST_STEPS = (  # what would make a result the right one, behind the sentence that says so, and an example
     ("a softmax over the last axis is still to come: it would make your result right.", lambda x: torch.softmax(x, -1),
         "softmax_with_temperature: s = scores / temperature[..., None]\nreturn s - s.amax(-1, keepdim=True)"),
