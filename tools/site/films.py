@@ -322,7 +322,7 @@ def layout(explorer: Explorer, page: Page) -> list[list]:
 
 def least_width(shapes: Sequence[str]) -> int:
     """The width in pixels at which the smallest letters of a picture are ten pixels high: a page shows it so wide."""
-    width = int(re.search(r'width="(\d+)"', shapes[0])[1])
+    width = int(re.search(r'viewBox="0 0 (\d+)', shapes[0])[1])
     smallest = min(float(size) for shape in shapes for size in re.findall(r'font-size="([\d.]+)"', shape))
     return min(width, round(width * 10 / smallest))
 

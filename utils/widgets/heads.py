@@ -8,12 +8,10 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ..plots import as_numbers, largest
-from ..style import BLUE, COLOURS, DARK_ORANGE, GREEN, GREY, RED
-from .canvas import FAINT, INK, PALE, Canvas, View
+from .canvas import Canvas, View
 from .controls import Explorer, checkbox, menu, slider
 
-TINTS = ("#9CCBE8", "#F4C983", "#8FD3BF", "#D3B8DF")  # of four heads, light enough for dark letters
-DARK = (BLUE, DARK_ORANGE, GREEN, COLOURS[4])  # the same as letters on white
+DEPTHS = (0.15, 0.4, 0.65, 0.9)  # of four heads
 HEADS = (1, 2, 4)  # the numbers of heads that the pictures show
 D_MODEL, N = 16, 5  # entries of a word, and words
 
@@ -29,39 +27,39 @@ UNIT, MIDDLE = 5, 186  # pixels of an entry; half the height of the drawing
 
 
 def draw_table(
-    canvas: Canvas, x: float, y: float, widths: Sequence[int], fills: Sequence[str], label: str, below: str = ""
+    canvas: Canvas, x: float, y: float, widths: Sequence[int], depths: Sequence[float], label: str, below: str = ""
 ) -> float:
     """A table of N rows to scale: blocks of columns side by side, `widths` entries wide; returns its right end."""
     end = x + UNIT * sum(widths)
-    for number, (width, fill) in enumerate(zip(widths, fills)):
-        canvas.rect(x + UNIT * sum(widths[:number]), y, UNIT * width, UNIT * N, fill, stroke=GREY)
+    for number, (width, depth) in enumerate(zip(widths, depths)):
+        canvas.shade(x + UNIT * sum(widths[:number]), y, UNIT * width, UNIT * N, "data", depth, "quiet")
     canvas.text((x + end) / 2, y - 7, label, 13)
-    canvas.text((x + end) / 2, y + UNIT * N + 17, below, 12.5, fill=GREY)
+    canvas.text((x + end) / 2, y + UNIT * N + 17, below, 12.5, fill="quiet")
     return end
 
 
 def draw_lane(canvas: Canvas, head: int, num_heads: int, step: int) -> None:
     """What one head does, from step 1 to step 3, and the arrow to the others in step 4."""
-    e, fill, name = D_MODEL // num_heads, [TINTS[head]], head + 1
+    e, fill, name = D_MODEL // num_heads, [DEPTHS[head]], head + 1
     middle = MIDDLE + 74 * (head - (num_heads - 1) / 2)
     top = middle - UNIT * N / 2
-    canvas.arrow(108, MIDDLE, 188, middle, GREY, 1.5)
+    canvas.arrow(108, MIDDLE, 188, middle, "quiet", 1.5)
     end = draw_table(canvas, 196, top, [e], fill, f"Q{name}")
     end = draw_table(canvas, end + 16, top, [e], fill, f"K{name}")
     draw_table(canvas, 474, top, [e], fill, f"V{name}")
     below, of_values = middle + 27, 474 + UNIT * e / 2  # the values come from X, too, and pass below the weights
-    canvas.line(108, MIDDLE, 188, below, GREY, 1.5)
-    canvas.line(188, below, of_values, below, GREY, 1.5)
-    canvas.arrow(of_values, below, of_values, middle + 15, GREY, 1.5)
+    canvas.line(108, MIDDLE, 188, below, "quiet", 1.5)
+    canvas.line(188, below, of_values, below, "quiet", 1.5)
+    canvas.arrow(of_values, below, of_values, middle + 15, "quiet", 1.5)
     if step > 1:
-        canvas.arrow(end + 6, middle, 416, middle, GREY, 1.5)
+        canvas.arrow(end + 6, middle, 416, middle, "quiet", 1.5)
         draw_table(canvas, 424, top, [N], fill, f"A{name}")
     if step > 2:
         canvas.text(461, middle + 5, "·", 18, bold=True)
-        canvas.arrow(480 + UNIT * e, middle, 582, middle, GREY, 1.5)
+        canvas.arrow(480 + UNIT * e, middle, 582, middle, "quiet", 1.5)
         end = draw_table(canvas, 590, top, [e], fill, f"Z{name}")
     if step > 3:
-        canvas.arrow(end + 6, middle, 722, MIDDLE, GREY, 1.5)
+        canvas.arrow(end + 6, middle, 722, MIDDLE, "quiet", 1.5)
 
 
 def draw_plan(num_heads: int, step: int) -> View:
@@ -69,16 +67,16 @@ def draw_plan(num_heads: int, step: int) -> View:
     canvas, e, top = Canvas(960, 392), D_MODEL // num_heads, MIDDLE - UNIT * N / 2
     for head in range(num_heads):
         draw_lane(canvas, head, num_heads, step)
-    draw_table(canvas, 22, top, [D_MODEL], [PALE], "X", f"({N}, {D_MODEL})")
+    draw_table(canvas, 22, top, [D_MODEL], [0], "X", f"({N}, {D_MODEL})")
     if step > 3:
-        draw_table(canvas, 730, top, [e] * num_heads, TINTS, "Z", f"({N}, {D_MODEL})")
+        draw_table(canvas, 730, top, [e] * num_heads, DEPTHS, "Z", f"({N}, {D_MODEL})")
     if step > 4:
-        canvas.arrow(816, MIDDLE, 860, MIDDLE, GREY, 1.5)
+        canvas.arrow(816, MIDDLE, 860, MIDDLE, "quiet", 1.5)
         canvas.text(836, MIDDLE - 10, "W_o", 13)
-        draw_table(canvas, 868, top, [D_MODEL], [PALE], "output", f"({N}, {D_MODEL})")
+        draw_table(canvas, 868, top, [D_MODEL], [0], "output", f"({N}, {D_MODEL})")
     shapes = f"Q, K, V of a head: ({N}, {e}). Its weights A: ({N}, {N}). What it finds, Z: ({N}, {e})."
     canvas.text(22, 350, f"{step} · {PLAN[step - 1]}", 15, "start", bold=True)
-    canvas.text(22, 376, shapes, 14, "start", GREY)
+    canvas.text(22, 376, shapes, 14, "start", "quiet")
     heads = "1 head" if num_heads == 1 else f"{num_heads} heads"
     return canvas.view(f"Multi-head attention, {heads}, step {step}: {PLAN[step - 1]}. {shapes}")
 
@@ -109,9 +107,9 @@ def draw_split_row(canvas: Canvas, y: float, row: np.ndarray, right: np.ndarray,
     for column, (number, owner) in enumerate(zip(row // D_MODEL, row % D_MODEL // e)):
         x = 120 + CELL_WIDTH * column + gap * (column // e)
         misplaced = row[column] != right[column]
-        canvas.rect(x, y, CELL_WIDTH, CELL_HEIGHT, RED if misplaced else TINTS[owner], stroke="white")
-        colour = "white" if misplaced else INK
-        canvas.text(x + CELL_WIDTH / 2, y + 13.5, number + 1, 12.5, fill=colour, bold=misplaced)
+        role, depth = ("wrong", 1) if misplaced else ("data", DEPTHS[owner])
+        letters = canvas.shade(x, y, CELL_WIDTH, CELL_HEIGHT, role, depth, "ground")
+        canvas.text(x + CELL_WIDTH / 2, y + 13.5, number + 1, 12.5, fill=letters, bold=misplaced)
 
 
 def draw_stage(
@@ -128,19 +126,20 @@ def draw_stage(
     width = CELL_WIDTH * D_MODEL / num_heads
     for head in range(num_heads) if outer == "heads" else ():
         middle = 120 + (width + gap) * head + width / 2
-        canvas.text(middle, y - 8, f"head {head + 1}", 13, fill=DARK[head], bold=True)
+        canvas.text(middle, y - 8, f"head {head + 1}", 13, bold=True)
 
 
 def draw_strip(canvas: Canvas, y: float, num_heads: int) -> None:
     """All numbers of X in the order in which they lie in memory, and to which head a direct view gives them."""
     width, e = 480 / (N * D_MODEL), D_MODEL // num_heads
     for place in range(N * num_heads):
-        canvas.rect(120 + width * e * place, y, width * e, CELL_HEIGHT, TINTS[place % num_heads], stroke="white")
-        canvas.text(120 + width * e * (place + 0.5), y + 13.5, place // num_heads + 1, 12.5)
+        left, depth = 120 + width * e * place, DEPTHS[place % num_heads]
+        letters = canvas.shade(left, y, width * e, CELL_HEIGHT, "data", depth, "ground")
+        canvas.text(left + width * e / 2, y + 13.5, place // num_heads + 1, 12.5, fill=letters)
     for head in range(num_heads):
         left, right = 120 + 480 * head / num_heads, 120 + 480 * (head + 1) / num_heads
-        canvas.line(left + 3, y + 27, right - 3, y + 27, DARK[head], 3)
-        canvas.text((left + right) / 2, y + 45, f"to head {head + 1}", 13, fill=DARK[head])
+        canvas.line(left + 3, y + 27, right - 3, y + 27, "data", 3)
+        canvas.text((left + right) / 2, y + 45, f"to head {head + 1}", 13)
     canvas.text(630, 196, f"no cut: viewed directly as ({num_heads}, {N}, {e})", 15, "start", bold=True)
     canvas.text(630, 218, "all rows in a line, dealt out to the heads", 13.5, "start")
 
@@ -198,10 +197,10 @@ def read_shelf(model: Reader, symbols: Sequence[int], places: Sequence[int]) -> 
 def draw_weights_of_head(canvas: Canvas, y: float, name: str, row: np.ndarray) -> None:
     """The weights (8,) of one head as bars that stand at height y."""
     canvas.text(196, y - 12, name, 14.5, "end", bold=True)
-    canvas.line(206, y, 700, y, GREY)
+    canvas.line(206, y, 700, y, "quiet")
     for x, weight in zip(PLACE_X, row.tolist()):
-        canvas.rect(x - 20, y - 46 * weight, 40, 46 * weight, BLUE)
-        canvas.text(x, y + 15, f"{weight:.0%}", 12.5, fill=INK if weight >= 0.2 else GREY, bold=weight >= 0.2)
+        canvas.rect(x - 20, y - 46 * weight, 40, 46 * weight, "weight")
+        canvas.text(x, y + 15, f"{weight:.0%}", 12.5, fill="ink" if weight >= 0.2 else "quiet", bold=weight >= 0.2)
 
 
 def draw_shelf(symbols: Sequence[int], places: tuple[int, int], read: Mapping[int, tuple[str, np.ndarray]]) -> View:
@@ -214,17 +213,17 @@ def draw_shelf(symbols: Sequence[int], places: tuple[int, int], read: Mapping[in
         question += " (In training, the two were never the same.)"
     canvas.text(20, 24, question, 16, "start", bold=True)
     for place, (x, symbol) in enumerate(zip(PLACE_X, symbols)):
-        edge = {"stroke": INK, "stroke_width": 3} if place in places else {"stroke": GREY}
-        canvas.rect(x - 24, 44, 48, 44, FAINT, **edge)
+        edge = {"stroke": "ink", "stroke_width": 3} if place in places else {"stroke": "quiet"}
+        canvas.rect(x - 24, 44, 48, 44, "raised", **edge)
         canvas.text(x, 74, LETTERS[symbol], 22, bold=place in places)
-        canvas.text(x, 106, place + 1, 13, fill=GREY)
-    canvas.text(196, 106, "place", 13, "end", GREY)
+        canvas.text(x, 106, place + 1, 13, fill="quiet")
+    canvas.text(196, 106, "place", 13, "end", "quiet")
     said = []
     for top, (num_heads, (answers, weights)) in zip((182, 284), sorted(read.items())):
         names = ["one head"] if num_heads == 1 else [f"head {head + 1} of {num_heads}" for head in range(num_heads)]
         for number, (name, row) in enumerate(zip(names, weights)):
             draw_weights_of_head(canvas, top + 84 * number, name, row)
-        right, colour = ("✔", GREEN) if answers == wanted else ("✘", RED)
+        right, colour = ("✔", "right") if answers == wanted else ("✘", "wrong")
         answered = f"{right} answers {answers[0]}, {answers[1]}"
         canvas.text(730, top - 12 + 42 * (num_heads - 1), answered, 16, "start", colour, bold=True)
         looks = (

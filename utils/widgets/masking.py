@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from .. import masks
 from ..attention import scaled_dot_product_attention
 from ..plots import as_numbers
-from ..style import BLUE, DARK_ORANGE, GREY, RED
-from .canvas import INK, PALE, Canvas, View
+from .canvas import Canvas, View
 from .controls import Explorer, checkbox, menu, slider
 
 
@@ -53,13 +52,13 @@ def draw_masked(
         for (row, column), value in np.ndenumerate(numbers):
             x, y = left + width * column, top + 34 * row
             if title == "scores" and not mask[row, column]:
-                canvas.rect(x, y, width, 30, "#E6E8EB", stroke=PALE)
-                canvas.text(x + width / 2, y + 20, "−∞", 13, fill=GREY)
+                canvas.rect(x, y, width, 30, "raised", stroke="edge")
+                canvas.text(x + width / 2, y + 20, "−∞", 13, fill="quiet")
             else:
-                canvas.cell(x, y, width, 30, value, limit, signed)
+                canvas.cell(x, y, width, 30, value, limit, "signed" if signed else "weight")
     for row, word in enumerate(words):
         canvas.text(76, top + 34 * row + 20, word, 14, "end")
-        canvas.text(106 + 2 * width * n, top + 34 * row + 20, f"sum {weights[row].sum():.2f}", 12, "start", GREY)
+        canvas.text(106 + 2 * width * n, top + 34 * row + 20, f"sum {weights[row].sum():.2f}", 12, "start", "quiet")
     said = [
         f"{word} to {int(allowed.sum())} of {n}: "
         f"{', '.join(f'{words[k]} {line[k]:.2f}' for k in np.flatnonzero(allowed)) or 'nothing'}"
@@ -117,18 +116,18 @@ def draw_moved(words: Sequence[str], changed: int, distances: ArrayLike, title: 
     largest, step = distances.max() or 1.0, 940 / len(words)
     middle = [10 + step * (number + 0.5) for number in range(len(words))]
     canvas.text(10, 24, title, 15, "start", bold=True)
-    canvas.text(950, 24, "red: an earlier output moves", 13, "end", RED)
-    colours = [RED if number < changed else BLUE for number in range(len(words))]
+    canvas.text(950, 24, "red: an earlier output moves", 13, "end", "wrong")
+    colours = ["wrong" if number < changed else "data" for number in range(len(words))]
     for number, distance in enumerate(distances):
         if distance > 0:
             width = float(1 + 9 * distance / largest)
             canvas.line(middle[changed], 74, middle[number], 172, colours[number], width, opacity="0.7")
     for number, (x, word, distance) in enumerate(zip(middle, words, distances)):
         said = f"moves by {distance:.2f}" if distance > 0 else "does not move"
-        canvas.text(x, 64, word, 15, fill=DARK_ORANGE if number == changed else INK, bold=number == changed)
-        canvas.add("circle", cx=x, cy=180, r=8, fill=colours[number] if distance > 0 else "white", stroke=GREY)
+        canvas.text(x, 64, word, 15, fill="here" if number == changed else "ink", bold=number == changed)
+        canvas.add("circle", cx=x, cy=180, r=8, fill=colours[number] if distance > 0 else "ground", stroke="quiet")
         canvas.text(x, 212, f"output {number + 1}", 13)
-        canvas.text(x, 234, said, 13, fill=INK if distance > 0 else GREY)
+        canvas.text(x, 234, said, 13, fill="ink" if distance > 0 else "quiet")
     moves = [f"{words[k]} ({k + 1}) by {distances[k]:.2f}" for k in np.flatnonzero(distances > 0)]
     moved = ", ".join(moves) or "none"
     return canvas.view(f"{title}. {words[changed]} ({changed + 1}) changes. Outputs that move: {moved}.")

@@ -7,21 +7,22 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ..plots import as_numbers
-from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, RED
 from .attention import numbered
-from .canvas import FAINT, INK, PALE, Canvas, View
+from .canvas import Canvas, View
 from .controls import Explorer, menu
 
 # One word, three vectors
 ROLES = (  # name, symbol, colour, what it is for
-    ("query", "q", BLUE, "what it looks for"),
-    ("key", "k", DARK_ORANGE, "what it can be found by"),
-    ("value", "v", GREEN, "what it hands over"),
+    ("query", "q", "query", "what it looks for"),
+    ("key", "k", "key", "what it can be found by"),
+    ("value", "v", "value", "what it hands over"),
 )
 CELL, ROW = 42, 28  # width and height of a number
 
 
-def draw_table(canvas: Canvas, x: float, middle: float, numbers: ArrayLike, colour: str, ground: str = "white") -> None:
+def draw_table(
+    canvas: Canvas, x: float, middle: float, numbers: ArrayLike, colour: str, ground: str = "ground"
+) -> None:
     """Numbers (r, c) as a table whose left edge is at x, and which lies around the height `middle`."""
     table = as_numbers(numbers, 2)
     top = middle - ROW * len(table) / 2
@@ -37,18 +38,18 @@ def draw_projections(words: Sequence[str], X: Tensor, matrices: Sequence[Tensor]
     height = ROW * d + 46
     canvas, word, x = Canvas(960, 24 + height * len(matrices)), words[chosen], X[chosen]
     middle, left = 12 + height * len(matrices) / 2, 70 + CELL * d
-    canvas.text(30 + CELL * d / 2, middle - ROW / 2 - 30, word, 17, fill=RED, bold=True)
+    canvas.text(30 + CELL * d / 2, middle - ROW / 2 - 30, word, 17, fill="here", bold=True)
     canvas.text(30 + CELL * d / 2, middle - ROW / 2 - 10, f"x ({d},)", 14)
-    draw_table(canvas, 30, middle, x[None], RED)
+    draw_table(canvas, 30, middle, x[None], "here")
     end, result = left + 70, left + 70 + CELL * widest + 46
     said = []
     for number, (matrix, (name, symbol, colour, purpose)) in enumerate(zip(matrices, ROLES)):
         y, width = 24 + height * (number + 0.5), CELL * matrix.shape[-1]
-        canvas.arrow(left - 28, middle, end - 10, y, GREY, 2)
+        canvas.arrow(left - 28, middle, end - 10, y, "quiet", 2)
         canvas.text(
             end + width / 2, y - ROW * d / 2 - 8, f"W_{symbol} {tuple(matrix.shape)}", 14, fill=colour, bold=True
         )
-        draw_table(canvas, end, y, matrix, colour, FAINT)
+        draw_table(canvas, end, y, matrix, colour, "raised")
         canvas.text(result - 23, y + 6, "=", 20)
         draw_table(canvas, result, y, (x @ matrix)[None], colour)
         canvas.text(result + width / 2, y - ROW / 2 - 8, f"{symbol} ({matrix.shape[-1]},)", 14, fill=colour, bold=True)
@@ -87,15 +88,15 @@ def draw_smoothing(places: Tensor, noisy: Tensor, true: Tensor, width: float) ->
         across = (float(place) - float(places[0])) / float(places[-1] - places[0])
         return 40 + 680 * across, 270 - 220 * (float(value) - low) / (high - low)
 
-    canvas.line(40, 285, 720, 285, PALE)
+    canvas.line(40, 285, 720, 285, "edge")
     canvas.text(720, 304, "time", 13, "end")
-    for curve, colour, thick, dashes in ((true, GREY, 2, "6 5"), (smoothed, BLUE, 3.5, "none")):
+    for curve, colour, thick, dashes in ((true, "quiet", 2, "6 5"), (smoothed, "value", 3.5, "none")):
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(point, places, curve))
         canvas.add("polyline", points=path, fill="none", stroke=colour, stroke_width=thick, stroke_dasharray=dashes)
     for x, y in map(point, places, noisy):
-        canvas.add("circle", cx=x, cy=y, r=3.5, fill=ORANGE)
-    canvas.text(40, 26, f"width {width:g}", 16, "start", INK, bold=True)
-    legend = ((190, "● measured", DARK_ORANGE), (330, "━ smoothed by attention", BLUE), (550, "╌ true curve", GREY))
+        canvas.add("circle", cx=x, cy=y, r=3.5, fill="data")
+    canvas.text(40, 26, f"width {width:g}", 16, "start", "ink", bold=True)
+    legend = ((190, "● measured", "data"), (330, "━ smoothed by attention", "value"), (550, "╌ true curve", "quiet"))
     for x, label, colour in legend:
         canvas.text(x, 26, label, 14, "start", colour)
     before, after = ((curve - true).abs().mean() for curve in (noisy, smoothed))

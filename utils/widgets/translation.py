@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from numpy.typing import ArrayLike
 
 from ..plots import as_numbers, largest
-from ..style import BLUE, GREY, ORANGE, RED
-from .canvas import FAINT, INK, MONOSPACE, Canvas, View, lay_out
+from .canvas import MONOSPACE, Canvas, View, lay_out
 from .controls import Explorer, checkbox, menu, slider
 
 # Length
@@ -20,17 +19,17 @@ def draw_lengths(length: int, source: Sequence[str], right: Sequence[str], writt
     size = min(15.0, 840 / (0.6 * max(len(" ".join(words)) for words in (source, right, *written.values()))))
     letters = {"size": size, "anchor": "start", "font_family": MONOSPACE}
     for y, label, words in ((56, "source", source), (84, "right", right)):
-        canvas.text(90, y, label, 13, "end", GREY)
+        canvas.text(90, y, label, 13, "end", "quiet")
         canvas.text(100, y, " ".join(words), **letters)
     for number, (name, words) in enumerate(written.items()):
         y, share, x = 130 + 92 * number, shares[name], 100.0
         canvas.text(10, y, name, 15, "start", bold=True)
-        canvas.rect(200, y - 14, 400, 18, FAINT)
-        canvas.rect(200, y - 14, 400 * share, 18, BLUE if share > 0.5 else ORANGE)
+        canvas.rect(200, y - 14, 400, 18, "raised")
+        canvas.rect(200, y - 14, 400 * share, 18, "data" if share > 0.5 else "negative")
         canvas.text(610, y, f"{share:.0%} of the sentences with {length} words are right", 14, "start")
         for position, word in enumerate(words):
             wrong = position >= len(right) or word != right[position]
-            canvas.text(x, y + 30, word, fill=RED if wrong else INK, **letters)
+            canvas.text(x, y + 30, word, fill="wrong" if wrong else "ink", **letters)
             x += 0.6 * size * (len(word) + 1)
         canvas.text(90, y + 30, "✔" if list(words) == list(right) else "✘", 15, "end")
     said = "; ".join(f"{name} {shares[name]:.0%} right" for name in written)
@@ -54,15 +53,15 @@ def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, 
     (above, size_above), (below, size_below) = lay_out(source), lay_out(target)
     linked = [j for i, j in sorted(gold) if i == step]
     for j in linked:
-        canvas.line(below[step], 192, above[j], 86, RED, 2, stroke_dasharray="6 5")
+        canvas.line(below[step], 192, above[j], 86, "right", 2, stroke_dasharray="6 5")
     for x, word, weight in zip(above, source, row.tolist()):
         if weight > 0.005:
             line = {"stroke_width": 1 + 20 * weight, "opacity": f"{0.25 + 0.5 * weight:.2f}"}
-            canvas.line(below[step], 192, x, 86, BLUE, **line)
+            canvas.line(below[step], 192, x, 86, "weight", **line)
         canvas.text(x, 72, word, size_above, bold=weight > 0.5)
-        canvas.rect(x - 15, 44 - 36 * weight, 30, 36 * weight, BLUE)
+        canvas.rect(x - 15, 44 - 36 * weight, 30, 36 * weight, "weight")
     for i, (x, word) in enumerate(zip(below[: step + 1], target)):
-        canvas.text(x, 214, word, size_below, fill=RED if i == step else INK, bold=i == step)
+        canvas.text(x, 214, word, size_below, fill="here" if i == step else "ink", bold=i == step)
     heard = ", ".join(f"{source[j]} {row[j]:.0%}" for j in largest(row, 3))
     canvas.text(480, 252, f"step {step + 1}: {target[step]} looks at {heard}", 15)
     translates = f" It translates {', '.join(source[j] for j in linked)}." if linked else ""
@@ -101,7 +100,7 @@ def draw_translation(
             canvas.cell(140 + width * j, top + 28 * i, width, 26, weights[i, j], 1.0)
     for i, j in sorted(gold):
         if i < len(target):
-            canvas.rect(141 + width * j, top + 1 + 28 * i, width - 2, 24, "none", stroke=RED, stroke_width=2.5)
+            canvas.rect(141 + width * j, top + 1 + 28 * i, width - 2, 24, "none", stroke="right", stroke_width=2.5)
     for number, fact in enumerate(facts):
         canvas.text(20, 24 + 24 * number, fact, 14.5, "start")
     peaks = ", ".join(f"{word} → {source[largest(row)[0]]}" for word, row in zip(target, weights))
