@@ -213,7 +213,7 @@ def attention_flow(widgets):
             row = outputs[i].tolist()
             said = {
                 "query": f"Its query is its row of Q: {q[0]}, {q[1]}, {q[2]}, {q[3]}. A column of Kᵀ is the key of a "
-                "word, a row of V its value.",
+                "word, a row of V its value. Guess: which word will get most?",
                 "scale": "Every score of the row is divided by √4, as a query has 4 entries: "
                 f"{scores[0] / 2}, {scores[1] / 2}, {scores[2] / 2}.",
                 "exponentials": f"Their exponentials: {powers[0]}, {powers[1]}, {powers[2]}. All are positive, and "

@@ -96,6 +96,23 @@ def unreadable(root):
     return found
 
 
+def misplaced(root):
+    """Texts of a picture for phones that are smaller than eleven pixels there, or run out of it; of others none.
+
+    In Helvetica and Arial a letter is about half as wide as high, a digit 0.56, and a bold one a little more."""
+    _, _, wide, tall = map(float, root.get("viewBox").split())
+    found = []
+    for element in root.iter(f"{SVG}text") if wide < 400 else ():
+        x, y, size = (float(element.get(name)) for name in ("x", "y", "font-size"))
+        mono = "monospace" in element.get("font-family", "")
+        length = (0.6 if mono else 0.52) * size * len(element.text or "")
+        left = x - length * {"start": 0, "middle": 0.5, "end": 1}[element.get("text-anchor")]
+        inside = -2 <= left and left + length <= wide + 2 and size <= y <= tall
+        if size < 11 or not (inside or element.get("transform")):
+            found.append((element.text, size, left, left + length, y))
+    return found
+
+
 def strange(root):
     """Paints that are no roles: a picture has the course's colours alone."""
     paints = {element.get(name) for element in root.iter() for name in ("fill", "stroke")}
@@ -122,6 +139,7 @@ def test_every_state_is_right(name, browser_report, pytestconfig):
         assert agree(description, said), (state, description, said)
         assert table is None or same_table(drawn(root), table), (state, drawn(root), table)
         assert not unreadable(root) and not strange(root), (state, unreadable(root), strange(root))
+        assert not misplaced(root), (state, misplaced(root))
         for control, value in state.items():
             seen[control].add(value)
         began = time.process_time()

@@ -4,12 +4,14 @@ import math
 import textwrap
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ..plots import as_numbers, in_words, largest
-from .canvas import MONOSPACE, Canvas, View, cut, draw_arcs, lay_out, verdict
+from .board import Board
+from .canvas import MONOSPACE, Phone, View, cut, draw_attending, verdict
 from .controls import Explorer, checkbox, menu, slider, text
 
 
@@ -20,15 +22,9 @@ def numbered(words: Sequence[str]) -> list[tuple[str, int]]:
 
 # One word and those that it attends to
 def draw_links(words: Sequence[str], weights: ArrayLike, chosen: int, title: str = "") -> View:
-    """Words in a row; from word number `chosen` an arc to each word, as thick as its weight; weights (n, n)."""
-    row, canvas = as_numbers(weights, 2)[chosen], Canvas(960, 260)
-    middle, size = lay_out(words)
-    draw_arcs(canvas, middle, row, chosen)
-    for x, word, weight, number in zip(middle, words, row.tolist(), range(len(words))):
-        asks, height = number == chosen, 42 * weight / row.max()
-        canvas.text(x, 182, word, size, fill="here" if asks else "ink", bold=asks)
-        canvas.rect(x - 17, 237 - height, 34, height, "weight")
-        canvas.text(x, 254, f"{weight:.0%}", 13)
+    """Words and, from word number `chosen`, an arc to each word, as thick as its weight; weights (n, n)."""
+    row, canvas = as_numbers(weights, 2)[chosen], Phone(16 + 26 * len(words))
+    draw_attending(canvas, 8, words, row, chosen, 26)
     most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in largest(row, 3))
     return canvas.view(f"{title}{words[chosen]} attends most to {most}.")
 
@@ -43,18 +39,24 @@ def sentence_attention(words: Sequence[str], weights: ArrayLike, first: str) -> 
 def draw_weights(
     labels: Sequence[str], scores: ArrayLike, weights: ArrayLike, title: str, facts: Sequence[str] = ()
 ) -> View:
-    """For each key its score and its weight as a bar; `facts` are lines of text below."""
-    canvas, step = Canvas(760, 276 + 24 * math.ceil(len(facts) / 2)), 720 / len(labels)
-    canvas.text(20, 26, title, 16, "start", bold=True)
-    canvas.line(20, 210, 740, 210, "quiet")
-    for number, (label, score, weight) in enumerate(zip(labels, scores, weights)):
-        x, height = 20 + step * (number + 0.5), 140 * float(weight)
-        canvas.rect(x - step * 0.32, 210 - height, step * 0.64, height, "weight")
-        canvas.text(x, 202 - height, f"{weight:.3f}", bold=True)
-        canvas.text(x, 229, label)
-        canvas.text(x, 248, f"score {score:+.2f}", 12.5, fill="quiet")
-    for number, fact in enumerate(facts):
-        canvas.text(20 + 365 * (number % 2), 284 + 24 * (number // 2), fact, 15, "start")
+    """For each key its score and its weight as a bar, and below all weights as shares of one; `facts` are lines of text
+    at the foot."""
+    step = 340 / len(labels)
+    canvas, x, shares = Phone(276 + 19 * sum(1 + (len(fact) > 52) for fact in facts)), 8.0, [float(w) for w in weights]
+    canvas.text(8, 20, title, 15, "start", bold=True)
+    canvas.line(8, 172, 348, 172)
+    for number, (label, score, weight) in enumerate(zip(labels, scores, shares)):
+        middle, height = 8 + step * (number + 0.5), 116 * weight
+        canvas.rect(middle - step * 0.32, 172 - height, step * 0.64, height, "weight")
+        canvas.text(middle, 166 - height, f"{weight:.3f}", 12, bold=True)
+        canvas.text(middle, 188, cut(label, 10), 12)
+        canvas.text(middle, 205, "score", 11, fill="quiet")
+        canvas.text(middle, 219, f"{score:+.2f}", 11, fill="quiet")
+        canvas.shade(x, 230, 340 * weight, 18, "weight", 0.2 + 0.7 * weight)
+        x += 340 * weight
+    y = 270.0
+    for fact in facts:
+        y = canvas.prose(8, y, fact, 13)
     said = ", ".join(f"{label} {weight:.3f}" for label, weight in zip(labels, weights))
     return canvas.view(f"{title}. Weights: {said}. " + " ".join(f"{fact}." for fact in facts))
 
@@ -170,11 +172,14 @@ def einsum_code(equation: str, names: Sequence[str], shapes: Sequence[tuple]) ->
 
 def draw_code(title: str, lines: Sequence[tuple[int, str]], right: bool) -> View:
     """A title and lines of text (depth, text) in a fixed-width font; `right`: green bar, else red."""
-    canvas, colour = Canvas(760, 60 + 24 * max(11, len(lines))), "right" if right else "wrong"
-    canvas.rect(1, 1, 8, canvas.height - 2, colour)
-    canvas.text(26, 30, title, 16, "start", colour, bold=True)
-    for number, (depth, line) in enumerate(lines):
-        canvas.text(26 + 26 * depth, 62 + 24 * number, line, 15, "start", font_family=MONOSPACE)
+    canvas, role = Phone(0), "right" if right else "wrong"
+    y = canvas.prose(14, 22, title, 13, fill=role, bold=True) + 4
+    for depth, line in lines:
+        for part in textwrap.wrap(line, int((338 - 12 * depth) / 6.65)) or [""]:
+            canvas.text(14 + 12 * depth, y, part, 11, "start", font_family=MONOSPACE)
+            y += 17
+    canvas.height = round(max(y, 270))
+    canvas.rect(1, 1, 6, canvas.height - 2, role)
     return canvas.view(f"{title}. " + " ".join(line for _, line in lines))
 
 
@@ -187,7 +192,7 @@ def einsum_loops() -> Explorer:
         try:
             return draw_code(title, einsum_code(equation, (first, second), (first_shape, second_shape)), True)
         except ValueError as problem:
-            lines = [(0, line) for line in textwrap.wrap(str(problem), 75)]
+            lines = [(0, line) for line in [str(problem)]]
             return draw_code(f"{title} cannot be read", lines, False)
 
     strings = [string for *_, string in EINSUM_TENSORS.values()]
@@ -200,29 +205,29 @@ def einsum_loops() -> Explorer:
 
 # Shapes
 def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:
-    """The matrices of attention drawn to scale, each with its shape."""
-    canvas, unit = Canvas(960, 262), 11
-    matrices = [
-        ("Q", n_queries, d_head, "(q, e)", "query", "@"),
-        ("Kᵀ", d_head, n_keys, "(e, k)", "key", "÷ √e, softmax →"),
-        ("weights", n_queries, n_keys, "(q, k)", "weight", "@"),
-        ("V", n_keys, d_value, "(k, v)", "value", "="),
-        ("output", n_queries, d_value, "(q, v)", "value", ""),
-    ]
-    taken = sum(max(columns * unit, 60) + 8 * len(then) + 24 for _, _, columns, _, _, then in matrices)
-    x = (960 - taken) / 2
-    for name, rows, columns, letters, colour, then in matrices:
-        slot = max(columns * unit, 60)
-        left, top = x + (slot - columns * unit) / 2, 88 - rows * unit / 2
-        for row in range(rows):
-            for column in range(columns):
-                square = left + column * unit, top + row * unit, unit, unit
-                canvas.rect(*square, colour, stroke="ground", opacity="0.75")
-        canvas.text(x + slot / 2, 200, name, 16, fill=colour, bold=True)
-        canvas.text(x + slot / 2, 223, letters)
-        canvas.text(x + slot / 2, 246, f"({rows}, {columns})", fill="quiet")
-        canvas.text(x + slot + 4 * len(then) + 12, 94, then, 15 if len(then) > 1 else 20)
-        x += slot + 8 * len(then) + 24
+    """The matrices of attention drawn to scale, each with its shape, where their rows and columns meet; the first row
+    and column of each product are framed, and what they make."""
+    columns = {"Q": (d_head, 8), "S": (n_keys, 8), "Z": (d_value, 8)}
+    board = Board([""] * n_queries, columns, 60 + 8 * 12, row=8, above=8, apart=90)
+    canvas, shapes = Phone(board.top + 8 * 10 + 76), {"Q": (n_queries, d_head), "K": (d_head, n_keys)}
+    shapes |= {"S": (n_queries, n_keys), "V": (n_keys, d_value), "Z": (n_queries, d_value)}
+    names = {"Q": "Q (q, e)", "K": "Kᵀ (e, k)", "S": "weights (q, k)", "V": "V (k, v)", "Z": "output (q, v)"}
+    roles = {"Q": "query", "K": "key", "S": "weight", "V": "value", "Z": "value"}
+    cells = {}
+    for part, (rows, width) in shapes.items():
+        board.table(canvas, part, [[""] * width] * rows, roles[part], np.full((rows, width), 0.45))
+        cells[part] = [[board.place(part, row, column, rows) for column in range(width)] for row in range(rows)]
+        x, (_, y, _, tall) = board.middle(part), cells[part][0 if part in "KV" else -1][0]
+        y = y - 22 if part in "KV" else y + tall + 18
+        x = min(max(x, 40), 316)
+        canvas.text(x, y, names[part], 12, fill=roles[part], bold=True)
+        canvas.text(x, y + 15, f"({rows}, {width})", 12, fill="quiet")
+    for left, above, to in (("Q", "K", "S"), ("S", "V", "Z")):
+        row, column, cell = cells[left][0], [line[0] for line in cells[above]], cells[to][0][0]
+        board.frame(canvas, row[0], row[-1], roles[left])
+        board.frame(canvas, column[0], column[-1], roles[above])
+        board.frame(canvas, cell, cell, "here")
+    canvas.text(8, canvas.height - 10, "between: ÷ √e, softmax along each row", 12, "start", "quiet")
     return canvas.view(
         f"Q ({n_queries}, {d_head}) times K transposed ({d_head}, {n_keys}), scaled and through softmax, gives weights "
         f"({n_queries}, {n_keys}); times V ({n_keys}, {d_value}) gives the output ({n_queries}, {d_value})."
@@ -279,7 +284,7 @@ def shape_quiz() -> Explorer:
 
     def draw(question, answer):
         right, why = SHAPE_QUIZ[question].get(answer, (None, "Choose an answer."))
-        return verdict(f"{question}  →  {'?' if right is None else answer}", right, [why])
+        return verdict(f"{question}  →  {'?' if right is None else answer}", right, [why], 120)
 
     offer()
     question.observe(offer, "value")

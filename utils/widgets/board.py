@@ -34,6 +34,9 @@ class Board:
     columns: Mapping[str, tuple[int, float]]
     top: float
     longest: int = 7  # signs of a word
+    row: float = ROW  # heights of a row, and of one of the matrices above
+    above: float = ABOVE
+    apart: float = 20  # pixels between two matrices at most
 
     @cached_property
     def lefts(self) -> dict[str, float]:
@@ -46,7 +49,7 @@ class Board:
         lefts, x = {}, names
         for part, (count, wide) in self.columns.items():
             lefts[part] = x
-            x += count * wide + min(gap, 20)
+            x += count * wide + min(gap, self.apart)
         return lefts
 
     def place(self, part: str, row: int, column: int, rows: int = 0) -> Place:
@@ -55,8 +58,8 @@ class Board:
         wide = self.columns[below][1]
         x = self.lefts[below] + wide * column
         if part in LEFT_OF:
-            return x, self.top - 16 - ABOVE * (rows - row), wide, ABOVE
-        return x, self.top + ROW * row, wide, ROW
+            return x, self.top - 16 - self.above * (rows - row), wide, self.above
+        return x, self.top + self.row * row, wide, self.row
 
     def middle(self, part: str) -> float:
         count, wide = self.columns[LEFT_OF.get(part, part)]
@@ -72,7 +75,7 @@ class Board:
 
     def name(self, canvas: Phone, part: str, text: str, role: str) -> None:
         """The name of a matrix on the line, below its last row."""
-        canvas.text(self.middle(part), self.top + ROW * len(self.queries) + 16, text, 12.5, fill=role, bold=True)
+        canvas.text(self.middle(part), self.top + self.row * len(self.queries) + 16, text, 12.5, fill=role, bold=True)
 
     def frame(self, canvas: Phone, first: Place, last: Place, role: str) -> None:
         """A frame around the cells from the first to the last."""

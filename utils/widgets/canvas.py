@@ -151,7 +151,7 @@ class Phone(Canvas):
 
     def prose(self, x: float, y: float, text: str, size: float = 12.5, width: float = 348, **more: object) -> float:
         """Text in as many lines as it needs; returns where the next one would stand."""
-        for line in textwrap.wrap(text, int((width - x) / (0.5 * size))):
+        for line in textwrap.wrap(text, int((width - x) / ((0.63 if more.get("bold") else 0.52) * size))):
             self.text(x, y, line, size, "start", **more)
             y += 1.4 * size
         return y
@@ -183,23 +183,36 @@ def lay_out(words: Sequence[str]) -> tuple[list[float], float]:
     return (np.cumsum(widths) - widths / 2 + 10).tolist(), float(min(17, 1.7 * (widths / (letters + 1.0)).min()))
 
 
-def draw_arcs(canvas: Canvas, middle: Sequence[float], weights: np.ndarray, chosen: int) -> None:
-    """From word number `chosen` an arc to each other word, as thick as its weight; middle, weights (n,)."""
-    start, share = middle[chosen], weights / weights.max()
-    for number, x in enumerate(middle):
-        if weights[number] > 0.005 and number != chosen:
-            rise = 160 - 1.3 * min(115, 24 + 0.38 * abs(x - start))
-            path = f"M{start:.1f} 160 C{start:.1f} {rise:.1f} {x:.1f} {rise:.1f} {x:.1f} 160"
-            width, opacity = float(1 + 24 * weights[number]), f"{0.3 + 0.6 * share[number]:.2f}"
-            canvas.add("path", d=path, fill="none", stroke="weight", stroke_width=width, opacity=opacity)
+ARCS, WORDS, BARS = 66, 76, 190  # where arcs, words and bars begin, in `draw_attending`
 
 
-def verdict(question: str, right: bool | None, lines: Sequence[str]) -> View:
-    """A sentence that is right (True), wrong (False) or open (None), and lines of text that say why."""
-    sign, colour = {True: ("✔", "right"), False: ("✘", "wrong"), None: ("○", "quiet")}[right]
-    canvas = Canvas(760, 60 + 24 * len(lines))
-    canvas.rect(1, 1, 8, 58 + 24 * len(lines), colour)
-    canvas.text(26, 30, f"{sign}  {question}", 16, "start", colour, bold=True)
-    for number, line in enumerate(lines):
-        canvas.text(26, 58 + 24 * number, line, 15, "start")
+def draw_attending(
+    canvas: Phone, top: float, words: Sequence[str], weights: np.ndarray, chosen: int, pitch: float
+) -> None:
+    """Words one below the other, from word number `chosen` an arc to each other word, as thick as its weight, and the
+    weights (n,) as bars."""
+    most, y_of = weights.max(), [top + pitch * (number + 0.5) for number in range(len(words))]
+    for y, weight in zip(y_of, weights.tolist()):
+        if weight > 0.005 and y != y_of[chosen]:
+            bulge = ARCS - min(62, 16 + 0.42 * abs(y - y_of[chosen])) * 1.3
+            path = f"M{ARCS} {y_of[chosen]:.1f} C{bulge:.1f} {y_of[chosen]:.1f} {bulge:.1f} {y:.1f} {ARCS} {y:.1f}"
+            shown = {"stroke_width": float(1 + 12 * weight), "opacity": f"{0.3 + 0.6 * weight / most:.2f}"}
+            canvas.add("path", d=path, fill="none", stroke="weight", **shown)
+    for number, (y, word, weight) in enumerate(zip(y_of, words, weights.tolist())):
+        here, signs = number == chosen, 14
+        canvas.text(WORDS, y + 5, cut(word, signs), 13, "start", "here" if here else "ink", here)
+        canvas.rect(BARS, y - 6, 84 * weight / most, 12, "weight")
+        canvas.text(BARS + 90 * weight / most + 4, y + 4.5, f"{weight:.0%}", 12, "start", bold=weight == most)
+
+
+def verdict(question: str, right: bool | None, lines: Sequence[str], height: float = 0) -> View:
+    """A sentence that is right (True), wrong (False) or open (None), and lines of text that say why; as high as what
+    it stands for, where that is higher."""
+    sign, role = {True: ("✔", "right"), False: ("✘", "wrong"), None: ("○", "quiet")}[right]
+    canvas = Phone(0)
+    y = canvas.prose(16, 24, f"{sign} {question}", 14, fill=role, bold=True)
+    for line in lines:
+        y = canvas.prose(16, y + 4, line, 13)
+    canvas.height = round(max(y, height))
+    canvas.rect(1, 1, 6, canvas.height - 2, role)
     return canvas.view(f"{sign} {question} {' '.join(lines)}")

@@ -1,7 +1,6 @@
 """Notebook 06: waves of positions, a walk through an encoder block, and the heads of a trained encoder."""
 
 import math
-import textwrap
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..plots import as_numbers, largest
 from ..style import WAVES
 from ..transformer import EncoderBlock, sinusoidal_positions
 from ..vocabulary import Vocabulary
-from .canvas import Canvas, View, cut, draw_arcs, lay_out, two_decimals, verdict
+from .canvas import Canvas, Phone, View, cut, draw_attending, two_decimals, verdict
 from .controls import Explorer, checkbox, menu, slider, text
 
 # Waves of positions
@@ -211,23 +210,18 @@ def sentence_of_words(sentence: str, vocabulary: Vocabulary) -> list[str]:
 
 
 def draw_tagged(words: Sequence[str], weights: ArrayLike, chosen: int, tags: Sequence[str | None], title: str) -> View:
-    """Words of a sentence, each with its tag below (None: it was not trained to have one); from word number `chosen` a
-    line to each word, as thick as its weight. weights (n, n)."""
-    row, canvas = as_numbers(weights, 2)[chosen], Canvas(960, 262)
-    middle, size = lay_out(words)
-    canvas.text(10, 22, title, 15, "start", bold=True)
-    draw_arcs(canvas, middle, row, chosen)
-    for number, (x, word, tag) in enumerate(zip(middle, words, tags)):
-        canvas.text(x, 182, word, size, fill="here" if number == chosen else "ink", bold=number == chosen)
-        canvas.text(x, 206, f"{row[number]:.0%}", 13, fill="quiet")
-        canvas.text(x, 230, tag or "–", 14, fill="ink" if tag else "quiet", bold=bool(tag))
-    canvas.text(
-        480,
-        254,
-        "below each word: its weight, and the tag that the model gives (–: a word that gets none)",
-        13,
-        fill="quiet",
-    )
+    """Words of a sentence, each with its tag (None: it was not trained to have one); from word number `chosen` an arc
+    to each word, as thick as its weight. weights (n, n)."""
+    row, pitch = as_numbers(weights, 2)[chosen], 22
+    canvas = Phone(84 + pitch * len(words))
+    canvas.text(8, 18, title, 14, "start", bold=True)
+    canvas.text(350, 38, "tag", 12, "end", "quiet")
+    draw_attending(canvas, 42, words, row, chosen, pitch)
+    for number, tag in enumerate(tags):
+        y = 42 + pitch * (number + 0.5) + 5
+        canvas.text(350, y, tag or "–", 13, "end", "ink" if tag else "quiet", bold=bool(tag))
+    foot = "–: a word that was not trained to have a tag"
+    canvas.text(8, 66 + pitch * len(words), foot, 12, "start", "quiet")
     most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in largest(row, 2))
     tag = f"its tag is {tags[chosen]}" if tags[chosen] else "it gets no tag"
     return canvas.view(f"{title}. {words[chosen]} attends most to {most}; {tag}.")
@@ -251,8 +245,7 @@ def head_browser(
         try:
             given = sentence_of_words(sentence, vocabulary)
         except ValueError as problem:
-            lines = textwrap.wrap(str(problem), 95)
-            return verdict("This sentence cannot be read", False, lines + [""] * (8 - len(lines)))
+            return verdict("This sentence cannot be read", False, [str(problem)], 240)
         logits, weights = run(given)
         best, chosen = logits[0].argmax(-1), min(chosen, len(given) - 1)
         named = [tags[k] if one in tagged else None for one, k in zip(given, best)]

@@ -135,7 +135,7 @@ def draw_names(scene: Scene) -> None:
     ):
         board.name(canvas, part, name, role)
     x, y, wide, _ = board.place("K", 0, 0, scene.numbers.K.shape[1])
-    slanted = max(width_of(cut(word, 9), 11.5) for word in keys) > wide + 4
+    slanted = max(width_of(cut(word, 9), 11.5) for word in keys) > wide + 4  # where a word is wider than a column
     for number, word in enumerate(keys):
         middle = x + wide * (number + 0.5)
         turned = {"transform": f"rotate(-40 {middle:.1f} {y - 5:.1f})"} if slanted else {}
@@ -162,11 +162,14 @@ def frame_row(scene: Scene, part: str, role: str) -> None:
     scene.board.frame(scene.canvas, cells[0], cells[-1], role)
 
 
+GUESS = "Guess: which word will get most?"
+
+
 # What is done in a step: drawn, and returned in words
 def take_query(scene: Scene) -> str:
     frame_row(scene, "Q", "query")
     q = ", ".join(map(short, scene.numbers.Q[scene.i]))
-    return f"Its query is its row of Q: {q}. A column of Kᵀ is the key of a word, a row of V its value."
+    return f"Its query is its row of Q: {q}. A column of Kᵀ is the key of a word, a row of V its value. {GUESS}"
 
 
 MEETINGS = {"score": ("Q", "K", "S", ("query", "key")), "output": ("A", "V", "Z", ("weight", "value"))}
@@ -252,6 +255,9 @@ DRAWN = {
 }  # fmt: skip
 
 
+FREE = {"query": 6, "exponentials": 76, "weights": 76}  # room for what is drawn above the words
+
+
 def draw_task(scene: Scene, y: float) -> str:
     """What the learner is to bring about, and whether it is done."""
     word, weight = scene.words[0], scene.numbers.weights[-1, 0]
@@ -266,7 +272,9 @@ def draw_flow(words: Sequence[str], numbers: Numbers, chosen: int, step: int, co
 
     columns: as a `Board` takes them."""
     high = max(numbers.K.shape[1], len(words)) * ABOVE
-    board = Board([*words, OWN], columns, max(high + 52.0, 140.0))
+    longest = max(width_of(cut(word, 9), 11.5) for word in words)
+    slanted = 0.64 * longest * (longest > columns["S"][1] + 4)
+    board = Board([*words, OWN], columns, max(high + 52.0 + slanted, 140.0))
     canvas = Phone(board.top + ROW * (len(words) + 1) + 208)
     scene = Scene(words, numbers, chosen, step, board, canvas)
     own = chosen == len(words)
@@ -279,7 +287,7 @@ def draw_flow(words: Sequence[str], numbers: Numbers, chosen: int, step: int, co
     draw_tables(scene)
     draw_names(scene)
     said = DRAWN[scene.now[0]](scene)
-    end = canvas.prose(8, scene.below + 76, said)
+    end = canvas.prose(8, scene.below + FREE.get(scene.now[0], 44), said)
     task = draw_task(scene, end + 4) if own else ""
     return canvas.view(f"{asks} Step {step} of {len(numbers.steps)}. {said} {task}".rstrip())
 
@@ -294,6 +302,9 @@ def attention_flow(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, first:
     outputs = max(map(width_of, map(two_decimals, V.flat)))
     widths = {"Q": max(map(width_of, texts)), "S": scores, "A": width_of("0.00"), "Z": outputs}
     counts = {"Q": Q.shape[1], "S": len(words), "A": len(words), "Z": V.shape[1]}
+    taken = sum(counts[part] * (widths[part] + 4) for part in counts) + max(width_of(word, 12.5) for word in words)
+    named = max(width_of(cut(word, 9), 11.5) for word in words)
+    widths["S"] += min(max(0.0, named - scores), max(0.0, (320 - taken) / len(words)))
     columns = {part: (counts[part], widths[part] + 4) for part in counts}
     entries = {f"entry_{k + 1}": slider(f"q{k + 1}", 0, -FARTHEST, FARTHEST) for k in range(Q.shape[1])}
     for entry in entries.values():
