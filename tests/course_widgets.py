@@ -311,27 +311,31 @@ def einsum_loops(widgets):
     return widgets.einsum_loops(), expected
 
 
-def multi_head_plan(widgets):
-    """The shapes are those that PyTorch's layer and its products have."""
-    steps = [
-        "project: every head gets its own narrow queries, keys and values, X times three matrices of its own",
-        "weights: softmax of Q Kᵀ / √e, in every head by itself",
-        "mix: weights times V, in every head by itself",
-        "side by side: one row a word again, as wide as X",
-        "W_o: one last matrix, and here the heads meet",
-    ]
+def heads_at_work(widgets):
+    """The weights are those of PyTorch's layer with the same numbers."""
+    words, x = ["the", "green", "witch", "arrived", "</s>"], numbers(5, 16)
+    torch.manual_seed(3)
+    theirs = nn.MultiheadAttention(16, 4, batch_first=True).eval()
+    with torch.no_grad():
+        theirs.in_proj_weight[:16].mul_(4)  # heads that look somewhere
+        maps = theirs(x, x, x, average_attn_weights=False)[1]
+    layer = load(MultiHeadAttention(d_model=16, num_heads=4), theirs).eval()
+    does = ("each head makes its own query", "each head compares by itself", "each head collects its own values")
+    does += ("side by side, and W_o joins them",)
 
     def expected(state):
-        heads, step, x = state["num_heads"], state["step"], numbers(5, 16)
-        layer = nn.MultiheadAttention(16, heads, bias=False)
-        Q = (x @ layer.in_proj_weight[:16].T).chunk(heads, -1)[0]
-        _, maps = layer(x, x, x, average_attn_weights=False)
-        shapes = tuple(Q.shape), tuple(maps[0].shape), tuple((maps[0] @ Q).shape)
-        said = "Q, K, V of a head: {}. Its weights A: {}. What it finds, Z: {}.".format(*shapes)
-        some = "1 head" if heads == 1 else f"{heads} heads"
-        return f"Multi-head attention, {some}, step {step}: {steps[step - 1]}. {said}", None
+        i, head, step = state["chosen"], state["head"], state["step"]
+        most = ", ".join(f"{words[int(row.argmax())]} {100 * row.max()}%" for row in maps[:, i])
+        said = {
+            1: f"Head {head} gets no slice of x: it reads all 16 numbers. Its own are 4 columns of W_q, and so 4 of "
+            "the 16 numbers of the query; W_k and W_v are shared out alike.",
+            2: f"{words[i]} gives most to, head by head: {most}. Nobody told the heads what to ask.",
+            3: f"Head {head} mixes its 4 numbers of every word's value by these weights.",
+            4: "The 4 results side by side are as wide as x. W_o is the first place where the heads meet.",
+        }[step]
+        return f"Word {words[i]}, head {head}, step {step} of 4: {does[step - 1]}. {said}", None
 
-    return widgets.multi_head_plan(), expected
+    return widgets.heads_at_work(words, x, layer, "green"), expected
 
 
 def head_split(widgets):
@@ -910,7 +914,7 @@ COURSE = {
         attention_flow,
         kernel_smoothing,
         einsum_loops,
-        multi_head_plan,
+        heads_at_work,
         head_split,
         shelf,
         paint_mask,

@@ -16,11 +16,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from utils import decoding, plots, widgets
+from utils.attention import MultiHeadAttention
 from utils.beyond import MOTIFS, MotifReader, PatchTransformer, motif_sequences
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
 from utils.transformer import Tagger
 from utils.vocabulary import Vocabulary
 from utils.widgets import attention, beyond, controls, writing
+from utils.widgets.heads import work_of_heads
 
 WORDS = "king queen man woman ship boat ocean sea paris france rome italy".split()
 NAMED = [f"w{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10 % 10]}{'abcdefghij'[i // 100]}" for i in range(600)]
@@ -177,6 +179,17 @@ def test_a_sentence_that_does_not_end_is_shown_as_far_as_there_is_room():
 def test_a_cache_that_cannot_be_shown_is_refused(given, problem):
     with pytest.raises(ValueError, match=problem):
         widgets.filling_cache(*given)
+
+
+def test_what_the_heads_find_is_what_the_layer_gives():
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(d_model=12, num_heads=3).double(), torch.randn(4, 12).double()
+    work, (output, weights) = work_of_heads(x, layer), layer(x)
+    assert np.allclose(work.output, output.detach()) and np.allclose(work.weights, weights.detach())
+    assert np.allclose(work.queries, layer.W_q(x).detach())
+    for wrong in ((list("abc"), x, layer), (list("abcd"), x, MultiHeadAttention(d_model=12, num_heads=6).double())):
+        with pytest.raises(ValueError, match="give up to 8 and 2 to 4"):
+            widgets.heads_at_work(*wrong, "a")
 
 
 def test_key_heads_are_those_that_share_the_heads_of_queries():

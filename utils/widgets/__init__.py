@@ -13,7 +13,7 @@ from .attention import (
 from .beyond import motifs, patch_sizes, patches
 from .encoder import block_stepper, head_browser, position_waves
 from .flow import attention_flow
-from .heads import head_split, multi_head_plan, shelf
+from .heads import head_split, heads_at_work, shelf
 from .masking import masked_influence, paint_mask
 from .projections import kernel_smoothing, projections
 from .recurrence import fading, look_back_steps
