@@ -94,7 +94,7 @@ def draw_maps(canvas: Phone, work: Work, i: int, head: int, words: Sequence[str]
         canvas.rect(left - 1.5, 168.5 + size * i, part - 5, size + 2, stroke="here", stroke_width=2)
         for rank, k in enumerate(largest(weights[i], 2)):
             y = 192 + size * len(words) + 17 * rank
-            canvas.text(left, y, cut(words[k], 7), 11, "start", bold=not rank)
+            canvas.text(left, y, cut(words[k], 7), 11, "start")
             canvas.text(left + part - 8, y, f"{weights[i, k]:.0%}", 11, "end", bold=not rank)
         if number == head:
             canvas.rect(left - 3.5, 164, part - 1, size * len(words) + 52, stroke="ink", stroke_width=2, rx=3)
@@ -285,7 +285,7 @@ def draw_weights_of_head(canvas: Phone, y: float, name: str, row: np.ndarray) ->
 def draw_shelf(symbols: Sequence[int], places: tuple[int, int], read: Mapping[int, tuple[str, np.ndarray]]) -> View:
     """A shelf (8,), the two places that are asked for, and what one head and two make of it: {heads: (answers,
     weights (heads, 8))}."""
-    canvas, wanted = Phone(390), "".join(LETTERS[symbols[place]] for place in places)
+    canvas, wanted = Phone(408), "".join(LETTERS[symbols[place]] for place in places)
     first, second = (place + 1 for place in places)
     question = f"What lies at place {first} and at place {second}? Right: {wanted[0]}, {wanted[1]}."
     if first == second:
@@ -293,12 +293,12 @@ def draw_shelf(symbols: Sequence[int], places: tuple[int, int], read: Mapping[in
     canvas.prose(6, 18, question, 13, bold=True)
     for place, (x, symbol) in enumerate(zip(PLACE_X, symbols)):
         edge = {"stroke": "here", "stroke_width": 3} if place in places else {"stroke": "quiet"}
-        canvas.rect(x - 14, 52, 28, 30, "raised", **edge)
-        canvas.text(x, 73, LETTERS[symbol], 17, bold=place in places)
-        canvas.text(x, 98, place + 1, 12, fill="quiet")
-    canvas.text(82, 98, "place", 12, "end", "quiet")
+        canvas.rect(x - 14, 68, 28, 30, "raised", **edge)
+        canvas.text(x, 89, LETTERS[symbol], 17, bold=place in places)
+        canvas.text(x, 114, place + 1, 12, fill="quiet")
+    canvas.text(82, 114, "place", 12, "end", "quiet")
     said = []
-    for top, (num_heads, (answers, weights)) in zip((130, 232), sorted(read.items())):
+    for top, (num_heads, (answers, weights)) in zip((148, 250), sorted(read.items())):
         names = ["one head"] if num_heads == 1 else [f"head {head + 1} of {num_heads}" for head in range(num_heads)]
         right, role = ("✔", "right") if answers == wanted else ("✘", "wrong")
         has = "one head" if num_heads == 1 else f"{num_heads} heads"
