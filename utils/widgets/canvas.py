@@ -91,14 +91,15 @@ class Canvas:
         return letters_on(role, round(share, 2))
 
     def cell(
-        self, x: float, y: float, width: float, height: float, value: float, limit: float, role: str = "weight"
-    ) -> None:
+        self, x: float, y: float, width: float, height: float, value: float, limit: float, role: str = "weight",
+        size: float = 12.5,
+    ) -> None:  # fmt: skip
         """A number as a coloured cell, `limit` being the deepest colour, and as text in it; where it can be negative,
         the role is "signed"."""
         share = abs(value) / limit if limit else 0.0
         role = ("negative" if value < 0 else "data") if role == "signed" else role
         letters = self.shade(x, y, width, height, role, share)
-        self.text(x + width / 2, y + height / 2 + 4.5, two_decimals(value), 12.5, fill=letters)
+        self.text(x + width / 2, y + height / 2 + 4.5, two_decimals(value), size, fill=letters)
 
     def glide(self, x: float, y: float, late: float = 0) -> dict[str, str]:
         """Attributes of a shape that comes from so many pixels away, after so many seconds."""
