@@ -152,7 +152,7 @@ class Phone(Canvas):
 
     def prose(self, x: float, y: float, text: str, size: float = 12.5, width: float = 348, **more: object) -> float:
         """Text in as many lines as it needs; returns where the next one would stand."""
-        for line in textwrap.wrap(text, int((width - x) / ((0.63 if more.get("bold") else 0.52) * size))):
+        for line in textwrap.wrap(text, int((width - x) / ((0.63 if more.get("bold") else 0.56) * size))):
             self.text(x, y, line, size, "start", **more)
             y += 1.4 * size
         return y
@@ -175,13 +175,6 @@ def cut(text: str, signs: int) -> str:
 def two_decimals(value: float) -> str:
     """A number with two decimals; what rounds to 0 has no sign."""
     return f"{round(float(value), 2) + 0.0:.2f}"
-
-
-def lay_out(words: Sequence[str]) -> tuple[list[float], float]:
-    """Middles (n,) of words in a row across a canvas of 960 pixels, and the size of the letters with which they fit."""
-    letters = np.array([max(len(word), 3) for word in words])
-    widths = (letters + 2.0) * 940 / (letters + 2.0).sum()
-    return (np.cumsum(widths) - widths / 2 + 10).tolist(), float(min(17, 1.7 * (widths / (letters + 1.0)).min()))
 
 
 ARCS, WORDS, BARS = 66, 76, 190  # where arcs, words and bars begin, in `draw_attending`
