@@ -182,25 +182,52 @@ def softmax_saturation(widgets):
     return widgets.softmax_saturation(keys=5, seed=7), expected
 
 
-def attention_walk(widgets):
-    words, (Q, K), V = "my cat eats my fish".split(), numbers(2, 5, 4), numbers(5, 6, seed=1)
-    attend = nn.functional.scaled_dot_product_attention
-    weights, output = attend(Q[None], K[None], torch.eye(5)[None])[0], attend(Q[None], K[None], V[None])[0]
-    steps = ("score q·k", "scaled /√e", "weight", "weight × value", "output = their sum")
+def attention_flow(widgets):
+    """Sums one by one, and what torch makes of the same numbers; the fourth query is the learner's."""
+    words, Q = ["my", "cat", "purrs"], torch.tensor([[0.0, 2, -1, 2], [2, 0, 1, 0], [1, 3, 0, 2]])
+    K, V = torch.tensor([[2.0, 0, 1, 0], [0, 2, 0, 1], [1, 0, 2, -1]]), torch.tensor([[4.0, 0.5], [0, 4], [-4, 4]])
+    does = ["query", 0, 1, 2, "scale", "exponentials", "weights", "first", "second", "all"]
 
     def expected(state):
-        i, step = state["chosen"], state["step"]
-        scores = [sum(q * k for q, k in zip(Q[i].tolist(), key)) for key in K.tolist()]
-        columns = [scores, [score / 2 for score in scores], weights[i].tolist()]
-        columns += [[w * v for w, value in zip(weights[i].tolist(), V.tolist()) for v in value[:4]]]
-        columns += [output[i, :4].tolist()]
-        shown = min(step, 3)
-        said = ", ".join(f"{word} {value:.12f}" for word, value in zip(words, columns[shown - 1]))
-        said = f"Query {words[i]}, after step {step} {steps[step - 1]}. {steps[shown - 1]} by key: {said}."
-        said += f" Output begins {', '.join(f'{entry:.12f}' for entry in columns[4])}." if step == 5 else ""
-        return said, [number for column in columns[:step] for number in column] + [1.0] * (step > 2)
+        own, i, step = torch.tensor([float(state[f"entry_{k}"]) for k in range(1, 5)]), state["chosen"], state["step"]
+        every = torch.cat([Q, own[None]])
+        weights = F.scaled_dot_product_attention(every[None], K[None], torch.eye(3)[None])[0]
+        outputs = F.scaled_dot_product_attention(every[None], K[None], V[None])[0]
+        q, w, kind = every[i].tolist(), weights[i].tolist(), does[step - 1]
+        scores = [sum(a * b for a, b in zip(q, key)) for key in K.tolist()]
+        powers = [math.exp(score / 2) for score in scores]
+        asks = "You ask" if i == 3 else f"“{words[i]}” asks"
+        table = weights.flatten().tolist() + outputs.flatten().tolist() if kind == "all" else w * (step > 6)
+        table += w * (step in (7, 8, 9)) + outputs[i, : max(0, step - 7)].tolist() * (kind != "all")
+        if kind in (0, 1, 2):
+            products = " + ".join(f"{a} · {b}" for a, b in zip(q, K[kind].tolist()))
+            said = f"Its score for {words[kind]}: {products} = {scores[kind]}. Entry meets entry, then all are added."
+        elif kind in ("first", "second"):
+            at = ["first", "second"].index(kind)
+            products = " + ".join(f"{a} · {b}" for a, b in zip(w, V[:, at].tolist()))
+            said = f"Entry {at + 1} of its output: each weight times that entry of the word's value. {products} = "
+            said += f"{outputs[i, at]}."
+            table += [outputs[i, at].item()]
+        else:
+            shared = ", ".join(f"{word} {share}" for word, share in zip(words, w))
+            row = outputs[i].tolist()
+            said = {
+                "query": f"Its query is its row of Q: {q[0]}, {q[1]}, {q[2]}, {q[3]}. A column of Kᵀ is the key of a "
+                "word, a row of V its value. Guess: which word will get most?",
+                "scale": "Every score of the row is divided by √4, as a query has 4 entries: "
+                f"{scores[0] / 2}, {scores[1] / 2}, {scores[2] / 2}.",
+                "exponentials": f"Their exponentials: {powers[0]}, {powers[1]}, {powers[2]}. All are positive, and "
+                "what was a little larger is much larger now.",
+                "weights": f"Each exponential is divided by their sum, {sum(powers)}. These are the weights: {shared}. "
+                "Together they are 1.",
+                "all": "Every row goes the same way, and none waits for another: one product does it for all. Its "
+                f"output: {row[0]}, {row[1]}.",
+            }[kind]
+        task = "✔" if w[0] > 0.8 else "○"
+        task = f" {task} Your query, the last row of Q: give my more than 0.8. It gives {w[0]}." if i == 3 else ""
+        return f"{asks}: which words matter to me? Step {step} of 10. {said}{task}", table
 
-    return widgets.attention_walk(words, Q, K, V, "eats"), expected
+    return widgets.attention_flow(words, Q, K, V, "cat"), expected
 
 
 def projections(widgets):
@@ -287,27 +314,31 @@ def einsum_loops(widgets):
     return widgets.einsum_loops(), expected
 
 
-def multi_head_plan(widgets):
-    """The shapes are those that PyTorch's layer and its products have."""
-    steps = [
-        "project: every head gets its own narrow queries, keys and values, X times three matrices of its own",
-        "weights: softmax of Q Kᵀ / √e, in every head by itself",
-        "mix: weights times V, in every head by itself",
-        "side by side: one row a word again, as wide as X",
-        "W_o: one last matrix, and here the heads meet",
-    ]
+def heads_at_work(widgets):
+    """The weights are those of PyTorch's layer with the same numbers."""
+    words, x = ["the", "green", "witch", "arrived", "</s>"], numbers(5, 16)
+    torch.manual_seed(3)
+    theirs = nn.MultiheadAttention(16, 4, batch_first=True).eval()
+    with torch.no_grad():
+        theirs.in_proj_weight[:16].mul_(4)  # heads that look somewhere
+        maps = theirs(x, x, x, average_attn_weights=False)[1]
+    layer = load(MultiHeadAttention(d_model=16, num_heads=4), theirs).eval()
+    does = ("each head makes its own query", "each head compares by itself", "each head collects its own values")
+    does += ("side by side, and W_o joins them",)
 
     def expected(state):
-        heads, step, x = state["num_heads"], state["step"], numbers(5, 16)
-        layer = nn.MultiheadAttention(16, heads, bias=False)
-        Q = (x @ layer.in_proj_weight[:16].T).chunk(heads, -1)[0]
-        _, maps = layer(x, x, x, average_attn_weights=False)
-        shapes = tuple(Q.shape), tuple(maps[0].shape), tuple((maps[0] @ Q).shape)
-        said = "Q, K, V of a head: {}. Its weights A: {}. What it finds, Z: {}.".format(*shapes)
-        some = "1 head" if heads == 1 else f"{heads} heads"
-        return f"Multi-head attention, {some}, step {step}: {steps[step - 1]}. {said}", None
+        i, head, step = state["chosen"], state["head"], state["step"]
+        most = ", ".join(f"{words[int(row.argmax())]} {100 * row.max()}%" for row in maps[:, i])
+        said = {
+            1: f"Head {head} gets no slice of x: it reads all 16 numbers. Its own are 4 columns of W_q, and so 4 of "
+            "the 16 numbers of the query; W_k and W_v are shared out alike.",
+            2: f"{words[i]} gives most to, head by head: {most}. Nobody told the heads what to ask.",
+            3: f"Head {head} mixes its 4 numbers of every word's value by these weights.",
+            4: "The 4 results side by side are as wide as x. W_o is the first place where the heads meet.",
+        }[step]
+        return f"Word {words[i]}, head {head}, step {step} of 4: {does[step - 1]}. {said}", None
 
-    return widgets.multi_head_plan(), expected
+    return widgets.heads_at_work(words, x, layer, "green"), expected
 
 
 def head_split(widgets):
@@ -892,10 +923,10 @@ COURSE = {
         projections,
         softmax_temperature,
         softmax_saturation,
-        attention_walk,
+        attention_flow,
         kernel_smoothing,
         einsum_loops,
-        multi_head_plan,
+        heads_at_work,
         head_split,
         shelf,
         paint_mask,

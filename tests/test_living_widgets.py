@@ -142,20 +142,23 @@ def test_a_wrong_picture_does_not_go_unnoticed(open_page, site, tmp_path):
 
 @in_chromium
 def test_a_widget_is_used_by_keyboard_and_heard(open_page):
-    box = open_page("attention_walk")
+    box = open_page("attention_flow")
     page, status = box.page, box.get_by_role("status")
     assert status.inner_text() == "", "the first picture is not news"
     assert (
-        box.get_by_role("combobox", name="query").count() == 1 and box.get_by_role("slider", name="step").count() == 1
+        box.get_by_role("combobox", name="who asks").count() == 1
+        and box.get_by_role("slider", name="step").count() == 1
     )
-    slider = box.get_by_role("slider")
+    slider = box.get_by_role("slider", name="step")
     slider.focus()
     outline = slider.evaluate("one => getComputedStyle(one).outlineStyle + getComputedStyle(one).outlineWidth")
-    page.keyboard.press("ArrowLeft")
-    assert slider.get_attribute("aria-valuetext") == "4" and box.locator(".living-value").inner_text() == "4"
+    page.keyboard.press("ArrowRight")
+    shown = box.locator(".living-value").first.inner_text()
+    assert slider.get_attribute("aria-valuetext") == shown == "2"
     page.wait_for_timeout(500)
     said = box.locator("svg").get_attribute("aria-label")
-    assert "after step 4" in said and status.inner_text() == said == box.locator("details p").text_content()
+    assert "Step 2 of 10" in said and status.inner_text() == said == box.locator("details p").text_content()
+    box.get_by_role("slider").last.focus()
     page.keyboard.press("Tab")
     assert box.locator(".living-screen").evaluate("one => one === document.activeElement"), "it scrolls by keyboard"
     page.keyboard.press("Shift+Tab")

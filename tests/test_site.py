@@ -218,7 +218,7 @@ def test_a_notebook_becomes_markdown(tmp_path):
     page = notebook_pages.page(notebook, "tiny.ipynb", tmp_path, "ada/course")
     assert f"[02]({SINGLE}.md)" in page and "[README](readme.md)" in page
     assert '````python\nprint("```")\n````' in page and "a &lt; b\n\nc</pre>" in page
-    shown = image_html("image/svg+xml", b'<svg width="9" height="8"></svg>', "a < b")
+    shown = image_html("image/svg+xml", b'<svg width="9" height="8" viewBox="0 0 9 8"></svg>', "a < b")
     code.outputs = [new_output("display_data", data={"text/html": shown, "text/plain": "a < b"})]
     page = notebook_pages.page(notebook, "tiny.ipynb", tmp_path, "ada/course", {code.id: "<p>{}</p>".format})
     address = re.search(r'<p><img src="([^"]+)" alt="a &lt; b" width="9" height="8"', page)[1]
@@ -233,8 +233,15 @@ CUT = """() => [...document.querySelectorAll('main *')].filter(one => {
     if (getComputedStyle(box).overflowX !== 'visible') return false;
   return true;
 }).map(one => one.outerHTML.slice(0, 90))"""
-SMALL = """() => [...document.querySelectorAll('.figure img')].map(one => [one.clientWidth, +one.getAttribute('width'),
-  one.src]).filter(([shown, own]) => shown < Math.min(.8 * own, 760) - 1)"""
+SMALL = """async () => {
+  const pictures = [...document.querySelectorAll('.figure img[src$=".svg"]')];
+  const small = await Promise.all(pictures.map(async (one) => {
+    const svg = await (await fetch(one.src)).text(), wide = svg.match(/viewBox="0 0 ([\\d.]+)/)[1];
+    const sizes = [...svg.matchAll(/font-size(?:="|: )([\\d.]+)/g)].map(([_, size]) => size * one.clientWidth / wide);
+    return Math.min(...sizes) < 9.9 && one.src;
+  }));
+  return small.filter(Boolean);
+}"""
 UNREACHED = """() => [...document.querySelectorAll('main *')].filter(one => one.tabIndex < 0 && one.clientWidth > 1
   && /auto|scroll/.test(getComputedStyle(one).overflowX) && one.scrollWidth > one.clientWidth + 1
   && !one.closest('mjx-container, details:not([open])')).map(one => one.outerHTML.slice(0, 90))"""

@@ -11,7 +11,7 @@ from course_widgets import COURSE
 
 from tools.site.record_widgets import record, values
 from utils import widgets
-from utils.style import luminance
+from utils.style import ROLES, blend, luminance
 from utils.widgets import encoder
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -68,21 +68,55 @@ def same_table(found, exact):
     return len(found) == len(exact) and all(abs(a - b) < 0.0051 for a, b in zip(sorted(found), sorted(exact)))
 
 
+def colour(paint, dark):
+    """A paint of the picture as a light page shows it, or a dark one; only roles have two."""
+    role = re.fullmatch(r"var\(--([a-z-]+)\)", paint)
+    return ROLES[role[1]][dark] if role else paint
+
+
 def unreadable(root):
-    """Texts with less contrast than 4.5 : 1 to what is drawn under their middle."""
+    """Texts with less contrast than 4.5 : 1 to what is drawn under their middle, on light pages or on dark ones."""
     grounds, found = [], []
     for element in root.iter():
         if element.tag == f"{SVG}rect" and element.get("fill") != "none" and "%" not in element.get("width"):
             x, y, width, height = (float(element.get(name)) for name in ("x", "y", "width", "height"))
-            grounds.append((x, y, x + width, y + height, element.get("fill")))
+            share = float(element.get("fill-opacity", 1)) * float(element.get("opacity", 1))
+            grounds.append((x, y, x + width, y + height, element.get("fill"), share))
         elif element.tag == f"{SVG}text" and (element.text or "").strip():
             x, y, size = (float(element.get(name)) for name in ("x", "y", "font-size"))
             x += 0.25 * size * len(element.text) * {"start": 1, "middle": 0, "end": -1}[element.get("text-anchor")]
-            under = [fill for a, b, c, d, fill in grounds if a <= x <= c and b <= y - 0.35 * size <= d]
-            light, dark = sorted((luminance(element.get("fill")), luminance((under or ["white"])[-1])), reverse=True)
-            if (light + 0.05) / (dark + 0.05) < 4.5:
-                found.append((element.text, element.get("fill"), (under or ["white"])[-1]))
+            for dark in (0, 1):
+                under = ROLES["ground"][dark]
+                for a, b, c, d, fill, share in grounds:
+                    if a <= x <= c and b <= y - 0.35 * size <= d:
+                        under = blend(colour(fill, dark), under, share)
+                light, deep = sorted(map(luminance, (colour(element.get("fill"), dark), under)), reverse=True)
+                if (light + 0.05) / (deep + 0.05) < 4.5:
+                    found.append((element.text, element.get("fill"), under, "dark" if dark else "light"))
     return found
+
+
+def misplaced(root):
+    """Texts of a picture for phones that are smaller than eleven pixels there, or run out of it; of others none.
+
+    In Helvetica and Arial a letter is about half as wide as high, a digit 0.56, and a bold one a little more."""
+    _, _, wide, tall = map(float, root.get("viewBox").split())
+    found = []
+    for element in root.iter(f"{SVG}text") if wide < 400 else ():
+        x, y, size = (float(element.get(name)) for name in ("x", "y", "font-size"))
+        mono = "monospace" in element.get("font-family", "")
+        length = (0.6 if mono else 0.52) * size * len(element.text or "")
+        left = x - length * {"start": 0, "middle": 0.5, "end": 1}[element.get("text-anchor")]
+        inside = -2 <= left and left + length <= wide + 2 and size <= y <= tall
+        if size < 11 or not (inside or element.get("transform")):
+            found.append((element.text, size, left, left + length, y))
+    return found
+
+
+def strange(root):
+    """Paints that are no roles: a picture has the course's colours alone."""
+    paints = {element.get(name) for element in root.iter() for name in ("fill", "stroke")}
+    return {paint for paint in paints - {None, "none"} if not re.fullmatch(r"var\(--[a-z-]+\)", paint)}
 
 
 def test_all_widgets_are_driven():
@@ -104,7 +138,8 @@ def test_every_state_is_right(name, browser_report, pytestconfig):
         said, table = expected(state)
         assert agree(description, said), (state, description, said)
         assert table is None or same_table(drawn(root), table), (state, drawn(root), table)
-        assert not unreadable(root), (state, unreadable(root))
+        assert not unreadable(root) and not strange(root), (state, unreadable(root), strange(root))
+        assert not misplaced(root), (state, misplaced(root))
         for control, value in state.items():
             seen[control].add(value)
         began = time.process_time()

@@ -16,11 +16,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from utils import decoding, plots, widgets
+from utils.attention import MultiHeadAttention
 from utils.beyond import MOTIFS, MotifReader, PatchTransformer, motif_sequences
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
 from utils.transformer import Tagger
 from utils.vocabulary import Vocabulary
 from utils.widgets import attention, beyond, controls, writing
+from utils.widgets.heads import work_of_heads
 
 WORDS = "king queen man woman ship boat ocean sea paris france rome italy".split()
 NAMED = [f"w{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10 % 10]}{'abcdefghij'[i // 100]}" for i in range(600)]
@@ -179,6 +181,17 @@ def test_a_cache_that_cannot_be_shown_is_refused(given, problem):
         widgets.filling_cache(*given)
 
 
+def test_what_the_heads_find_is_what_the_layer_gives():
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(d_model=12, num_heads=3).double(), torch.randn(4, 12).double()
+    work, (output, weights) = work_of_heads(x, layer), layer(x)
+    assert np.allclose(work.output, output.detach()) and np.allclose(work.weights, weights.detach())
+    assert np.allclose(work.queries, layer.W_q(x).detach())
+    for wrong in ((list("abc"), x, layer), (list("abcd"), x, MultiHeadAttention(d_model=12, num_heads=6).double())):
+        with pytest.raises(ValueError, match="give up to 8 and 2 to 4"):
+            widgets.heads_at_work(*wrong, "a")
+
+
 def test_key_heads_are_those_that_share_the_heads_of_queries():
     for heads, choices in {1: [1], 3: [3, 1], 6: [6, 3, 1]}.items():
         menu = widgets.filling_cache(["a", "b"], 1, heads, 2).controls["kv_heads"]
@@ -239,8 +252,8 @@ def test_dollars_in_a_figure_are_letters(text):
         plots.hull_of_values(np.array([[0, 0], [1, 0], [0, 1.0]]), np.array([[0.2, 0.2]]), [text, "b", "c"], text),
     ]
     for figure in figures:
-        data, _ = figure._repr_mimebundle_()
-        assert data["image/png"].startswith(b"\x89PNG")
+        said = "".join(xml.etree.ElementTree.fromstring(figure.svg()).itertext())
+        assert text in said
 
 
 def test_a_learners_own_figures_keep_their_style():

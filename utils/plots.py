@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.lines import Line2D
+from matplotlib.patches import Circle, Rectangle
 from numpy.typing import ArrayLike
 
 from . import style
-from .style import BLUE, COLOURS, GREY, INK, RED, SIGNED, WAVES, WEIGHTS, YES_NO, Figure, in_style, ink_on, new_figure
+from .style import COLOURS, INK, LIGHT, WAVES, WEIGHTS, Figure, in_style, letters_on, new_figure
 
 Named = Mapping[str, ArrayLike]  # numbers of several things, each with its name
 MOST_CELLS = 600  # of a picture without numbers that is told as a table, too
@@ -21,41 +22,49 @@ NOISE = 1e-9  # a smaller number may be what rounding leaves, so it differs from
 @in_style
 def heat_map(
     values: ArrayLike, rows: Sequence, columns: Sequence, title: str = "", kind: str = "attention weights",
-    *, signed: bool = False, decimals: int = 2, axis: str = "", side: str = "", colour_bar: bool = True,
+    *, signed: bool = False, decimals: int = 2, axis: str = "", side: str = "",
     marks: Iterable[tuple[int, int]] = (),
 ) -> Figure:  # fmt: skip
     """Numbers (r, c) as colours, with the words of the rows and columns on the axes and the number in each cell.
 
-    `kind` says what the numbers are, `axis` what the columns are, `side` what the rows are. `signed`: colours for both
-    signs. `marks`: cells (row, column) to be framed."""
+    `kind` says what the numbers are, `axis` what the columns are, `side` what the rows are. `signed`: they are no
+    weights, and of both signs. `marks`: cells (row, column) to be framed."""
     values, rows, columns = as_numbers(values, 2), [str(row) for row in rows], [str(column) for column in columns]
     if values.shape != (len(rows), len(columns)):
         raise ValueError(
             f"values {values.shape} need as many labels, not {len(rows)} of rows, {len(columns)} of columns"
         )
-    figure, axes = new_figure(2.8 + 0.66 * len(columns), 1.8 + 0.46 * len(rows))
-    limit = np.abs(values).max() or 1.0
-    colours, lowest = (SIGNED, -limit) if signed else (WEIGHTS, min(0, values.min()))
-    image = axes.imshow(values, cmap=colours, vmin=lowest, vmax=limit, aspect="auto")
+    figure, axes = new_figure(2.2 + 0.66 * len(columns), 1.8 + 0.46 * len(rows))
+    axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
     slanted = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if max(map(len, columns)) > 4 else {}
     axes.set_xticks(range(len(columns)), columns, **slanted)
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
     axes.set(title=title, xlabel=axis, ylabel=side)
     table = rounded(values, decimals)
-    for (row, column), value in np.ndenumerate(values):
-        ink = ink_on(colours(image.norm(value)))
-        axes.text(column, row, table[row][column], ha="center", va="center", color=ink, size=11)
+    shares, role = abs(values) / (abs(values).max() or 1.0), "data" if signed else "weight"
+    for (row, column), share in np.ndenumerate(shares.round(2)):
+        own = "negative" if values[row, column] < 0 else role
+        shade(axes, row, column, own, share)
+        written = {"color": LIGHT[letters_on(own, share)], "ha": "center", "va": "center", "size": 11}
+        axes.text(column, row, table[row][column], **written)
     for row, column in marks:
-        axes.add_patch(Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, fill=False, edgecolor=RED, linewidth=2.5))
-    if colour_bar:
-        figure.colorbar(image, ax=axes, label=kind)
+        axes.add_patch(
+            Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, fill=False, edgecolor=LIGHT["here"], linewidth=2.5)
+        )
+    axes.annotate(kind, (1.02, 0.5), xycoords="axes fraction", rotation=90, va="center", color=LIGHT["quiet"])
     figure.description = describe_heat_map(values, rows, columns, kind, decimals)
     figure.table = style.folded_tables({title or kind: (rows, columns, table)})
     if marks:
         framed = ", ".join(f"{rows[row]} → {columns[column]}" for row, column in sorted(marks))
         figure.description += f" Framed: {framed}."
     return figure
+
+
+def shade(axes: Axes, row: int, column: int, role: str, share: float) -> None:
+    """A cell of which so much, from 0 to 1, is in the colour of the role."""
+    colours = {"facecolor": (LIGHT[role], float(share)), "edgecolor": LIGHT["edge"], "linewidth": 0.6}
+    axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, clip_on=False, **colours))
 
 
 def rounded(values: np.ndarray, decimals: int) -> list[list[str]]:
@@ -120,11 +129,12 @@ def word_map(
     """Words as points (n, 2) of the plane, or with `arrows` as arrows from the origin; `labels`: those of the axes."""
     points = as_numbers(points, 2)
     figure, axes = new_figure(7, 5.6)
-    axes.axhline(0, color="#CCCCCC", linewidth=1)
-    axes.axvline(0, color="#CCCCCC", linewidth=1)
-    axes.scatter(*points.T, s=0 if arrows else 46, color=BLUE, zorder=3)
+    axes.axhline(0, color=LIGHT["edge"], linewidth=1)
+    axes.axvline(0, color=LIGHT["edge"], linewidth=1)
+    axes.scatter(*points.T, s=0 if arrows else 46, color=LIGHT["data"], zorder=3)
     for end in points if arrows else []:
-        drawn = {"arrowstyle": "-|>", "mutation_scale": 16, "color": BLUE, "linewidth": 1.8, "shrinkA": 0, "shrinkB": 0}
+        drawn = {"arrowstyle": "-|>", "mutation_scale": 16, "color": LIGHT["data"], "linewidth": 1.8}
+        drawn |= {"shrinkA": 0, "shrinkB": 0}
         axes.annotate("", end, (0, 0), arrowprops=drawn)
     axes.set(title=title, xlabel=labels[0], ylabel=labels[1])
     axes.margins(0.18)
@@ -144,20 +154,31 @@ def hull_of_values(values: ArrayLike, outputs: ArrayLike, names: Sequence[str], 
     values, outputs = as_numbers(values, 2), as_numbers(outputs, 2)
     hull = ConvexHull(values)
     figure, axes = new_figure(7, 4.6)
-    axes.fill(*values[hull.vertices].T, color=BLUE, alpha=0.12)
-    axes.scatter(*values.T, s=60, color=BLUE, label="values V")
-    axes.scatter(*outputs.T, s=60, color=RED, marker="D", label="outputs Z")
+    axes.fill(*values[hull.vertices].T, color=LIGHT["value"], alpha=0.12)
+    axes.scatter(*values.T, s=60, color=LIGHT["value"], label="values V")
+    axes.scatter(*outputs.T, s=60, color=LIGHT["here"], marker="D", label="outputs Z")
     axes.set(title=title, xlabel="first entry", ylabel="second entry")
     axes.margins(0.15)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     labels = [f"v {name}" for name in names] + [f"z {name}" for name in names]
-    colours = [BLUE] * len(values) + [RED] * len(outputs)
+    colours = [LIGHT["value"]] * len(values) + [LIGHT["here"]] * len(outputs)
     write_labels(axes, np.concatenate([values, outputs]), labels, colours)
     inside = int((outputs @ hull.equations[:, :2].T + hull.equations[:, 2] <= 1e-6).all(-1).sum())
     corners = ", ".join(names[k] for k in sorted(hull.vertices))
     said = f"Convex hull of {len(values)} values in the plane, corners {corners}"
     figure.description = f"{said}; {inside} of {len(outputs)} outputs lie inside it."
     return figure
+
+
+# Of a square that says yes its role, and whether it is a dot: who may look, who is heard, and how much look different.
+LOOKS = {"the output moves": ("data", True), "gets weight": ("weight", False)}
+
+
+def mark(axes: Axes, row: int, column: int, role: str, dot: bool) -> None:
+    """A yes in a table of yes and no."""
+    shape = Circle((column, row), 0.36) if dot else Rectangle((column - 0.5, row - 0.5), 1, 1)
+    shape.set(facecolor=LIGHT[role], edgecolor=LIGHT["ground"], linewidth=1)
+    axes.add_patch(shape)
 
 
 @in_style
@@ -177,11 +198,13 @@ def mask_pictures(
     slanted = max(len(str(column)) for column in columns) > 2
     width = sum(max(0.9 + 0.3 * len(columns), 0.3 + 0.09 * len(title)) for title in grids)
     width += 0.4 + 0.1 * max(len(str(row)) for row in rows)
+    role, dots = LOOKS.get(meaning, ("data", False))
     beside = width > 1.8 + 0.1 * len(meaning + leaks)  # is there room for the whole legend in one line?
     figure, panels = new_figure(width, 2.0 + 0.3 * len(rows) + 0.4 * slanted + 0.3 * (not beside), len(grids))
     for number, (panel, (title, grid)) in enumerate(zip(np.atleast_1d(panels), grids.items())):
-        red = np.triu(grid, 1) > 0 if leaks else np.zeros(grid.shape, dtype=bool)
-        panel.imshow(np.where(red, 2, grid), cmap=YES_NO, vmin=0, vmax=2)
+        for row, column in np.argwhere(grid > 0):
+            mark(panel, row, column, "wrong" if leaks and column > row else role, dots)
+        panel.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5), aspect="equal")
         panel.set_xticks(range(len(columns)), columns, rotation=60 * slanted, ha="right" if slanted else "center")
         panel.set_yticks(range(len(rows)), [] if number else rows)
         panel.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
@@ -192,9 +215,10 @@ def mask_pictures(
         panel.set_title(title, fontsize=13)
         panel.set(xlabel=sides[1], ylabel="" if number else sides[0])
     figure.get_layout_engine().set(w_pad=0.14)
-    named = {meaning: YES_NO(1)} | ({leaks: YES_NO(2)} if leaks else {})
-    patches = [Patch(facecolor=colour, edgecolor=GREY, label=name) for name, colour in named.items()]
-    figure.legend(handles=patches, loc="outside lower center", ncols=1 + beside)
+    named = {meaning: role} | ({leaks: "wrong"} if leaks else {})
+    shape = {"marker": "o" if dots else "s", "markersize": 11, "linestyle": "", "markeredgewidth": 0}
+    keys = [Line2D([], [], color=LIGHT[one], label=name, **shape) for name, one in named.items()]
+    figure.legend(handles=keys, loc="outside lower center", ncols=1 + beside)
     red = f", red = {leaks}" if leaks else ""
     figure.description = f"Tables of yes and no, filled = {meaning}{red}. {describe_masks(grids, bool(leaks))}."
     said = {title: (rows, columns, np.where(grid > 0, "yes", "no")) for title, grid in grids.items()}
@@ -240,7 +264,7 @@ def nearest_pairs(points: np.ndarray, words: Sequence[str]) -> str:
     return f"Nearest: {', '.join(closest)}."
 
 
-GROUND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0}  # of a label
+GROUND = {"facecolor": LIGHT["ground"], "edgecolor": "none", "alpha": 0.75, "pad": 0}  # of a label
 BESIDE = {"textcoords": "offset pixels", "ha": "center", "va": "center", "bbox": GROUND}  # where a label stands
 
 
@@ -256,9 +280,9 @@ def write_labels(
     axes.figure.draw_without_rendering()  # settles the layout, and with it where a point lies on the page
     on_page = [axes.transData.transform(some) for some in (points, avoid) if len(some)]
     places = label_places(on_page[0], labels, size, *on_page[1:])
-    for point, label, (dx, dy), colour in zip(points, labels, places, colours or ["black"] * len(labels)):
+    for point, label, (dx, dy), colour in zip(points, labels, places, colours or [LIGHT["ink"]] * len(labels)):
         away = abs(dx) > 0.31 * size * len(label) + 12 or abs(dy) > 0.6 * size + 12
-        tie = {"arrowstyle": "-", "color": GREY, "linewidth": 0.8, "shrinkB": 4} if away else None
+        tie = {"arrowstyle": "-", "color": LIGHT["quiet"], "linewidth": 0.8, "shrinkB": 4} if away else None
         axes.annotate(label, point, (dx, dy), size=size, color=colour, arrowprops=tie, **BESIDE)
 
 
@@ -310,9 +334,9 @@ def images(
     figure, panels = new_figure(1.4 + 4.2 * len(tables), 4.4, len(tables))
     for panel, (title, table) in zip(np.atleast_1d(panels), tables.items()):
         low, colours = (-limit, WAVES) if signed else (0, WEIGHTS)
-        image = panel.imshow(table, cmap=colours, vmin=low, vmax=limit, aspect="auto", interpolation="nearest")
+        image = panel.imshow(table, cmap=colours, vmin=low, vmax=limit, aspect="auto", interpolation="none")
         panel.set(title=title, xlabel=x_label, ylabel=y_label)
-    figure.colorbar(image, ax=panels, label=kind)
+    figure.colorbar(image, ax=panels, label=kind).solids.set_rasterized(True)
     said = []
     for title, table in tables.items():
         peaks = " ".join(str(largest(row)[0]) for row in table[:16])
@@ -351,13 +375,13 @@ def gallery(pictures: Named, columns: int = 8, patch: int = 0, kind: str = "ink"
     limit = max(np.nanmax(np.abs(table), initial=0.0) for table in tables.values()) or 1.0
     said = []
     for axes, (title, table) in zip(figure.subplots(rows, columns, squeeze=False).flat, tables.items()):
-        axes.imshow(table, cmap=INK, vmin=0, vmax=limit, interpolation="nearest")
+        axes.imshow(table, cmap=INK, vmin=0, vmax=limit, interpolation="none")
         for edge in range(patch, max(table.shape), patch) if patch else ():
-            axes.axhline(edge - 0.5, color=BLUE, linewidth=1)
-            axes.axvline(edge - 0.5, color=BLUE, linewidth=1)
+            axes.axhline(edge - 0.5, color=LIGHT["data"], linewidth=1)
+            axes.axvline(edge - 0.5, color=LIGHT["data"], linewidth=1)
         axes.set_title(title, fontsize=12, loc="center")
         axes.set(xticks=[], yticks=[])
-        axes.spines[:].set(visible=True, color=BLUE if patch else GREY, linewidth=1)
+        axes.spines[:].set(visible=True, color=LIGHT["data" if patch else "quiet"], linewidth=1)
         hidden = int(np.isnan(table).sum())
         shown = f"{'x'.join(map(str, table.shape))}, mean {np.nanmean(table):.2f}"
         said.append(f"{title}: {shown}{f', {hidden} hidden' if hidden else ''}")

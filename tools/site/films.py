@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import ipywidgets
 
+from tools.site.notebook_pages import least_width
 from tools.site.record_widgets import values
 from tools.site.shown import Page
 from utils.widgets.canvas import View
@@ -302,7 +303,7 @@ def recorded(explorer: Explorer, page: Page) -> dict:
         "layout": layout(explorer, page),
         "svg": view.svg,
         "words": view.description,
-        "least": least_width(kept["shapes"]),
+        "least": least_width("".join(kept["shapes"])),
         "states": sum(number >= 0 for part in kept["pictures"] for number in part["at"]),
         "walk": list(walk(explorer, page, kept["controls"])),
     }
@@ -318,13 +319,6 @@ def layout(explorer: Explorer, page: Page) -> list[list]:
         entries = [label or shown.index(part) for part, label in zip(parts, labels) if label or part in shown]
         rows += [entries] if any(isinstance(entry, int) for entry in entries) else []
     return rows
-
-
-def least_width(shapes: Sequence[str]) -> int:
-    """The width in pixels at which the smallest letters of a picture are ten pixels high: a page shows it so wide."""
-    width = int(re.search(r'width="(\d+)"', shapes[0])[1])
-    smallest = min(float(size) for shape in shapes for size in re.findall(r'font-size="([\d.]+)"', shape))
-    return min(width, round(width * 10 / smallest))
 
 
 def walk(explorer: Explorer, page: Page, controls: Sequence[dict]) -> Iterator[list]:

@@ -21,7 +21,7 @@ FIGURES = "_static/figures"  # where pictures lie, seen from a page
 ENDINGS = {"image/svg+xml": "svg", "image/png": "png"}
 IMAGE = re.compile(r'<img alt="([^"]*)" src="data:([\w/+]+);base64,([^"]+)">')
 LAB = "http://localhost:8888/lab/tree/"  # as `make lab` starts it: on a notebook, whose folder it shows
-SMALLEST = 0.8, 760  # a picture gets no narrower than this part of its width, or this; it scrolls: letters stay large
+SMALLEST = 10  # pixels of a picture's smallest letters: where there is no room for them, it scrolls
 
 
 def page(notebook, name, folder, repo, living=None):
@@ -106,12 +106,21 @@ def picture(alt, kind, encoded, folder):
     path = Path(folder, FIGURES, f"{hashlib.sha256(data).hexdigest()[:16]}.{ENDINGS[kind]}")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
-    return framed(f"{FIGURES}/{path.name}", alt, *size(data, kind))
+    least = least_width(data.decode()) if kind == "image/svg+xml" else None
+    return framed(f"{FIGURES}/{path.name}", alt, *size(data, kind), least)
 
 
-def framed(address, alt, width, height):
-    """The HTML of a picture with its alternative text (which is HTML already)."""
-    least = min(round(SMALLEST[0] * width), SMALLEST[1])
+def least_width(svg):
+    """The width in pixels at which the smallest letters of a picture are ten pixels high: a page shows it so wide."""
+    width, shown = (float(re.search(place, svg)[1]) for place in (r'viewBox="0 0 ([\d.]+)', r' width="([\d.]+)"'))
+    sizes = [float(size) for size in re.findall(r'font-size(?:="|: )([\d.]+)', svg)]
+    return round(min(shown, width * SMALLEST / min(sizes, default=SMALLEST)))
+
+
+def framed(address, alt, width, height, least=None):
+    """The HTML of a picture with its alternative text (which is HTML already); it gets no narrower than `least`, or
+    than four fifths of its width."""
+    least = least or min(round(0.8 * width), 760)
     return (
         f'<div class="figure"><img src="{address}" alt="{alt}" width="{width}" height="{height}" '
         f'style="min-width: {least}px" loading="lazy" decoding="async"></div>'

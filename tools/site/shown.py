@@ -29,6 +29,10 @@ PAGES = {
         | {"d_head": (1, 4, 8, 12), "d_value": (1, 4, 8, 12)},
         note="Here each slider has some of its values, in the notebook all of them.",
     ),
+    "attention_flow": Page(
+        {f"entry_{entry}": (-2, 0, 3) for entry in range(1, 5)},
+        note="Here each number of your query has three values, in the notebook seven.",
+    ),
     "two_arrows": Page(
         {"length_a": (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)}
         | {"length_b": (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)},

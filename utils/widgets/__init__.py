@@ -4,7 +4,6 @@ A notebook calls `widgets.two_arrows()` and the like."""
 
 from .attention import (
     attention_shapes,
-    attention_walk,
     einsum_loops,
     sentence_attention,
     shape_quiz,
@@ -13,7 +12,8 @@ from .attention import (
 )
 from .beyond import motifs, patch_sizes, patches
 from .encoder import block_stepper, head_browser, position_waves
-from .heads import head_split, multi_head_plan, shelf
+from .flow import attention_flow
+from .heads import head_split, heads_at_work, shelf
 from .masking import masked_influence, paint_mask
 from .projections import kernel_smoothing, projections
 from .recurrence import fading, look_back_steps

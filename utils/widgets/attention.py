@@ -1,4 +1,4 @@
-"""Notebooks 00, 02 and 03: who attends to whom, softmax at any temperature, attention step by step, einsum, shapes."""
+"""Notebooks 00, 02 and 03: who attends to whom, softmax at any temperature, einsum, shapes."""
 
 import math
 import textwrap
@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ..plots import as_numbers, in_words, largest
-from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, PURPLE, RED
-from .canvas import INK, MONOSPACE, Canvas, View, cut, draw_arcs, lay_out, verdict
+from .board import Board
+from .canvas import MONOSPACE, Phone, View, cut, draw_attending, verdict
 from .controls import Explorer, checkbox, menu, slider, text
 
 
@@ -22,15 +22,9 @@ def numbered(words: Sequence[str]) -> list[tuple[str, int]]:
 
 # One word and those that it attends to
 def draw_links(words: Sequence[str], weights: ArrayLike, chosen: int, title: str = "") -> View:
-    """Words in a row; from word number `chosen` an arc to each word, as thick as its weight; weights (n, n)."""
-    row, canvas = as_numbers(weights, 2)[chosen], Canvas(960, 260)
-    middle, size = lay_out(words)
-    draw_arcs(canvas, middle, row, chosen)
-    for x, word, weight, number in zip(middle, words, row.tolist(), range(len(words))):
-        asks, height = number == chosen, 42 * weight / row.max()
-        canvas.text(x, 182, word, size, fill=RED if asks else INK, bold=asks)
-        canvas.rect(x - 17, 237 - height, 34, height, BLUE)
-        canvas.text(x, 254, f"{weight:.0%}", 13)
+    """Words and, from word number `chosen`, an arc to each word, as thick as its weight; weights (n, n)."""
+    row, canvas = as_numbers(weights, 2)[chosen], Phone(16 + 26 * len(words))
+    draw_attending(canvas, 8, words, row, chosen, 26)
     most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in largest(row, 3))
     return canvas.view(f"{title}{words[chosen]} attends most to {most}.")
 
@@ -45,18 +39,24 @@ def sentence_attention(words: Sequence[str], weights: ArrayLike, first: str) -> 
 def draw_weights(
     labels: Sequence[str], scores: ArrayLike, weights: ArrayLike, title: str, facts: Sequence[str] = ()
 ) -> View:
-    """For each key its score and its weight as a bar; `facts` are lines of text below."""
-    canvas, step = Canvas(760, 276 + 24 * math.ceil(len(facts) / 2)), 720 / len(labels)
-    canvas.text(20, 26, title, 16, "start", bold=True)
-    canvas.line(20, 210, 740, 210, GREY)
-    for number, (label, score, weight) in enumerate(zip(labels, scores, weights)):
-        x, height = 20 + step * (number + 0.5), 140 * float(weight)
-        canvas.rect(x - step * 0.32, 210 - height, step * 0.64, height, BLUE)
-        canvas.text(x, 202 - height, f"{weight:.3f}", bold=True)
-        canvas.text(x, 229, label)
-        canvas.text(x, 248, f"score {score:+.2f}", 12.5, fill=GREY)
-    for number, fact in enumerate(facts):
-        canvas.text(20 + 365 * (number % 2), 284 + 24 * (number // 2), fact, 15, "start")
+    """For each key its score and its weight as a bar, and below all weights as shares of one; `facts` are lines of text
+    at the foot."""
+    step = 340 / len(labels)
+    canvas, x, shares = Phone(276 + 19 * sum(1 + (len(fact) > 52) for fact in facts)), 8.0, [float(w) for w in weights]
+    canvas.text(8, 20, title, 15, "start", bold=True)
+    canvas.line(8, 172, 348, 172)
+    for number, (label, score, weight) in enumerate(zip(labels, scores, shares)):
+        middle, height = 8 + step * (number + 0.5), 116 * weight
+        canvas.rect(middle - step * 0.32, 172 - height, step * 0.64, height, "weight")
+        canvas.text(middle, 166 - height, f"{weight:.3f}", 12, bold=True)
+        canvas.text(middle, 188, cut(label, 10), 12)
+        canvas.text(middle, 205, "score", 11, fill="quiet")
+        canvas.text(middle, 219, f"{score:+.2f}", 11, fill="quiet")
+        canvas.shade(x, 230, 340 * weight, 18, "weight", 0.2 + 0.7 * weight)
+        x += 340 * weight
+    y = 270.0
+    for fact in facts:
+        y = canvas.prose(8, y, fact, 13)
     said = ", ".join(f"{label} {weight:.3f}" for label, weight in zip(labels, weights))
     return canvas.view(f"{title}. Weights: {said}. " + " ".join(f"{fact}." for fact in facts))
 
@@ -103,71 +103,6 @@ def softmax_saturation(keys: int = 5, seed: int = 0) -> Explorer:
 
     controls = {"power": slider("e = 2 to the power of", 8, 0, 10), "divide": checkbox("divide by √e", False)}
     return Explorer(draw, controls)
-
-
-# Step by step
-STEPS = ("1 score q·k", "2 scaled /√e", "3 weight", "4 weight × value", "5 output = their sum")
-
-
-def attention_steps(Q: Tensor, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """What each of the STEPS brings for Q (q, e), K (k, e), V (k, v): scores, scaled and weights (q, k), weighted
-    values (q, k, v), outputs (q, v)."""
-    scores = Q @ K.transpose(-2, -1)
-    scaled = scores / math.sqrt(Q.shape[-1])
-    weights = torch.softmax(scaled, dim=-1)
-    weighted = weights[..., None] * V
-    return scores, scaled, weights, weighted, weighted.sum(-2)
-
-
-def walk_columns(steps: Sequence[Tensor], chosen: int) -> list[tuple[int, int, np.ndarray, float, bool]]:
-    """The columns of the table, one a step: where it starts, how wide a cell is, its numbers (rows, cells), the number
-    that has the deepest colour, and whether there are negative ones."""
-    scores, scaled, weights = (as_numbers(array, 2) for array in steps[:3])
-    weighted, output = as_numbers(steps[3][chosen], 2)[:, :4], as_numbers(steps[4], 2)[chosen, :4]
-    deepest = max(np.abs(weighted).max(), np.abs(output).max())
-    return [
-        (124, 84, scores[chosen][:, None], np.abs(scores).max(), True),
-        (226, 84, scaled[chosen][:, None], np.abs(scaled).max(), True),
-        (328, 84, weights[chosen][:, None], 1.0, False),
-        (430, 56, weighted, deepest, True),
-        (468 + 56 * len(output), 56, output[None], deepest, True),
-    ]
-
-
-def draw_walk(words: Sequence[str], steps: Sequence[Tensor], chosen: int, step: int) -> View:
-    """One query's way through attention, column by column up to `step`, one of the five STEPS.
-
-    steps: as `attention_steps` returns them; of the values the first four entries are shown. chosen: the query's row.
-    """
-    canvas, top, size = Canvas(960, 118 + 34 * len(words)), 62, steps[4].shape[-1]
-    columns = walk_columns(steps, chosen)
-    canvas.text(20, 20, f"query: {words[chosen]}", 16, "start", RED, bold=True)
-    for key, word in enumerate(words):
-        canvas.text(116, top + 34 * key + 20, word, 14.5, "end", RED if key == chosen else INK)
-    for number, (left, width, numbers, limit, signed) in enumerate(columns, 1):
-        middle = left + width * numbers.shape[1] / 2
-        canvas.text(middle, 44, STEPS[number - 1], fill=INK if number <= step else GREY, bold=number == step)
-        start = top if len(numbers) == len(words) else top + 17 * (len(words) - 1)
-        for (row, cell), value in np.ndenumerate(numbers) if number <= step else ():
-            canvas.cell(left + width * cell, start + 34 * row, width, 30, value, limit, signed)
-    foot = top + 34 * len(words) + 20
-    if step > 2:
-        canvas.text(370, foot, f"sum {columns[2][2].sum():.2f}", 13, fill=GREY)
-    if step > 3 and size > 4:
-        canvas.text(430, foot, f"the first 4 of {size} entries", 13, "start", GREY)
-    shown = min(step, 3) - 1
-    said = ", ".join(f"{word} {value:.2f}" for word, value in zip(words, columns[shown][2][:, 0]))
-    said = f"Query {words[chosen]}, after step {STEPS[step - 1]}. {STEPS[shown][2:]} by key: {said}."
-    if step > 4:
-        said += f" Output begins {', '.join(f'{entry:.2f}' for entry in columns[4][2][0])}."
-    return canvas.view(said)
-
-
-def attention_walk(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, first: str) -> Explorer:
-    """Walk one word through attention: pick the query, then go from scores to output step by step."""
-    steps = attention_steps(Q, K, V)
-    controls = {"chosen": menu("query", numbered(words), words.index(first)), "step": slider("step", 5, 1, 5)}
-    return Explorer(lambda chosen, step: draw_walk(words, steps, chosen, step), controls)
 
 
 # Einsum
@@ -237,11 +172,14 @@ def einsum_code(equation: str, names: Sequence[str], shapes: Sequence[tuple]) ->
 
 def draw_code(title: str, lines: Sequence[tuple[int, str]], right: bool) -> View:
     """A title and lines of text (depth, text) in a fixed-width font; `right`: green bar, else red."""
-    canvas, colour = Canvas(760, 60 + 24 * max(11, len(lines))), GREEN if right else RED
-    canvas.rect(1, 1, 8, canvas.height - 2, colour)
-    canvas.text(26, 30, title, 16, "start", colour, bold=True)
-    for number, (depth, line) in enumerate(lines):
-        canvas.text(26 + 26 * depth, 62 + 24 * number, line, 15, "start", font_family=MONOSPACE)
+    canvas, role = Phone(0), "right" if right else "wrong"
+    y = canvas.prose(14, 22, title, 13, fill=role, bold=True) + 4
+    for depth, line in lines:
+        for part in textwrap.wrap(line, int((338 - 12 * depth) / 6.65)) or [""]:
+            canvas.text(14 + 12 * depth, y, part, 11, "start", font_family=MONOSPACE)
+            y += 17
+    canvas.height = round(max(y, 270))
+    canvas.rect(1, 1, 6, canvas.height - 2, role)
     return canvas.view(f"{title}. " + " ".join(line for _, line in lines))
 
 
@@ -254,7 +192,7 @@ def einsum_loops() -> Explorer:
         try:
             return draw_code(title, einsum_code(equation, (first, second), (first_shape, second_shape)), True)
         except ValueError as problem:
-            lines = [(0, line) for line in textwrap.wrap(str(problem), 75)]
+            lines = [(0, line) for line in [str(problem)]]
             return draw_code(f"{title} cannot be read", lines, False)
 
     strings = [string for *_, string in EINSUM_TENSORS.values()]
@@ -267,29 +205,29 @@ def einsum_loops() -> Explorer:
 
 # Shapes
 def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:
-    """The matrices of attention drawn to scale, each with its shape."""
-    canvas, unit = Canvas(960, 262), 11
-    matrices = [
-        ("Q", n_queries, d_head, "(q, e)", BLUE, "@"),
-        ("Kᵀ", d_head, n_keys, "(e, k)", ORANGE, "÷ √e, softmax →"),
-        ("weights", n_queries, n_keys, "(q, k)", GREEN, "@"),
-        ("V", n_keys, d_value, "(k, v)", PURPLE, "="),
-        ("output", n_queries, d_value, "(q, v)", GREY, ""),
-    ]
-    taken = sum(max(columns * unit, 60) + 8 * len(then) + 24 for _, _, columns, _, _, then in matrices)
-    x = (960 - taken) / 2
-    for name, rows, columns, letters, colour, then in matrices:
-        slot = max(columns * unit, 60)
-        left, top = x + (slot - columns * unit) / 2, 88 - rows * unit / 2
-        for row in range(rows):
-            for column in range(columns):
-                square = left + column * unit, top + row * unit, unit, unit
-                canvas.rect(*square, colour, stroke="white", opacity="0.75")
-        canvas.text(x + slot / 2, 200, name, 16, fill=DARK_ORANGE if colour == ORANGE else colour, bold=True)
-        canvas.text(x + slot / 2, 223, letters)
-        canvas.text(x + slot / 2, 246, f"({rows}, {columns})", fill=GREY)
-        canvas.text(x + slot + 4 * len(then) + 12, 94, then, 15 if len(then) > 1 else 20)
-        x += slot + 8 * len(then) + 24
+    """The matrices of attention drawn to scale, each with its shape, where their rows and columns meet; the first row
+    and column of each product are framed, and what they make."""
+    columns = {"Q": (d_head, 8), "S": (n_keys, 8), "Z": (d_value, 8)}
+    board = Board([""] * n_queries, columns, 60 + 8 * 12, row=8, above=8, apart=90)
+    canvas, shapes = Phone(board.top + 8 * 10 + 76), {"Q": (n_queries, d_head), "K": (d_head, n_keys)}
+    shapes |= {"S": (n_queries, n_keys), "V": (n_keys, d_value), "Z": (n_queries, d_value)}
+    names = {"Q": "Q (q, e)", "K": "Kᵀ (e, k)", "S": "weights (q, k)", "V": "V (k, v)", "Z": "output (q, v)"}
+    roles = {"Q": "query", "K": "key", "S": "weight", "V": "value", "Z": "value"}
+    cells = {}
+    for part, (rows, width) in shapes.items():
+        board.table(canvas, part, [[""] * width] * rows, roles[part], np.full((rows, width), 0.45))
+        cells[part] = [[board.place(part, row, column, rows) for column in range(width)] for row in range(rows)]
+        x, (_, y, _, tall) = board.middle(part), cells[part][0 if part in "KV" else -1][0]
+        y = y - 22 if part in "KV" else y + tall + 18
+        x = min(max(x, 40), 316)
+        canvas.text(x, y, names[part], 12, fill=roles[part], bold=True)
+        canvas.text(x, y + 15, f"({rows}, {width})", 12, fill="quiet")
+    for left, above, to in (("Q", "K", "S"), ("S", "V", "Z")):
+        row, column, cell = cells[left][0], [line[0] for line in cells[above]], cells[to][0][0]
+        board.frame(canvas, row[0], row[-1], roles[left])
+        board.frame(canvas, column[0], column[-1], roles[above])
+        board.frame(canvas, cell, cell, "here")
+    canvas.text(8, canvas.height - 10, "between: ÷ √e, softmax along each row", 12, "start", "quiet")
     return canvas.view(
         f"Q ({n_queries}, {d_head}) times K transposed ({d_head}, {n_keys}), scaled and through softmax, gives weights "
         f"({n_queries}, {n_keys}); times V ({n_keys}, {d_value}) gives the output ({n_queries}, {d_value})."
@@ -346,7 +284,7 @@ def shape_quiz() -> Explorer:
 
     def draw(question, answer):
         right, why = SHAPE_QUIZ[question].get(answer, (None, "Choose an answer."))
-        return verdict(f"{question}  →  {'?' if right is None else answer}", right, [why])
+        return verdict(f"{question}  →  {'?' if right is None else answer}", right, [why], 120)
 
     offer()
     question.observe(offer, "value")

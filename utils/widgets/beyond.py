@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 import ipywidgets
 import numpy as np
 import torch
-from matplotlib.colors import to_hex
 from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ..beyond import BASES, EITHER, MOTIFS, patchify, unpatchify
 from ..plots import as_numbers, largest
-from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, PURPLE, WEIGHTS, ink_on
-from .canvas import INK, PALE, Canvas, View, verdict
+from .canvas import Canvas, View, verdict
 from .controls import Explorer, checkbox, menu
 
 # Patches of a digit
@@ -53,28 +51,27 @@ def draw_grid(canvas: Canvas, left: float, shown: Sequence[int], weights: np.nda
     for place in range(PLACES):
         x, y = left + 60 * (place % SIDE), 62 + 60 * (place // SIDE)
         if place not in shown:
-            canvas.rect(x, y, 60, 60, "#E6E8EB", stroke=PALE)
-            canvas.text(x + 30, y + 38, "?", 22, fill=GREY)
+            canvas.rect(x, y, 60, 60, "raised", stroke="edge")
+            canvas.text(x + 30, y + 38, "?", 22, fill="quiet")
         elif weights is not None:
             share = float(weights[shown.index(place)])
-            colour = to_hex(WEIGHTS(share / weights.max()))
-            canvas.rect(x, y, 60, 60, colour, stroke=PALE)
-            canvas.text(x + 30, y + 41, f"{share:.0%}", 15, fill=ink_on(colour))
-            canvas.text(x + 6, y + 16, place, 11, "start", ink_on(colour))
+            letters = canvas.shade(x, y, 60, 60, "weight", share / weights.max())
+            canvas.text(x + 30, y + 41, f"{share:.0%}", 15, fill=letters)
+            canvas.text(x + 6, y + 16, place, 11, "start", letters)
         else:
-            canvas.rect(x, y, 60, 60, stroke=PALE)
+            canvas.rect(x, y, 60, 60, stroke="edge")
     if asks is not None:
         x, y = left + 60 * (asks % SIDE), 62 + 60 * (asks // SIDE)
-        canvas.rect(x + 2, y + 2, 56, 56, stroke=ORANGE, stroke_width=4)
+        canvas.rect(x + 2, y + 2, 56, 56, stroke="here", stroke_width=4)
 
 
 def draw_bars(canvas: Canvas, left: float, probabilities: np.ndarray, right: int) -> None:
     """A bar for each class, the right one's name in green."""
     for digit, share in enumerate(probabilities.tolist()):
         y = 62 + 24 * digit
-        colour = GREEN if digit == right else INK
+        colour = "right" if digit == right else "ink"
         canvas.text(left, y + 17, digit, 15, "end", colour, bold=digit == right)
-        canvas.rect(left + 10, y + 3, 190 * share, 18, GREEN if digit == right else BLUE)
+        canvas.rect(left + 10, y + 3, 190 * share, 18, "right" if digit == right else "data")
         canvas.text(left + 18 + 190 * share, y + 17, f"{share:.0%}", 13, "start", colour)
 
 
@@ -87,7 +84,7 @@ def draw_patches(
     frame = asks if isinstance(asks, int) else None
     asked = "all patches look" if asks == "all patches" else f"{asks if frame is None else f'patch {asks}'} looks"
     for x, heading in ((20, "what the model gets"), (330, f"where {asked}"), (690, "its answer")):
-        canvas.text(x, 50, heading, 14, "start", GREY)
+        canvas.text(x, 50, heading, 14, "start", "quiet")
     canvas.text(20, 24, title, 15, "start", bold=True)
     ink = unpatchify(laid[None], 8, 8)[0].numpy()
     canvas.pixels(20, 62, 240, 240, np.repeat(1 - ink[..., None], 3, axis=-1).clip(0, 1))
@@ -159,7 +156,8 @@ def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
 
 LENGTH, LINE = 120, 60  # bases of a sequence, and of a line of the picture
 SPOTS = {"A": (6, 48, 88), "B": (20, 68, 104), "decoy": (34, 78, 110)}  # where each motif can stand: none overlap
-COLOURED = {"A": GREEN, "B": PURPLE, "decoy": GREY}
+DEPTH = (1, 0.45)  # of the bars of the two heads
+COLOURED = {"A": "here", "B": "data", "decoy": "quiet"}
 
 
 def without_motifs(bases: Tensor, seed: int = 0) -> Tensor:
@@ -191,27 +189,27 @@ def on_motif(places: dict[str, int], windows: int, width: int) -> dict[str, np.n
 
 def draw_line(canvas: Canvas, top: float, start: int, bases: Tensor, places: dict[str, int], heads: np.ndarray) -> None:
     """LINE bases from number `start` on, motifs underlined; above them the weights (h, windows), at each window's
-    middle, as bars, head 1 on the left in blue, head 2 on the right in orange; 100 % are 60 pixels."""
+    middle, as bars, head 1 on the left, head 2 on the right and pale; 100 % are 60 pixels."""
     step, width = 900 / LINE, LENGTH - heads.shape[1] + 1
-    canvas.line(30, top + 70, 930, top + 70, PALE)
-    canvas.line(30, top + 10, 930, top + 10, PALE)
-    canvas.text(930, top + 6, "100%", 11, "end", GREY)
-    for head, (row, colour) in enumerate(zip(heads, (BLUE, ORANGE))):
+    canvas.line(30, top + 70, 930, top + 70, "edge")
+    canvas.line(30, top + 10, 930, top + 10, "edge")
+    canvas.text(930, top + 6, "100%", 11, "end", "quiet")
+    for head, (row, depth) in enumerate(zip(heads, DEPTH)):
         for window, share in enumerate((60 * row).tolist()):
             x = 30 + step * (window + width / 2 - start)
             if 30 <= x < 930 and share > 0.3:
-                canvas.rect(x - 5 + 5 * head, top + 70 - share, 5, share, colour)
+                canvas.rect(x - 5 + 5 * head, top + 70 - share, 5, share, "weight", fill_opacity=depth)
     covered = {start + k: name for name, start in places.items() for k in range(len(MOTIFS[name]))}
     for place in range(start, start + LINE):
         name, letter = covered.get(place), BASES[int(bases[place])]
         x = 30 + step * (place - start + 0.5)
-        canvas.text(x, top + 88, letter, 13, fill=COLOURED.get(name, GREY), bold=bool(name))
+        canvas.text(x, top + 88, letter, 13, fill=COLOURED.get(name, "quiet"), bold=bool(name))
     for name, place in places.items():
         if start <= place < start + LINE:
             left, long = 30 + step * (place - start), step * len(MOTIFS[name])
             canvas.rect(left, top + 94, long, 5, COLOURED[name])
             canvas.text(left + long / 2, top + 114, name, 13, fill=COLOURED[name], bold=True)
-    canvas.text(30, top + 114, start, 11, fill=GREY)
+    canvas.text(30, top + 114, start, 11, fill="quiet")
 
 
 def draw_motifs(title: str, bases: Tensor, places: dict[str, int], probability: float, weights: ArrayLike) -> View:
@@ -222,11 +220,11 @@ def draw_motifs(title: str, bases: Tensor, places: dict[str, int], probability: 
     there = on_motif(places, heads.shape[1], width)
     canvas.text(30, 26, title, 15, "start", bold=True)
     canvas.text(560, 26, f"both motifs, says the model: {probability:.0%}", 15, "start", bold=True)
-    canvas.rect(560, 36, 370, 12, "#E6E8EB")
-    canvas.rect(560, 36, 370 * probability, 12, GREEN)
-    for number, (row, colour) in enumerate(zip(heads, (BLUE, DARK_ORANGE)), 1):
-        legend = f"weights of head {number}, the largest {row.max():.0%}"
-        canvas.text(240 * number - 210, 50, legend, 13, "start", colour)
+    canvas.rect(560, 36, 370, 12, "raised")
+    canvas.rect(560, 36, 370 * probability, 12, "data")
+    for number, row in enumerate(heads, 1):
+        legend = f"weights of head {number}{', pale' * (number > 1)}, the largest {row.max():.0%}"
+        canvas.text(240 * number - 210, 50, legend, 13, "start", "weight")
         window = largest(row, 1)[0]
         name = next((name for name, on in there.items() if on[window]), None)
         where = f"motif {name}" if name in ("A", "B") else f"the {name}" if name else "no motif"
@@ -284,11 +282,11 @@ def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
     share = found["products"] / found["block"]
     colour = "in colour" if channels == 3 else "in grey"
     canvas.text(20, 26, f"{side} x {side} pixels {colour}, patches of {size} x {size}", 15, "start", bold=True)
-    canvas.rect(20, 44, 264, 264, "#E8F1F8", stroke=BLUE)
+    canvas.rect(20, 44, 264, 264, "raised", stroke="data")
     for line in range(1, rows):
         at = 264 * line / rows
-        canvas.line(20 + at, 44, 20 + at, 308, BLUE, 0.6)
-        canvas.line(20, 44 + at, 284, 44 + at, BLUE, 0.6)
+        canvas.line(20 + at, 44, 20 + at, 308, "data", 0.6)
+        canvas.line(20, 44 + at, 284, 44 + at, "data", 0.6)
     facts = (
         ("patches, the length n of the sequence", f"{rows} x {rows} = {found['n']:,}"),
         ("numbers in a patch", f"{found['entries']:,}"),
@@ -299,15 +297,15 @@ def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
     )
     for number, (name, value) in enumerate(facts):
         y = 66 + 44 * number
-        canvas.text(310, y, name, 13, "start", GREY)
+        canvas.text(310, y, name, 13, "start", "quiet")
         canvas.text(310, y + 19, value, 16, "start", bold=True)
-    canvas.text(600, 66, "scores by patch size (from line to line 10 times)", 13, "start", GREY)
+    canvas.text(600, 66, "scores by patch size (from line to line 10 times)", 13, "start", "quiet")
     for power in range(9):
-        canvas.line(600, 280 - 24 * power, 940, 280 - 24 * power, PALE, 0.6)
+        canvas.line(600, 280 - 24 * power, 940, 280 - 24 * power, "edge", 0.6)
     for number, other in enumerate(COSTS[side]):
         x, tall = 612 + 55 * number, 24 * np.log10(costs(side, other, channels, d_model)["scores"])
-        canvas.rect(x, 280 - max(tall, 1), 40, max(tall, 1), ORANGE if other == size else BLUE)
-        canvas.text(x + 20, 300, other, 13, fill=DARK_ORANGE if other == size else INK, bold=other == size)
+        canvas.rect(x, 280 - max(tall, 1), 40, max(tall, 1), "here" if other == size else "data")
+        canvas.text(x + 20, 300, other, 13, fill="here" if other == size else "ink", bold=other == size)
     return canvas.view(
         f"{side} x {side} pixels {colour} in patches of {size} x {size}: n = {found['n']:,} patches of "
         f"{found['entries']:,} numbers, {found['scores']:,} scores a head and layer. For d = {d_model} the embedding "

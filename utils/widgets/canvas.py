@@ -4,20 +4,24 @@ import base64
 import io
 import math
 import re
+import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 
 import numpy as np
-from matplotlib.colors import to_hex
 from PIL import Image
 
-from ..style import BLUE, GREEN, GREY, RED, SIGNED, WEIGHTS, image_html, ink_on
+from ..style import ROLES, STYLE, image_html, in_frame, letters_on
 
-INK, PALE, FAINT = "#1F2328", "#D0D5DB", "#EEF0F2"  # text; edges; what only helps the eye
 MONOSPACE = "Menlo, Consolas, monospace"
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+MOTION = (  # what is new comes from where it was, or fades in; not for those who asked for less of it
+    "@keyframes ac-fly{from{transform:translate(var(--x),var(--y))}}@keyframes ac-in{from{opacity:0}}"
+    "@media(prefers-reduced-motion:no-preference){"
+    ".ac .fly{animation:ac-fly .7s ease-in-out backwards}.ac .in{animation:ac-in .5s backwards}}"
+)
 
 
 @dataclass(frozen=True)
@@ -34,27 +38,31 @@ class View:
 
 
 class Canvas:
-    """Collects the shapes of one view. Coordinates are pixels from the top left corner.
+    """Collects the shapes of one view. Coordinates are pixels from the top left corner, colours are roles of the style
+    by name: "query", "here", "ink"."""
 
-    The ground is white on a dark page, too: every colour was chosen for it."""
+    scale = 1.0  # pixels of the page for one of the canvas
 
     def __init__(self, width: int, height: int):
-        self.width, self.height, self.shapes = width, height, []
+        self.width, self.height, self.shapes, self.moves = width, height, [], False
 
     def add(self, tag: str, text: object = None, **attributes: object) -> None:
         """One SVG element; `stroke_width=2` becomes stroke-width="2", numbers are rounded to a tenth of a pixel."""
+        for paint in ("fill", "stroke"):
+            if attributes.get(paint) in ROLES:
+                attributes[paint] = f"var(--{attributes[paint]})"
         written = " ".join(f'{name.replace("_", "-")}="{_short(value)}"' for name, value in attributes.items())
         self.shapes.append(f"<{tag} {written}/>" if text is None else f"<{tag} {written}>{in_xml(text)}</{tag}>")
 
     def text(
         self, x: float, y: float, text: object,
-        size: float = 14, anchor: str = "middle", fill: str = INK, bold: bool = False, **more: object,
+        size: float = 14, anchor: str = "middle", fill: str = "ink", bold: bool = False, **more: object,
     ) -> None:  # fmt: skip
         weight = {"font_weight": "bold"} if bold else {}
         self.add("text", text, x=x, y=y, font_size=size, text_anchor=anchor, fill=fill, **weight, **more)
 
     def line(
-        self, x1: float, y1: float, x2: float, y2: float, stroke: str = GREY, stroke_width: float = 1, **more: object
+        self, x1: float, y1: float, x2: float, y2: float, stroke: str = "quiet", stroke_width: float = 1, **more: object
     ) -> None:
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, stroke_width=stroke_width, **more)
 
@@ -75,14 +83,33 @@ class Canvas:
         corners = (x2, y2), (neck_x - side_x, neck_y + side_y), (neck_x + side_x, neck_y - side_y)
         self.add("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in corners), fill=stroke)
 
+    def shade(
+        self, x: float, y: float, width: float, height: float, role: str, share: float, edge: str = "edge"
+    ) -> str:
+        """A cell of which so much, from 0 to 1, is in the colour of the role; returns the role of letters on it."""
+        self.rect(x, y, width, height, role, fill_opacity=f"{share:.2f}", stroke=edge)
+        return letters_on(role, round(share, 2))
+
     def cell(
-        self, x: float, y: float, width: float, height: float, value: float, limit: float, signed: bool = False
-    ) -> None:
-        """A number as a coloured cell, `limit` being the deepest colour, and as text in it."""
-        share = value / limit if limit else 0.0
-        colour = to_hex(SIGNED((share + 1) / 2) if signed else WEIGHTS(share))
-        self.rect(x, y, width, height, colour, stroke=PALE)
-        self.text(x + width / 2, y + height / 2 + 4.5, two_decimals(value), 12.5, fill=ink_on(colour))
+        self, x: float, y: float, width: float, height: float, value: float, limit: float, role: str = "weight",
+        size: float = 12.5,
+    ) -> None:  # fmt: skip
+        """A number as a coloured cell, `limit` being the deepest colour, and as text in it; where it can be negative,
+        the role is "signed"."""
+        share = abs(value) / limit if limit else 0.0
+        role = ("negative" if value < 0 else "data") if role == "signed" else role
+        letters = self.shade(x, y, width, height, role, share)
+        self.text(x + width / 2, y + height / 2 + 4.5, two_decimals(value), size, fill=letters)
+
+    def glide(self, x: float, y: float, late: float = 0) -> dict[str, str]:
+        """Attributes of a shape that comes from so many pixels away, after so many seconds."""
+        self.moves = True
+        return {"class": "fly", "style": f"--x:{x:.0f}px;--y:{y:.0f}px;animation-delay:{late:.2f}s"}
+
+    def appear(self, late: float = 0) -> dict[str, str]:
+        """Attributes of a shape that fades in, after so many seconds."""
+        self.moves = True
+        return {"class": "in", "style": f"animation-delay:{late:.2f}s"}
 
     def pixels(self, x: float, y: float, width: float, height: float, colours: np.ndarray) -> None:
         """A table of colours (r, c, 3), from 0 to 1, as one image: a tenth of the size of a square for each."""
@@ -95,13 +122,9 @@ class Canvas:
     def view(self, description: str) -> View:
         """The finished picture. Its size is fixed, so that nothing below it moves when it is drawn again."""
         description = NOT_XML.sub(REPLACEMENT, description)
-        return View(
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width}" height="{self.height}" '
-            f'viewBox="0 0 {self.width} {self.height}" font-family="Helvetica, Arial, sans-serif" role="img" '
-            f'aria-label="{in_xml(description)}" style="max-width: 100%; background: white">'
-            f'<rect width="100%" height="100%" fill="white"/>{"".join(self.shapes)}</svg>',
-            description,
-        )
+        style = STYLE + MOTION if self.moves else STYLE
+        svg = in_frame("".join(self.shapes), self.width, self.height, description, self.scale, style)
+        return View(svg, description)
 
 
 class Narrow(Canvas):
@@ -111,16 +134,28 @@ class Narrow(Canvas):
         super().__init__(580, round(height))
 
     def text(
-        self, x: float, y: float, text: object, anchor: str = "start", fill: str = INK,
+        self, x: float, y: float, text: object, anchor: str = "start", fill: str = "ink",
         size: float = 16.0, bold: bool = False, **more: object,
     ) -> None:  # fmt: skip
         """Smaller where it would run out of the picture on the right."""
         fits = (580 - x) / ((0.6 if bold else 0.54) * max(len(str(text)), 1)) if anchor == "start" else size
         super().text(x, y, text, min(size, fits), anchor, fill, bold, **more)
 
-    def view(self, description: str) -> View:
-        view = super().view(description)
-        return replace(view, svg=view.svg.replace("max-width: 100%;", "max-width: 100%; height: auto;", 1))
+
+class Phone(Canvas):
+    """A canvas as wide as a phone, where its letters, 11 pixels or more, keep their size; elsewhere it is larger."""
+
+    scale = 1.5
+
+    def __init__(self, height: float):
+        super().__init__(356, round(height))
+
+    def prose(self, x: float, y: float, text: str, size: float = 12.5, width: float = 348, **more: object) -> float:
+        """Text in as many lines as it needs; returns where the next one would stand."""
+        for line in textwrap.wrap(text, int((width - x) / ((0.63 if more.get("bold") else 0.56) * size))):
+            self.text(x, y, line, size, "start", **more)
+            y += 1.4 * size
+        return y
 
 
 def _short(value: object) -> str:
@@ -142,30 +177,36 @@ def two_decimals(value: float) -> str:
     return f"{round(float(value), 2) + 0.0:.2f}"
 
 
-def lay_out(words: Sequence[str]) -> tuple[list[float], float]:
-    """Middles (n,) of words in a row across a canvas of 960 pixels, and the size of the letters with which they fit."""
-    letters = np.array([max(len(word), 3) for word in words])
-    widths = (letters + 2.0) * 940 / (letters + 2.0).sum()
-    return (np.cumsum(widths) - widths / 2 + 10).tolist(), float(min(17, 1.7 * (widths / (letters + 1.0)).min()))
+ARCS, WORDS, BARS = 66, 76, 190  # where arcs, words and bars begin, in `draw_attending`
 
 
-def draw_arcs(canvas: Canvas, middle: Sequence[float], weights: np.ndarray, chosen: int) -> None:
-    """From word number `chosen` an arc to each other word, as thick as its weight; middle, weights (n,)."""
-    start, share = middle[chosen], weights / weights.max()
-    for number, x in enumerate(middle):
-        if weights[number] > 0.005 and number != chosen:
-            rise = 160 - 1.3 * min(115, 24 + 0.38 * abs(x - start))
-            path = f"M{start:.1f} 160 C{start:.1f} {rise:.1f} {x:.1f} {rise:.1f} {x:.1f} 160"
-            width, opacity = float(1 + 24 * weights[number]), f"{0.3 + 0.6 * share[number]:.2f}"
-            canvas.add("path", d=path, fill="none", stroke=BLUE, stroke_width=width, opacity=opacity)
+def draw_attending(
+    canvas: Phone, top: float, words: Sequence[str], weights: np.ndarray, chosen: int, pitch: float
+) -> None:
+    """Words one below the other, from word number `chosen` an arc to each other word, as thick as its weight, and the
+    weights (n,) as bars."""
+    most, y_of = weights.max(), [top + pitch * (number + 0.5) for number in range(len(words))]
+    for y, weight in zip(y_of, weights.tolist()):
+        if weight > 0.005 and y != y_of[chosen]:
+            bulge = ARCS - min(62, 16 + 0.42 * abs(y - y_of[chosen])) * 1.3
+            path = f"M{ARCS} {y_of[chosen]:.1f} C{bulge:.1f} {y_of[chosen]:.1f} {bulge:.1f} {y:.1f} {ARCS} {y:.1f}"
+            shown = {"stroke_width": float(1 + 12 * weight), "opacity": f"{0.3 + 0.6 * weight / most:.2f}"}
+            canvas.add("path", d=path, fill="none", stroke="weight", **shown)
+    for number, (y, word, weight) in enumerate(zip(y_of, words, weights.tolist())):
+        here, signs = number == chosen, 14
+        canvas.text(WORDS, y + 5, cut(word, signs), 13, "start", "here" if here else "ink", here)
+        canvas.rect(BARS, y - 6, 84 * weight / most, 12, "weight")
+        canvas.text(BARS + 90 * weight / most + 4, y + 4.5, f"{weight:.0%}", 12, "start", bold=weight == most)
 
 
-def verdict(question: str, right: bool | None, lines: Sequence[str]) -> View:
-    """A sentence that is right (True), wrong (False) or open (None), and lines of text that say why."""
-    sign, colour = {True: ("✔", GREEN), False: ("✘", RED), None: ("○", GREY)}[right]
-    canvas = Canvas(760, 60 + 24 * len(lines))
-    canvas.rect(1, 1, 8, 58 + 24 * len(lines), colour)
-    canvas.text(26, 30, f"{sign}  {question}", 16, "start", colour, bold=True)
-    for number, line in enumerate(lines):
-        canvas.text(26, 58 + 24 * number, line, 15, "start")
+def verdict(question: str, right: bool | None, lines: Sequence[str], height: float = 0) -> View:
+    """A sentence that is right (True), wrong (False) or open (None), and lines of text that say why; as high as what
+    it stands for, where that is higher."""
+    sign, role = {True: ("✔", "right"), False: ("✘", "wrong"), None: ("○", "quiet")}[right]
+    canvas = Phone(0)
+    y = canvas.prose(16, 24, f"{sign} {question}", 14, fill=role, bold=True)
+    for line in lines:
+        y = canvas.prose(16, y + 4, line, 13)
+    canvas.height = round(max(y, height))
+    canvas.rect(1, 1, 6, canvas.height - 2, role)
     return canvas.view(f"{sign} {question} {' '.join(lines)}")

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..plots import as_numbers
-from ..style import BLUE, DARK_ORANGE, GREEN, GREY
-from .canvas import FAINT, INK, PALE, Canvas, View, two_decimals
+from .canvas import Canvas, View, two_decimals
 
 # Rotary positions
 
@@ -22,12 +21,12 @@ def turned_pairs(query: ArrayLike, key: ArrayLike, places: Sequence[tuple[int, i
     for number, place in enumerate(places):
         x, y = 960 * (number + 0.5) / len(places), 150
         ends = [turned(arrow, turn * p) for arrow, p in zip(arrows, place)]
-        canvas.add("circle", cx=x, cy=y, r=radius, fill="white", stroke=PALE, stroke_width=2)
-        for before, end, colour in zip(arrows, ends, (BLUE, DARK_ORANGE)):
-            canvas.arrow(x, y, *on_circle(x, y, before, radius / longest), PALE, 3)
+        canvas.add("circle", cx=x, cy=y, r=radius, fill="ground", stroke="edge", stroke_width=2)
+        for before, end, colour in zip(arrows, ends, ("query", "key")):
+            canvas.arrow(x, y, *on_circle(x, y, before, radius / longest), "edge", 3)
             canvas.arrow(x, y, *on_circle(x, y, end, radius / longest), colour, 4)
         between = draw_angle(canvas, x, y, *ends)
-        for letter, end, colour in zip("qk", ends, (BLUE, DARK_ORANGE)):
+        for letter, end, colour in zip("qk", ends, ("query", "key")):
             far = on_circle(x, y, end / np.hypot(*end), radius + 17)
             canvas.text(far[0], far[1] + 6, letter, 17, fill=colour, bold=True)
         canvas.text(x, 24, f"q at place {place[0]}, k at place {place[1]}", 15, bold=True)
@@ -56,13 +55,13 @@ def draw_angle(canvas: Canvas, x: float, y: float, begin: np.ndarray, end: np.nd
     way = (last - first + math.pi) % (2 * math.pi) - math.pi
     steps = [first + way * share for share in np.linspace(0, 1, 25)]
     points = [on_circle(x, y, np.array([math.cos(step), math.sin(step)]), 34) for step in steps]
-    canvas.add("polyline", points=" ".join(f"{a:.1f},{b:.1f}" for a, b in points), fill="none", stroke=GREEN,
+    canvas.add("polyline", points=" ".join(f"{a:.1f},{b:.1f}" for a, b in points), fill="none", stroke="here",
                stroke_width=3)  # fmt: skip
     middle = np.array([math.cos(first + way / 2), math.sin(first + way / 2)])
     across, down = on_circle(x, y, middle, 57)
     degrees = round(abs(math.degrees(way)))
-    halo = {"stroke": "white", "stroke_width": 5, "paint_order": "stroke"}
-    canvas.text(across, down + 5, f"{degrees}°", 14, fill=GREEN, bold=True, **halo)
+    halo = {"stroke": "ground", "stroke_width": 5, "paint_order": "stroke"}
+    canvas.text(across, down + 5, f"{degrees}°", 14, fill="here", bold=True, **halo)
     return degrees
 
 
@@ -88,11 +87,11 @@ def softmax_in_blocks(scores: Sequence[float], size: int) -> View:
         draw_scores(canvas, left, y, wide, blocks, row)
         shown = [two_decimals(largest), two_decimals(shrinks) if row else "–", two_decimals(total)]
         for x, text in zip((640, 765, 893), shown):
-            canvas.text(x, y + 24, text, 15, fill=BLUE if x == 893 else INK, bold=x == 893)
+            canvas.text(x, y + 24, text, 15, fill="weight" if x == 893 else "ink", bold=x == 893)
         said.append(f"block {row + 1}, {', '.join(map(two_decimals, block))}: largest {shown[0]}, sum {shown[2]}")
     at_once = float(np.exp(numbers - numbers.max()).sum())
     text = f"All at once, divided by the exponential of the largest: {two_decimals(at_once)}"
-    canvas.text(14, 80 + 46 * len(blocks), text, 15, "start", BLUE, bold=True)
+    canvas.text(14, 80 + 46 * len(blocks), text, 15, "start", "weight", bold=True)
     return canvas.view(f"A softmax in blocks of {size}. {'; '.join(said)}. {text}.")
 
 
@@ -102,11 +101,11 @@ def draw_scores(canvas: Canvas, left: float, y: float, wide: float, blocks: list
     for number, block in enumerate(blocks):
         for score in block:
             if number == current:
-                canvas.rect(x, y, wide - 3, 36, "white", stroke=BLUE, stroke_width=2.5)
+                canvas.rect(x, y, wide - 3, 36, "ground", stroke="here", stroke_width=2.5)
                 canvas.text(x + wide / 2 - 1.5, y + 24, two_decimals(score), 14, bold=True)
             elif number < current:
-                canvas.rect(x, y, wide - 3, 36, "white", stroke=GREY, stroke_dasharray="2 5")
+                canvas.rect(x, y, wide - 3, 36, "ground", stroke="quiet", stroke_dasharray="2 5")
             else:
-                canvas.rect(x, y, wide - 3, 36, FAINT, stroke=PALE)
-                canvas.text(x + wide / 2 - 1.5, y + 24, "?", 14, fill=GREY)
+                canvas.rect(x, y, wide - 3, 36, "raised", stroke="edge")
+                canvas.text(x + wide / 2 - 1.5, y + 24, "?", 14, fill="quiet")
             x += wide

@@ -1,7 +1,6 @@
 """Notebook 06: waves of positions, a walk through an encoder block, and the heads of a trained encoder."""
 
 import math
-import textwrap
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
@@ -10,10 +9,10 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ..plots import as_numbers, largest
-from ..style import BLUE, GREEN, GREY, RED, WAVES
+from ..style import WAVES
 from ..transformer import EncoderBlock, sinusoidal_positions
 from ..vocabulary import Vocabulary
-from .canvas import INK, PALE, Canvas, View, cut, draw_arcs, lay_out, two_decimals, verdict
+from .canvas import Canvas, Phone, View, cut, draw_attending, two_decimals, verdict
 from .controls import Explorer, checkbox, menu, slider, text
 
 # Waves of positions
@@ -42,28 +41,28 @@ def draw_clocks(canvas: Canvas, table: np.ndarray, position: int, other: int) ->
     half, said = table.shape[1] // 2, []
     for number, pair in enumerate(sorted({round(i * (half - 1) / 3) for i in range(4)})):
         x, y = 650 + 190 * (number % 2), 84 + 170 * (number // 2)
-        canvas.add("circle", cx=x, cy=y, r=54, fill="none", stroke=PALE, stroke_width=2)
-        for row, colour in ((position, INK), (other, RED)):
+        canvas.add("circle", cx=x, cy=y, r=54, fill="none", stroke="edge", stroke_width=2)
+        for row, colour in ((position, "ink"), (other, "here")):
             sine, cosine = table[row, 2 * pair : 2 * pair + 2]
             canvas.arrow(x, y, float(x + 50 * sine), float(y - 50 * cosine), colour, 3)
         angle = turned(table, pair, other - position)
         said.append(f"columns {2 * pair} and {2 * pair + 1} by {angle:.1f}°")
         canvas.text(x, y + 76, f"columns {2 * pair}, {2 * pair + 1}", 13)
-        canvas.text(x, y + 94, f"turned by {angle:.1f}°", 13, fill=RED)
+        canvas.text(x, y + 94, f"turned by {angle:.1f}°", 13, fill="here")
     return said
 
 
 def draw_products(canvas: Canvas, dots: np.ndarray, position: int, other: int) -> None:
     """The dot product of one position with each position, dots (n,), as bars."""
     canvas.text(60, 386, "dot product of position p with each position", 14, "start", bold=True)
-    canvas.line(60, 488, 900, 488, GREY)
+    canvas.line(60, 488, 900, 488, "quiet")
     step = 840 / len(dots)
     for row, value in enumerate(dots):
-        tall, colour = 88 * float(value) / dots.max(), INK if row == position else RED if row == other else BLUE
+        tall, colour = 88 * float(value) / dots.max(), "ink" if row == position else "here" if row == other else "data"
         canvas.rect(60 + step * row + 1, 488 - max(tall, 0), step - 2, abs(tall), colour)
         if row % 4 == 0:
             canvas.text(60 + step * (row + 0.5), 505, row, 12)
-    canvas.text(900, 386, f"p · (p + s) = {dots[other]:.2f}, p · p = {dots[position]:.2f}", 14, "end", RED)
+    canvas.text(900, 386, f"p · (p + s) = {dots[other]:.2f}, p · p = {dots[position]:.2f}", 14, "end", "here")
 
 
 def draw_waves(d_model: int, position: int, shift: int) -> View:
@@ -71,7 +70,7 @@ def draw_waves(d_model: int, position: int, shift: int) -> View:
     of columns as hands of a clock, at both positions; below it the dot product of one position with all others."""
     table, other, canvas = as_numbers(sinusoidal_positions(36, d_model), 2), position + shift, Canvas(960, 512)
     dots = table @ table[position]
-    draw_table(canvas, table, ((position, INK, "p"), (other, RED, "p + s")))
+    draw_table(canvas, table, ((position, "ink", "p"), (other, "here", "p + s")))
     hands = draw_clocks(canvas, table, position, other)
     draw_products(canvas, dots, position, other)
     return canvas.view(
@@ -128,16 +127,16 @@ def draw_stations(canvas: Canvas, stations: Sequence[tuple], step: int, bypass: 
     for number, ((name, source), x) in enumerate(zip(stations, middle)):
         here = number == step
         if number:
-            canvas.arrow(middle[number - 1] + width / 2 - 13, 86, x - width / 2 + 13, 86, GREY, 2)
-        edge = {"stroke": BLUE if here else GREY, "stroke_width": 3 if here else 1, "rx": 6}
-        canvas.rect(x - width / 2 + 14, 66, width - 28, 40, "#E8F1F8" if here else "white", **edge)
+            canvas.arrow(middle[number - 1] + width / 2 - 13, 86, x - width / 2 + 13, 86, "quiet", 2)
+        edge = {"stroke": "here" if here else "quiet", "stroke_width": 3 if here else 1, "rx": 6}
+        canvas.rect(x - width / 2 + 14, 66, width - 28, 40, "raised" if here else "ground", **edge)
         canvas.text(x, 91, name, 13.5, bold=here)
         if source is not None:
             begin = middle[source] + 14
             drawn = {} if bypass else {"stroke_dasharray": "3 8", "opacity": "0.4"}
             path = f"M{begin:.0f} 65 C{begin:.0f} 22 {x:.0f} 22 {x:.0f} 64"
-            canvas.add("path", d=path, fill="none", stroke=RED, stroke_width=2.5, **drawn)
-            canvas.text((begin + x) / 2, 26, "goes past" if bypass else "cut off", 13, fill=RED)
+            canvas.add("path", d=path, fill="none", stroke="data", stroke_width=2.5, **drawn)
+            canvas.text((begin + x) / 2, 26, "goes past" if bypass else "cut off", 13, fill="data")
 
 
 def draw_rows(canvas: Canvas, left: float, title: str, numbers: np.ndarray) -> str:
@@ -145,11 +144,11 @@ def draw_rows(canvas: Canvas, left: float, title: str, numbers: np.ndarray) -> s
     shown, limit, lengths = numbers[:, :3], np.abs(numbers).max(), np.linalg.norm(numbers, axis=-1)
     right = left + 58 * shown.shape[1] + 44
     canvas.text(left, 168, title, 14, "start", bold=True)
-    canvas.text(left, 190, f"{shown.shape[1]} of {numbers.shape[1]} entries", 13, "start", GREY)
+    canvas.text(left, 190, f"{shown.shape[1]} of {numbers.shape[1]} entries", 13, "start", "quiet")
     for column, heading in enumerate(("mean", "deviation", "length")):
-        canvas.text(right + 72 * column, 190, heading, 13, fill=GREY)
+        canvas.text(right + 72 * column, 190, heading, 13, fill="quiet")
     for (row, entry), value in np.ndenumerate(shown):
-        canvas.cell(left + 58 * entry, 198 + 32 * row, 56, 28, value, limit, True)
+        canvas.cell(left + 58 * entry, 198 + 32 * row, 56, 28, value, limit, "signed")
     for row, measures in enumerate(zip(numbers.mean(-1), numbers.std(-1), lengths)):
         for column, value in enumerate(measures):
             canvas.text(right + 72 * column, 217 + 32 * row, two_decimals(value), 13.5)
@@ -211,23 +210,18 @@ def sentence_of_words(sentence: str, vocabulary: Vocabulary) -> list[str]:
 
 
 def draw_tagged(words: Sequence[str], weights: ArrayLike, chosen: int, tags: Sequence[str | None], title: str) -> View:
-    """Words of a sentence, each with its tag below (None: it was not trained to have one); from word number `chosen` a
-    line to each word, as thick as its weight. weights (n, n)."""
-    row, canvas = as_numbers(weights, 2)[chosen], Canvas(960, 262)
-    middle, size = lay_out(words)
-    canvas.text(10, 22, title, 15, "start", bold=True)
-    draw_arcs(canvas, middle, row, chosen)
-    for number, (x, word, tag) in enumerate(zip(middle, words, tags)):
-        canvas.text(x, 182, word, size, fill=RED if number == chosen else INK, bold=number == chosen)
-        canvas.text(x, 206, f"{row[number]:.0%}", 13, fill=GREY)
-        canvas.text(x, 230, tag or "–", 14, fill=GREEN if tag else GREY, bold=bool(tag))
-    canvas.text(
-        480,
-        254,
-        "below each word: its weight, and the tag that the model gives (–: a word that gets none)",
-        13,
-        fill=GREY,
-    )
+    """Words of a sentence, each with its tag (None: it was not trained to have one); from word number `chosen` an arc
+    to each word, as thick as its weight. weights (n, n)."""
+    row, pitch = as_numbers(weights, 2)[chosen], 22
+    canvas = Phone(84 + pitch * len(words))
+    canvas.text(8, 18, title, 14, "start", bold=True)
+    canvas.text(350, 38, "tag", 12, "end", "quiet")
+    draw_attending(canvas, 42, words, row, chosen, pitch)
+    for number, tag in enumerate(tags):
+        y = 42 + pitch * (number + 0.5) + 5
+        canvas.text(350, y, tag or "–", 13, "end", "ink" if tag else "quiet", bold=bool(tag))
+    foot = "–: a word that was not trained to have a tag"
+    canvas.text(8, 66 + pitch * len(words), foot, 12, "start", "quiet")
     most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in largest(row, 2))
     tag = f"its tag is {tags[chosen]}" if tags[chosen] else "it gets no tag"
     return canvas.view(f"{title}. {words[chosen]} attends most to {most}; {tag}.")
@@ -251,8 +245,7 @@ def head_browser(
         try:
             given = sentence_of_words(sentence, vocabulary)
         except ValueError as problem:
-            lines = textwrap.wrap(str(problem), 95)
-            return verdict("This sentence cannot be read", False, lines + [""] * (8 - len(lines)))
+            return verdict("This sentence cannot be read", False, [str(problem)], 240)
         logits, weights = run(given)
         best, chosen = logits[0].argmax(-1), min(chosen, len(given) - 1)
         named = [tags[k] if one in tagged else None for one, k in zip(given, best)]

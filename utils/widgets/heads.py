@@ -1,92 +1,169 @@
-"""Notebook 03: multi-head attention as a whole, the split into heads, and a shelf to ask one head and two about."""
+"""Notebook 03: four heads at work on one sentence, the split into heads, and a shelf to ask one head and two about."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from ..attention import MultiHeadAttention, attention_weights, merge_heads, split_heads
 from ..plots import as_numbers, largest
-from ..style import BLUE, COLOURS, DARK_ORANGE, GREEN, GREY, RED
-from .canvas import FAINT, INK, PALE, Canvas, View
+from .attention import numbered
+from .canvas import Phone, View, cut
 from .controls import Explorer, checkbox, menu, slider
 
-TINTS = ("#9CCBE8", "#F4C983", "#8FD3BF", "#D3B8DF")  # of four heads, light enough for dark letters
-DARK = (BLUE, DARK_ORANGE, GREEN, COLOURS[4])  # the same as letters on white
+DEPTHS = (0.15, 0.4, 0.65, 0.9)  # of four heads
 HEADS = (1, 2, 4)  # the numbers of heads that the pictures show
 D_MODEL, N = 16, 5  # entries of a word, and words
 
-# Multi-head attention as a whole
-PLAN = (
-    "project: every head gets its own narrow queries, keys and values, X times three matrices of its own",
-    "weights: softmax of Q Kᵀ / √e, in every head by itself",
-    "mix: weights times V, in every head by itself",
-    "side by side: one row a word again, as wide as X",
-    "W_o: one last matrix, and here the heads meet",
+# Heads at work
+LEFT, WIDE = 60, 290.0  # of a row of numbers
+WORK = (
+    "each head makes its own query",
+    "each head compares by itself",
+    "each head collects its own values",
+    "side by side, and W_o joins them",
 )
-UNIT, MIDDLE = 5, 186  # pixels of an entry; half the height of the drawing
 
 
-def draw_table(
-    canvas: Canvas, x: float, y: float, widths: Sequence[int], fills: Sequence[str], label: str, below: str = ""
-) -> float:
-    """A table of N rows to scale: blocks of columns side by side, `widths` entries wide; returns its right end."""
-    end = x + UNIT * sum(widths)
-    for number, (width, fill) in enumerate(zip(widths, fills)):
-        canvas.rect(x + UNIT * sum(widths[:number]), y, UNIT * width, UNIT * N, fill, stroke=GREY)
-    canvas.text((x + end) / 2, y - 7, label, 13)
-    canvas.text((x + end) / 2, y + UNIT * N + 17, below, 12.5, fill=GREY)
-    return end
+class Work(NamedTuple):
+    """What several heads make of some words: x, queries, what the heads found side by side, and the output, all (n, d);
+    the weights (h, n, n)."""
+
+    x: np.ndarray
+    queries: np.ndarray
+    weights: np.ndarray
+    found: np.ndarray
+    output: np.ndarray
 
 
-def draw_lane(canvas: Canvas, head: int, num_heads: int, step: int) -> None:
-    """What one head does, from step 1 to step 3, and the arrow to the others in step 4."""
-    e, fill, name = D_MODEL // num_heads, [TINTS[head]], head + 1
-    middle = MIDDLE + 74 * (head - (num_heads - 1) / 2)
-    top = middle - UNIT * N / 2
-    canvas.arrow(108, MIDDLE, 188, middle, GREY, 1.5)
-    end = draw_table(canvas, 196, top, [e], fill, f"Q{name}")
-    end = draw_table(canvas, end + 16, top, [e], fill, f"K{name}")
-    draw_table(canvas, 474, top, [e], fill, f"V{name}")
-    below, of_values = middle + 27, 474 + UNIT * e / 2  # the values come from X, too, and pass below the weights
-    canvas.line(108, MIDDLE, 188, below, GREY, 1.5)
-    canvas.line(188, below, of_values, below, GREY, 1.5)
-    canvas.arrow(of_values, below, of_values, middle + 15, GREY, 1.5)
+@torch.no_grad()
+def work_of_heads(x: Tensor, attention: MultiHeadAttention) -> Work:
+    """The steps of self-attention with several heads, x (n, d)."""
+    Q, K, V = (split_heads(part(x), attention.num_heads) for part in (attention.W_q, attention.W_k, attention.W_v))
+    weights = attention_weights(Q, K)  # (h, n, n)
+    found = merge_heads(weights @ V)  # (n, d)
+    rows = (as_numbers(part, 2) for part in (x, merge_heads(Q), found, attention.W_o(found)))
+    x, queries, found, output = rows
+    return Work(x, queries, as_numbers(weights, 3), found, output)
+
+
+def draw_numbers(canvas: Phone, y: float, row: np.ndarray, role: str, lit: slice = slice(None)) -> None:
+    """A row of numbers (d,) as colours, the larger the deeper; those that are not lit are pale."""
+    shares, wide = 0.06 + 0.94 * np.abs(row) / np.abs(row).max(), WIDE / len(row)
+    pale = np.full(len(row), 0.25)
+    pale[lit] = 1
+    for column, share in enumerate((shares * pale).tolist()):
+        canvas.rect(LEFT + wide * column, y, 0.92 * wide, 16, role, fill_opacity=f"{share:.2f}")
+
+
+def draw_place(canvas: Phone, y: float, tall: float, lit: bool = False) -> None:
+    """A frame around a whole row of numbers: dashed for what is yet to come."""
+    looks = {"stroke": "ink", "stroke_width": 1.5} if lit else {"stroke": "edge", "stroke_dasharray": "4 4"}
+    canvas.rect(LEFT - 2, y, WIDE + 3, tall, rx=3, **looks)
+
+
+def draw_own_query(canvas: Phone, work: Work, i: int, head: int, word: str) -> None:
+    """All of x goes into each head, whose columns of W_q make its part of the query."""
+    d, heads = work.x.shape[1], len(work.weights)
+    part = WIDE / heads
+    x = LEFT + part * head
+    canvas.text(LEFT, 46, f"x: all {d} numbers of “{cut(word, 12)}”", 12, "start")
+    draw_numbers(canvas, 54, work.x[i], "data")
+    draw_place(canvas, 52, 20, True)
+    cone = f"M{LEFT - 2} 72L{x:.1f} 94H{x + part:.1f}L{LEFT + WIDE + 1:.1f} 72Z"
+    canvas.add("path", d=cone, fill="query", opacity="0.25")
+    for number in range(heads):
+        lit, left = number == head, LEFT + part * number
+        letters = canvas.shade(left + 1, 94, part - 2, 22, "query", float(lit), "query")
+        canvas.text(left + part / 2, 109, f"W_q, {number + 1}", 12, fill=letters, bold=lit)
+    canvas.text(LEFT - 6, 134, "q", 13, "end", "query", bold=True)
+    draw_numbers(canvas, 122, work.queries[i], "query", slice(d // heads * head, d // heads * (head + 1)))
+
+
+def draw_maps(canvas: Phone, work: Work, i: int, head: int, words: Sequence[str]) -> None:
+    """The map of each head, the row of the word framed, and where it looks most."""
+    part, size = WIDE / len(work.weights), 12.5
+    wide = (part - 8) / len(words)
+    for number, weights in enumerate(work.weights):
+        left = LEFT + part * number + 3
+        for (q, k), weight in np.ndenumerate(weights):
+            canvas.rect(left + wide * k, 170 + size * q, wide - 1, size - 1, "weight", fill_opacity=f"{weight:.2f}")
+        canvas.rect(left - 1.5, 168.5 + size * i, part - 5, size + 2, stroke="here", stroke_width=2)
+        for rank, k in enumerate(largest(weights[i], 2)):
+            y = 192 + size * len(words) + 17 * rank
+            canvas.text(left, y, cut(words[k], 7), 11, "start")
+            canvas.text(left + part - 8, y, f"{weights[i, k]:.0%}", 11, "end", bold=not rank)
+        if number == head:
+            canvas.rect(left - 3.5, 164, part - 1, size * len(words) + 52, stroke="ink", stroke_width=2, rx=3)
+    for q, word in enumerate(words):
+        here = q == i
+        canvas.text(LEFT - 6, 180 + size * q, cut(word, 8), 11, "end", "here" if here else "quiet", here)
+
+
+def describe_heads(work: Work, i: int, head: int, step: int, words: Sequence[str]) -> str:
+    """What the picture shows at this step, in words."""
+    d, heads = work.x.shape[1], len(work.weights)
+    e = d // heads
+    if step == 1:
+        return (
+            f"Head {head + 1} gets no slice of x: it reads all {d} numbers. Its own are {e} columns of W_q, and so "
+            f"{e} of the {d} numbers of the query; W_k and W_v are shared out alike."
+        )
+    if step == 2:
+        first = [(words[largest(weights[i])[0]], weights[i].max()) for weights in work.weights]
+        listed = ", ".join(f"{word} {weight:.0%}" for word, weight in first)
+        return f"{words[i]} gives most to, head by head: {listed}. Nobody told the heads what to ask."
+    if step == 3:
+        return f"Head {head + 1} mixes its {e} numbers of every word's value by these weights."
+    return f"The {heads} results side by side are as wide as x. W_o is the first place where the heads meet."
+
+
+def draw_heads(words: Sequence[str], work: Work, i: int, head: int, step: int) -> View:
+    """Word number i in attention with several heads, as far as `step`, one of the four of WORK; one head is lit."""
+    low, d, heads = 226 + 12.5 * len(words), work.x.shape[1], len(work.weights)
+    canvas, own = Phone(low + 170), slice(d // heads * head, d // heads * (head + 1))
+    canvas.text(6, 20, f"{step} · {WORK[step - 1]}", 14.5, "start", bold=True)
+    canvas.text(LEFT - 6, 66, cut(words[i], 8), 12, "end", "here", bold=True)
+    draw_own_query(canvas, work, i, head, words[i])
+    for number in range(heads):
+        middle = LEFT + WIDE / heads * (number + 0.5)
+        canvas.text(middle, 158, f"head {number + 1}", 12, bold=number == head)
     if step > 1:
-        canvas.arrow(end + 6, middle, 416, middle, GREY, 1.5)
-        draw_table(canvas, 424, top, [N], fill, f"A{name}")
+        draw_maps(canvas, work, i, head, words)
+    else:
+        draw_place(canvas, 166, low - 180)
+    canvas.text(LEFT - 6, low + 14, "z", 13, "end", "value", bold=True)
+    canvas.text(LEFT - 6, low + 66, "output", 12, "end", bold=step > 3)
     if step > 2:
-        canvas.text(461, middle + 5, "·", 18, bold=True)
-        canvas.arrow(480 + UNIT * e, middle, 582, middle, GREY, 1.5)
-        end = draw_table(canvas, 590, top, [e], fill, f"Z{name}")
+        draw_numbers(canvas, low + 2, work.found[i], "value", own if step == 3 else slice(None))
+    else:
+        draw_place(canvas, low, 20)
     if step > 3:
-        canvas.arrow(end + 6, middle, 722, MIDDLE, GREY, 1.5)
+        canvas.rect(LEFT - 2, low + 26, WIDE + 3, 22, "raised", stroke="ink", rx=3)
+        canvas.text(LEFT + WIDE / 2, low + 41, "W_o: every output hears all heads", 12, bold=True)
+        draw_numbers(canvas, low + 54, work.output[i], "data")
+    else:
+        draw_place(canvas, low + 26, 46)
+    said = describe_heads(work, i, head, step, words)
+    canvas.prose(6, low + 96, said)
+    return canvas.view(f"Word {words[i]}, head {head + 1}, step {step} of 4: {WORK[step - 1]}. {said}")
 
 
-def draw_plan(num_heads: int, step: int) -> View:
-    """Multi-head attention of 5 words with 16 entries, drawn to scale up to `step`, one of the five of PLAN."""
-    canvas, e, top = Canvas(960, 392), D_MODEL // num_heads, MIDDLE - UNIT * N / 2
-    for head in range(num_heads):
-        draw_lane(canvas, head, num_heads, step)
-    draw_table(canvas, 22, top, [D_MODEL], [PALE], "X", f"({N}, {D_MODEL})")
-    if step > 3:
-        draw_table(canvas, 730, top, [e] * num_heads, TINTS, "Z", f"({N}, {D_MODEL})")
-    if step > 4:
-        canvas.arrow(816, MIDDLE, 860, MIDDLE, GREY, 1.5)
-        canvas.text(836, MIDDLE - 10, "W_o", 13)
-        draw_table(canvas, 868, top, [D_MODEL], [PALE], "output", f"({N}, {D_MODEL})")
-    shapes = f"Q, K, V of a head: ({N}, {e}). Its weights A: ({N}, {N}). What it finds, Z: ({N}, {e})."
-    canvas.text(22, 350, f"{step} · {PLAN[step - 1]}", 15, "start", bold=True)
-    canvas.text(22, 376, shapes, 14, "start", GREY)
-    heads = "1 head" if num_heads == 1 else f"{num_heads} heads"
-    return canvas.view(f"Multi-head attention, {heads}, step {step}: {PLAN[step - 1]}. {shapes}")
-
-
-def multi_head_plan() -> Explorer:
-    """The whole of multi-head attention, drawn step by step for one, two or four heads."""
-    controls = {"num_heads": menu("heads", HEADS, 4), "step": slider("step", 5, 1, 5)}
-    return Explorer(draw_plan, controls)
+def heads_at_work(words: Sequence[str], x: Tensor, attention: MultiHeadAttention, first: str) -> Explorer:
+    """Follow a word through attention with two to four heads: what each head reads, where it looks, what it finds, and
+    where the heads meet; x (n, d): what the layer reads, for up to eight words. Others: ValueError."""
+    if not 2 <= attention.num_heads <= 4 or len(words) > 8 or len(words) != len(x):
+        raise ValueError(f"{len(words)} words, {len(x)} rows and {attention.num_heads} heads: give up to 8 and 2 to 4")
+    work = work_of_heads(x, attention)
+    controls = {
+        "chosen": menu("word", numbered(words), list(words).index(first)),
+        "head": slider("head", 1, 1, attention.num_heads),
+        "step": slider("step", 1, 1, len(WORK)),
+    }
+    return Explorer(lambda chosen, head, step: draw_heads(words, work, chosen, head - 1, step), controls)
 
 
 # The split
@@ -100,74 +177,75 @@ def split_and_merge(numbers: np.ndarray, num_heads: int, direct: bool) -> tuple[
     return heads, heads.swapaxes(0, 1).reshape(n, d)
 
 
-CELL_WIDTH, CELL_HEIGHT = 26, 18
+CELL_WIDTH, CELL_HEIGHT, CELLS = 16, 15, 62  # of a number; where a row begins
 
 
-def draw_split_row(canvas: Canvas, y: float, row: np.ndarray, right: np.ndarray, gap: int, num_heads: int) -> None:
+def draw_split_row(canvas: Phone, y: float, row: np.ndarray, right: np.ndarray, gap: int, num_heads: int) -> None:
     """One row of numbers (d,), `right` (d,) the true ones, with a gap of so many pixels between the heads."""
     e = len(row) // num_heads
     for column, (number, owner) in enumerate(zip(row // D_MODEL, row % D_MODEL // e)):
-        x = 120 + CELL_WIDTH * column + gap * (column // e)
+        x = CELLS + CELL_WIDTH * column + gap * (column // e)
         misplaced = row[column] != right[column]
-        canvas.rect(x, y, CELL_WIDTH, CELL_HEIGHT, RED if misplaced else TINTS[owner], stroke="white")
-        colour = "white" if misplaced else INK
-        canvas.text(x + CELL_WIDTH / 2, y + 13.5, number + 1, 12.5, fill=colour, bold=misplaced)
+        role, depth = ("wrong", 1) if misplaced else ("data", DEPTHS[owner])
+        letters = canvas.shade(x, y, CELL_WIDTH, CELL_HEIGHT, role, depth, "ground")
+        canvas.text(x + CELL_WIDTH / 2, y + 11.5, number + 1, 11, fill=letters, bold=misplaced)
 
 
 def draw_stage(
-    canvas: Canvas, y: float, words: Sequence[str], table: np.ndarray, right: np.ndarray, num_heads: int,
+    canvas: Phone, y: float, words: Sequence[str], table: np.ndarray, right: np.ndarray, num_heads: int,
     title: str, comment: str, outer: str = "",
 ) -> None:  # fmt: skip
-    """Numbers (n, d) as rows of cells, `right` (n, d) the true ones; `outer`: what stands apart, rows or heads."""
-    gap, pitch = (20 if outer else 0), CELL_HEIGHT + 5 * (outer == "rows")
-    canvas.text(630, y + 40, title, 15, "start", bold=True)
-    canvas.text(630, y + 62, comment, 13.5, "start")
+    """A title, and below it numbers (n, d) as rows of cells, `right` (n, d) the true ones; `outer`: what stands apart,
+    rows or heads."""
+    gap, pitch = (9 if outer else 0), CELL_HEIGHT + 4 * (outer == "rows")
+    canvas.text(6, y, title, 13, "start", bold=True)
+    canvas.text(6, y + 17, comment, 12, "start", "wrong" if "misplaced" in comment else "ink")
+    top = y + 26 + 17 * (outer == "heads")
     for number, word in enumerate(words):
-        canvas.text(112, y + pitch * number + 13.5, word, 13, "end")
-        draw_split_row(canvas, y + pitch * number, table[number], right[number], gap, num_heads)
+        canvas.text(CELLS - 6, top + pitch * number + 11.5, cut(word, 8), 11.5, "end")
+        draw_split_row(canvas, top + pitch * number, table[number], right[number], gap, num_heads)
     width = CELL_WIDTH * D_MODEL / num_heads
     for head in range(num_heads) if outer == "heads" else ():
-        middle = 120 + (width + gap) * head + width / 2
-        canvas.text(middle, y - 8, f"head {head + 1}", 13, fill=DARK[head], bold=True)
+        canvas.text(CELLS + (width + gap) * head + width / 2, top - 6, f"head {head + 1}", 12, bold=True)
 
 
-def draw_strip(canvas: Canvas, y: float, num_heads: int) -> None:
+def draw_strip(canvas: Phone, y: float, num_heads: int) -> None:
     """All numbers of X in the order in which they lie in memory, and to which head a direct view gives them."""
-    width, e = 480 / (N * D_MODEL), D_MODEL // num_heads
+    width, e, left = 340 / (N * D_MODEL), D_MODEL // num_heads, 8
+    canvas.text(6, y, f"no cut: viewed directly as ({num_heads}, {N}, {e})", 13, "start", bold=True)
+    canvas.text(6, y + 17, "all rows in a line, dealt out to the heads", 12, "start")
     for place in range(N * num_heads):
-        canvas.rect(120 + width * e * place, y, width * e, CELL_HEIGHT, TINTS[place % num_heads], stroke="white")
-        canvas.text(120 + width * e * (place + 0.5), y + 13.5, place // num_heads + 1, 12.5)
+        x, depth = left + width * e * place, DEPTHS[place % num_heads]
+        letters = canvas.shade(x, y + 34, width * e, CELL_HEIGHT, "data", depth, "ground")
+        canvas.text(x + width * e / 2, y + 45.5, place // num_heads + 1, 11, fill=letters)
     for head in range(num_heads):
-        left, right = 120 + 480 * head / num_heads, 120 + 480 * (head + 1) / num_heads
-        canvas.line(left + 3, y + 27, right - 3, y + 27, DARK[head], 3)
-        canvas.text((left + right) / 2, y + 45, f"to head {head + 1}", 13, fill=DARK[head])
-    canvas.text(630, 196, f"no cut: viewed directly as ({num_heads}, {N}, {e})", 15, "start", bold=True)
-    canvas.text(630, 218, "all rows in a line, dealt out to the heads", 13.5, "start")
+        begin, end = left + 340 * head / num_heads, left + 340 * (head + 1) / num_heads
+        canvas.line(begin + 3, y + 56, end - 3, y + 56, "data", 3)
+        canvas.text((begin + end) / 2, y + 73, f"to head {head + 1}", 12)
 
 
 def draw_split(words: Sequence[str], num_heads: int, direct: bool) -> View:
     """16 columns become heads and are merged again; each cell holds the number of its word, red in a wrong place."""
-    canvas, e = Canvas(960, 546), D_MODEL // num_heads
+    canvas, e = Phone(540), D_MODEL // num_heads
     X = np.arange(N * D_MODEL).reshape(N, D_MODEL)
-    cut, (right, _) = f"({N}, {num_heads}, {e})", split_and_merge(X, num_heads, False)
+    shape, (right, _) = f"({N}, {num_heads}, {e})", split_and_merge(X, num_heads, False)
     heads, merged = split_and_merge(X, num_heads, direct)
     wrong, lost = int((heads != right).sum()), int((merged != X).sum())
-    draw_stage(
-        canvas, 28, words, X, X, num_heads, f"X (n, d) = ({N}, {D_MODEL})", "each cell holds the number of its word"
-    )
+    title = f"X (n, d) = ({N}, {D_MODEL})"
+    draw_stage(canvas, 18, words, X, X, num_heads, title, "each cell holds the number of its word")
     if direct:
-        draw_strip(canvas, 190, num_heads)
+        draw_strip(canvas, 146, num_heads)
     else:
-        said = f"cut into (n, h, e) = {cut}", "each word's row falls into h pieces of e"
-        draw_stage(canvas, 154, words, X, X, num_heads, *said, "rows")
+        said = f"cut into (n, h, e) = {shape}", "each word's row falls into h pieces of e"
+        draw_stage(canvas, 146, words, X, X, num_heads, *said, "rows")
     whole = "each row of a head belongs to one word"
     said = (
         f"heads (h, n, e) = ({num_heads}, {N}, {e})",
         f"{wrong} of {X.size} numbers are misplaced" if wrong else whole,
     )
-    draw_stage(canvas, 316, words, np.concatenate(heads, -1), np.concatenate(right, -1), num_heads, *said, "heads")
+    draw_stage(canvas, 292, words, np.concatenate(heads, -1), np.concatenate(right, -1), num_heads, *said, "heads")
     said = f"merged (n, d) = ({N}, {D_MODEL})", f"{lost} of {X.size} numbers are misplaced" if lost else "X again"
-    draw_stage(canvas, 442, words, merged, X, num_heads, *said)
+    draw_stage(canvas, 436, words, merged, X, num_heads, *said)
     way = "viewed directly" if direct else "cut, then exchanged"
     rows = "; ".join(f"{word} {' '.join(str(k // D_MODEL + 1) for k in row)}" for word, row in zip(words, heads[-1]))
     return canvas.view(
@@ -185,7 +263,7 @@ def head_split(words: Sequence[str]) -> Explorer:
 # The shelf
 LETTERS = "ABCDEFGH"  # the symbols
 Reader = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]  # symbols, places → logits (b, 2, 8), weights (b, h, 8)
-PLACE_X = [236 + 62 * place for place in range(8)]  # middles of the places of the shelf
+PLACE_X = [104 + 33 * place for place in range(8)]  # middles of the places of the shelf
 
 
 @torch.no_grad()
@@ -195,38 +273,39 @@ def read_shelf(model: Reader, symbols: Sequence[int], places: Sequence[int]) -> 
     return "".join(LETTERS[largest(row)[0]] for row in logits[0].tolist()), as_numbers(weights[0], 2)
 
 
-def draw_weights_of_head(canvas: Canvas, y: float, name: str, row: np.ndarray) -> None:
+def draw_weights_of_head(canvas: Phone, y: float, name: str, row: np.ndarray) -> None:
     """The weights (8,) of one head as bars that stand at height y."""
-    canvas.text(196, y - 12, name, 14.5, "end", bold=True)
-    canvas.line(206, y, 700, y, GREY)
+    canvas.text(82, y - 6, name, 12, "end", bold=True)
+    canvas.line(87, y, 352, y)
     for x, weight in zip(PLACE_X, row.tolist()):
-        canvas.rect(x - 20, y - 46 * weight, 40, 46 * weight, BLUE)
-        canvas.text(x, y + 15, f"{weight:.0%}", 12.5, fill=INK if weight >= 0.2 else GREY, bold=weight >= 0.2)
+        canvas.rect(x - 12, y - 40 * weight, 24, 40 * weight, "weight")
+        canvas.text(x, y + 14, f"{weight:.0%}", 11, fill="ink" if weight >= 0.2 else "quiet", bold=weight >= 0.2)
 
 
 def draw_shelf(symbols: Sequence[int], places: tuple[int, int], read: Mapping[int, tuple[str, np.ndarray]]) -> View:
     """A shelf (8,), the two places that are asked for, and what one head and two make of it: {heads: (answers,
     weights (heads, 8))}."""
-    canvas, wanted = Canvas(960, 400), "".join(LETTERS[symbols[place]] for place in places)
+    canvas, wanted = Phone(408), "".join(LETTERS[symbols[place]] for place in places)
     first, second = (place + 1 for place in places)
     question = f"What lies at place {first} and at place {second}? Right: {wanted[0]}, {wanted[1]}."
     if first == second:
         question += " (In training, the two were never the same.)"
-    canvas.text(20, 24, question, 16, "start", bold=True)
+    canvas.prose(6, 18, question, 13, bold=True)
     for place, (x, symbol) in enumerate(zip(PLACE_X, symbols)):
-        edge = {"stroke": INK, "stroke_width": 3} if place in places else {"stroke": GREY}
-        canvas.rect(x - 24, 44, 48, 44, FAINT, **edge)
-        canvas.text(x, 74, LETTERS[symbol], 22, bold=place in places)
-        canvas.text(x, 106, place + 1, 13, fill=GREY)
-    canvas.text(196, 106, "place", 13, "end", GREY)
+        edge = {"stroke": "here", "stroke_width": 3} if place in places else {"stroke": "quiet"}
+        canvas.rect(x - 14, 68, 28, 30, "raised", **edge)
+        canvas.text(x, 89, LETTERS[symbol], 17, bold=place in places)
+        canvas.text(x, 114, place + 1, 12, fill="quiet")
+    canvas.text(82, 114, "place", 12, "end", "quiet")
     said = []
-    for top, (num_heads, (answers, weights)) in zip((182, 284), sorted(read.items())):
+    for top, (num_heads, (answers, weights)) in zip((148, 250), sorted(read.items())):
         names = ["one head"] if num_heads == 1 else [f"head {head + 1} of {num_heads}" for head in range(num_heads)]
+        right, role = ("✔", "right") if answers == wanted else ("✘", "wrong")
+        has = "one head" if num_heads == 1 else f"{num_heads} heads"
+        answered = f"{right} {has}: answers {answers[0]}, {answers[1]}"
+        canvas.text(6, top, answered, 13.5, "start", role, bold=True)
         for number, (name, row) in enumerate(zip(names, weights)):
-            draw_weights_of_head(canvas, top + 84 * number, name, row)
-        right, colour = ("✔", GREEN) if answers == wanted else ("✘", RED)
-        answered = f"{right} answers {answers[0]}, {answers[1]}"
-        canvas.text(730, top - 12 + 42 * (num_heads - 1), answered, 16, "start", colour, bold=True)
+            draw_weights_of_head(canvas, top + 56 + 70 * number, name, row)
         looks = (
             f"{name}: {row[first - 1]:.0%} and {row[second - 1]:.0%} of the weight there"
             for name, row in zip(names, weights)

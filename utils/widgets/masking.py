@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from .. import masks
 from ..attention import scaled_dot_product_attention
 from ..plots import as_numbers
-from ..style import BLUE, DARK_ORANGE, GREY, RED
-from .canvas import INK, PALE, Canvas, View
+from .canvas import Phone, View, cut
 from .controls import Explorer, checkbox, menu, slider
 
 
@@ -34,32 +33,47 @@ def mask_presets(n: int, padded: int) -> dict[str, Tensor]:
 def draw_masked(
     words: Sequence[str], mask: Tensor, scores: Tensor, weights: Tensor, outputs: Tensor, deepest: float | None = None
 ) -> View:
-    """Scores, weights and outputs of one sentence under a mask, side by side; mask, scores, weights (n, n) and
+    """Scores of one sentence under a mask, and below them weights and outputs; mask, scores, weights (n, n) and
     outputs (n, d), of which the first three entries are shown. `deepest`: the output that has the deepest colour, the
     largest if None; where it is given, a row of the picture depends on its own row of the mask alone."""
     mask, scores, weights, outputs = (as_numbers(array, 2) for array in (mask, scores, weights, outputs))
-    shown, n, size, top = outputs[:, :3], len(words), outputs.shape[1], 62
-    canvas, width = Canvas(960, 82 + 34 * n), min(58, 780 // (2 * n + min(3, size)))
+    shown, n, size = outputs[:, :3], len(words), outputs.shape[1]
+    names, below = 56, 66 + 27 * n  # room for the words; where the second block begins
+    canvas, wide = Phone(below + 66 + 27 * n), min(58.0, (350 - names) / n)
     deepest = np.abs(outputs).max() if deepest is None else deepest
+    narrow = min(31.0, (300 - names) / (n + shown.shape[1]))
     blocks = [
-        ("scores", 84, scores, np.abs(scores).max(), True, words),
-        ("weights", 100 + width * n, weights, 1.0, False, words),
-        (f"outputs, {shown.shape[1]} of {size} entries", 174 + 2 * width * n, shown, deepest, True, ()),
+        ("scores", names, 58, wide, scores, np.abs(scores).max(), "signed", words),
+        ("weights", names, below + 58, narrow, weights, 1.0, "weight", words),
+        (
+            f"outputs, {shown.shape[1]} of {size}",
+            names + narrow * n + 10,
+            below + 58,
+            narrow,
+            shown,
+            deepest,
+            "signed",
+            (),
+        ),
     ]
-    for title, left, numbers, limit, signed, headings in blocks:
-        canvas.text(left, 20, title, 15, "start", bold=True)
+    for title, left, top, width, table, limit, role, headings in blocks:
+        canvas.text(left, top - 42, title, 13, "start", bold=True)
         for column, heading in enumerate(headings):
-            canvas.text(left + width * (column + 0.5), 50, heading, 13)
-        for (row, column), value in np.ndenumerate(numbers):
-            x, y = left + width * column, top + 34 * row
+            x = left + width * (column + 0.4)
+            turned = f"rotate(-30 {x:.1f} {top - 6})"
+            canvas.text(x, top - 6, cut(heading, 7), 11, "start", transform=turned)
+        for (row, column), value in np.ndenumerate(table):
+            x, y = left + width * column, top + 27 * row
             if title == "scores" and not mask[row, column]:
-                canvas.rect(x, y, width, 30, "#E6E8EB", stroke=PALE)
-                canvas.text(x + width / 2, y + 20, "−∞", 13, fill=GREY)
+                canvas.rect(x, y, width, 25, "raised", stroke="edge")
+                canvas.text(x + width / 2, y + 17, "−∞", 12, fill="quiet")
             else:
-                canvas.cell(x, y, width, 30, value, limit, signed)
+                canvas.cell(x, y, width, 25, value, limit, role, 11)
     for row, word in enumerate(words):
-        canvas.text(76, top + 34 * row + 20, word, 14, "end")
-        canvas.text(106 + 2 * width * n, top + 34 * row + 20, f"sum {weights[row].sum():.2f}", 12, "start", GREY)
+        for top in (58, below + 58):
+            canvas.text(names - 6, top + 17 + 27 * row, cut(word, 7), 12, "end")
+        canvas.text(350, below + 75 + 27 * row, f"{weights[row].sum():.2f}", 11, "end", "quiet")
+    canvas.text(350, below + 52, "sum", 11, "end", "quiet")
     said = [
         f"{word} to {int(allowed.sum())} of {n}: "
         f"{', '.join(f'{words[k]} {line[k]:.2f}' for k in np.flatnonzero(allowed)) or 'nothing'}"
@@ -111,24 +125,22 @@ def moved_by(layers: Sequence[nn.Module], X: Tensor, mask: Tensor, chosen: int, 
 
 
 def draw_moved(words: Sequence[str], changed: int, distances: ArrayLike, title: str) -> View:
-    """Inputs above, outputs below: a line from word number `changed` to each output that moved, distances (n,); to
-    outputs on its left, which no causal model moves, the line is red."""
-    distances, canvas = as_numbers(distances, 1), Canvas(960, 250)
-    largest, step = distances.max() or 1.0, 940 / len(words)
-    middle = [10 + step * (number + 0.5) for number in range(len(words))]
-    canvas.text(10, 24, title, 15, "start", bold=True)
-    canvas.text(950, 24, "red: an earlier output moves", 13, "end", RED)
-    colours = [RED if number < changed else BLUE for number in range(len(words))]
-    for number, distance in enumerate(distances):
+    """Inputs on the left, outputs on the right: a line from word number `changed` to each output that moved, distances
+    (n,); to outputs before it, which no causal model moves, the line is red."""
+    distances, canvas = as_numbers(distances, 1), Phone(62 + 30 * len(words))
+    largest, y_of = distances.max() or 1.0, [66 + 30 * number for number in range(len(words))]
+    canvas.text(6, 18, title, 13.5, "start", bold=True)
+    canvas.text(6, 38, "red: an earlier output moves", 12, "start", "wrong")
+    roles = ["wrong" if number < changed else "data" for number in range(len(words))]
+    for y, role, distance in zip(y_of, roles, distances):
         if distance > 0:
-            width = float(1 + 9 * distance / largest)
-            canvas.line(middle[changed], 74, middle[number], 172, colours[number], width, opacity="0.7")
-    for number, (x, word, distance) in enumerate(zip(middle, words, distances)):
-        said = f"moves by {distance:.2f}" if distance > 0 else "does not move"
-        canvas.text(x, 64, word, 15, fill=DARK_ORANGE if number == changed else INK, bold=number == changed)
-        canvas.add("circle", cx=x, cy=180, r=8, fill=colours[number] if distance > 0 else "white", stroke=GREY)
-        canvas.text(x, 212, f"output {number + 1}", 13)
-        canvas.text(x, 234, said, 13, fill=INK if distance > 0 else GREY)
+            width = float(1 + 8 * distance / largest)
+            canvas.line(86, y_of[changed] - 4, 170, y - 4, role, width, opacity="0.7")
+    for number, (y, word, distance) in enumerate(zip(y_of, words, distances)):
+        said, here = f"moves by {distance:.2f}" if distance > 0 else "does not move", number == changed
+        canvas.text(80, y, cut(word, 9), 13, "end", "here" if here else "ink", here)
+        canvas.add("circle", cx=178, cy=y - 4, r=7, fill=roles[number] if distance > 0 else "ground", stroke="quiet")
+        canvas.text(194, y, f"output {number + 1} {said}", 12, "start", "ink" if distance > 0 else "quiet")
     moves = [f"{words[k]} ({k + 1}) by {distances[k]:.2f}" for k in np.flatnonzero(distances > 0)]
     moved = ", ".join(moves) or "none"
     return canvas.view(f"{title}. {words[changed]} ({changed + 1}) changes. Outputs that move: {moved}.")

@@ -7,53 +7,51 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ..plots import as_numbers
-from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, RED
 from .attention import numbered
-from .canvas import FAINT, INK, PALE, Canvas, View
+from .canvas import Canvas, Phone, View, cut
 from .controls import Explorer, menu
 
 # One word, three vectors
 ROLES = (  # name, symbol, colour, what it is for
-    ("query", "q", BLUE, "what it looks for"),
-    ("key", "k", DARK_ORANGE, "what it can be found by"),
-    ("value", "v", GREEN, "what it hands over"),
+    ("query", "q", "query", "what it looks for"),
+    ("key", "k", "key", "what it can be found by"),
+    ("value", "v", "value", "what it hands over"),
 )
-CELL, ROW = 42, 28  # width and height of a number
+CELL, ROW = 24, 22  # width and height of a number
 
 
-def draw_table(canvas: Canvas, x: float, middle: float, numbers: ArrayLike, colour: str, ground: str = "white") -> None:
+def draw_table(
+    canvas: Canvas, x: float, middle: float, numbers: ArrayLike, colour: str, ground: str = "ground"
+) -> None:
     """Numbers (r, c) as a table whose left edge is at x, and which lies around the height `middle`."""
     table = as_numbers(numbers, 2)
     top = middle - ROW * len(table) / 2
     for row, line in enumerate(table.tolist()):
         for column, value in enumerate(line):
             canvas.rect(x + CELL * column, top + ROW * row, CELL, ROW, ground, stroke=colour)
-            canvas.text(x + CELL * (column + 0.5), top + ROW * (row + 0.5) + 5, f"{value:g}", 15)
+            canvas.text(x + CELL * (column + 0.5), top + ROW * (row + 0.5) + 4.5, f"{value:g}", 12.5)
 
 
 def draw_projections(words: Sequence[str], X: Tensor, matrices: Sequence[Tensor], chosen: int) -> View:
     """The vector (d,) of word number `chosen`, and its way through W_q, W_k (d, e) and W_v (d, v)."""
     d, widest = X.shape[-1], max(matrix.shape[-1] for matrix in matrices)
-    height = ROW * d + 46
-    canvas, word, x = Canvas(960, 24 + height * len(matrices)), words[chosen], X[chosen]
-    middle, left = 12 + height * len(matrices) / 2, 70 + CELL * d
-    canvas.text(30 + CELL * d / 2, middle - ROW / 2 - 30, word, 17, fill=RED, bold=True)
-    canvas.text(30 + CELL * d / 2, middle - ROW / 2 - 10, f"x ({d},)", 14)
-    draw_table(canvas, 30, middle, x[None], RED)
-    end, result = left + 70, left + 70 + CELL * widest + 46
+    height = ROW * d + 62
+    canvas, word, x = Phone(16 + height * len(matrices)), words[chosen], X[chosen]
+    middle, left = 8 + height * len(matrices) / 2, 6 + CELL * d
+    canvas.text(6 + CELL * d / 2, middle - ROW / 2 - 24, cut(word, 10), 14, fill="here", bold=True)
+    canvas.text(6 + CELL * d / 2, middle - ROW / 2 - 7, f"x ({d},)", 12)
+    draw_table(canvas, 6, middle, x[None], "here")
+    end, result = left + 40, left + 40 + CELL * widest + 22
     said = []
-    for number, (matrix, (name, symbol, colour, purpose)) in enumerate(zip(matrices, ROLES)):
-        y, width = 24 + height * (number + 0.5), CELL * matrix.shape[-1]
-        canvas.arrow(left - 28, middle, end - 10, y, GREY, 2)
-        canvas.text(
-            end + width / 2, y - ROW * d / 2 - 8, f"W_{symbol} {tuple(matrix.shape)}", 14, fill=colour, bold=True
-        )
-        draw_table(canvas, end, y, matrix, colour, FAINT)
-        canvas.text(result - 23, y + 6, "=", 20)
-        draw_table(canvas, result, y, (x @ matrix)[None], colour)
-        canvas.text(result + width / 2, y - ROW / 2 - 8, f"{symbol} ({matrix.shape[-1]},)", 14, fill=colour, bold=True)
-        canvas.text(result + CELL * widest + 16, y - 3, name, 16, "start", colour, bold=True)
-        canvas.text(result + CELL * widest + 16, y + 17, purpose, 14, "start")
+    for number, (matrix, (name, symbol, role, purpose)) in enumerate(zip(matrices, ROLES)):
+        y, width = 30 + height * (number + 0.5), CELL * matrix.shape[-1]
+        canvas.arrow(left + 6, middle, end - 5, y, "quiet", 2)
+        canvas.text(end, y - ROW * d / 2 - 26, f"{name}: {purpose}", 13, "start", role, bold=True)
+        canvas.text(end + width / 2, y - ROW * d / 2 - 7, f"W_{symbol} {tuple(matrix.shape)}", 12, fill=role)
+        draw_table(canvas, end, y, matrix, role, "raised")
+        canvas.text(result - 11, y + 5, "=", 15)
+        draw_table(canvas, result, y, (x @ matrix)[None], role)
+        canvas.text(result + width / 2, y - ROW / 2 - 7, f"{symbol} ({matrix.shape[-1]},)", 12, fill=role, bold=True)
         said.append(f"times W_{symbol} it is the {name} {in_brackets(x @ matrix)}, {purpose}")
     return canvas.view(f"{word}, the vector {in_brackets(x)}: {'; '.join(said)}.")
 
@@ -80,27 +78,27 @@ def smooth(places: Tensor, values: Tensor, width: float) -> Tensor:
 
 def draw_smoothing(places: Tensor, noisy: Tensor, true: Tensor, width: float) -> View:
     """Noisy values (n,) as points over their places (n,), the true curve, and what smoothing makes of the points."""
-    smoothed, canvas = smooth(places, noisy, width), Canvas(760, 330)
+    smoothed, canvas = smooth(places, noisy, width), Phone(312)
     low, high = float(noisy.min()), float(noisy.max())
 
     def point(place, value):
         across = (float(place) - float(places[0])) / float(places[-1] - places[0])
-        return 40 + 680 * across, 270 - 220 * (float(value) - low) / (high - low)
+        return 10 + 336 * across, 244 - 170 * (float(value) - low) / (high - low)
 
-    canvas.line(40, 285, 720, 285, PALE)
-    canvas.text(720, 304, "time", 13, "end")
-    for curve, colour, thick, dashes in ((true, GREY, 2, "6 5"), (smoothed, BLUE, 3.5, "none")):
+    canvas.line(10, 254, 346, 254, "edge")
+    canvas.text(346, 268, "time", 11.5, "end")
+    for curve, role, thick, dashes in ((true, "quiet", 1.5, "6 5"), (smoothed, "value", 3, "none")):
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(point, places, curve))
-        canvas.add("polyline", points=path, fill="none", stroke=colour, stroke_width=thick, stroke_dasharray=dashes)
+        canvas.add("polyline", points=path, fill="none", stroke=role, stroke_width=thick, stroke_dasharray=dashes)
     for x, y in map(point, places, noisy):
-        canvas.add("circle", cx=x, cy=y, r=3.5, fill=ORANGE)
-    canvas.text(40, 26, f"width {width:g}", 16, "start", INK, bold=True)
-    legend = ((190, "● measured", DARK_ORANGE), (330, "━ smoothed by attention", BLUE), (550, "╌ true curve", GREY))
-    for x, label, colour in legend:
-        canvas.text(x, 26, label, 14, "start", colour)
+        canvas.add("circle", cx=x, cy=y, r=2.5, fill="data")
+    canvas.text(8, 20, f"width {width:g}", 15, "start", bold=True)
+    legend = ((8, "● measured", "data"), (94, "━ smoothed by attention", "value"), (262, "╌ true curve", "quiet"))
+    for x, label, role in legend:
+        canvas.text(x, 44, label, 12, "start", role)
     before, after = ((curve - true).abs().mean() for curve in (noisy, smoothed))
     fact = f"mean distance from the true curve: measured {before:.2f}, smoothed {after:.2f}"
-    canvas.text(40, 322, fact, 14, "start")
+    canvas.prose(8, 286, fact, 12)
     return canvas.view(f"{len(places)} points over time, width {width:g}. {fact[0].upper()}{fact[1:]}.")
 
 

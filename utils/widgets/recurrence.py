@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..plots import as_numbers, in_words
-from ..style import BLUE, DARK_ORANGE, GREEN, GREY, RED, WAVES
-from .canvas import FAINT, INK, PALE, Canvas, View, two_decimals
+from ..style import WAVES
+from .canvas import Canvas, View, two_decimals
 from .controls import Explorer, menu, slider
 
 LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -32,22 +32,24 @@ def draw_unrolled(reads: Sequence[str], writes: Sequence[str] = (), encoder: int
     middles = [40 + width * (number + 0.5) for number in range(len(reads))]
     for number, (x, word, written) in enumerate(zip(middles, reads, writes)):
         ours, first = number < encoder, number in (0, encoder)
-        colour, letter = (BLUE, "m") if ours or not encoder else (DARK_ORANGE, "s")
+        colour, letter = ("value", "m") if ours or not encoder else ("query", "s")
         letter = letter if encoder else "s"
-        canvas.rect(x - 24, top, 48, 34, "white", stroke=colour, stroke_width=2.5, rx=8)
+        canvas.rect(x - 24, top, 48, 34, "ground", stroke=colour, stroke_width=2.5, rx=8)
         canvas.text(x, top + 22, indexed(letter, number + 1 - (0 if ours else encoder)), 16, fill=colour)
-        canvas.arrow(x, top + 82, x, top + 38, GREY, 2)
+        canvas.arrow(x, top + 82, x, top + 38, "quiet", 2)
         canvas.text(x, top + 104, word, 15)
-        canvas.text(x + 8, top + 66, "W" if first and not encoder else "", 14, "start", GREY)
+        canvas.text(x + 8, top + 66, "W" if first and not encoder else "", 14, "start", "quiet")
         if written:
-            canvas.arrow(x, top - 4, x, top - 40, GREY, 2)
-            canvas.text(x, top - 52, written, 15, fill=RED)
-            canvas.text(x + 8, top - 18, "W" if first and not encoder else "", 14, "start", GREY)
-            canvas.text(x + 22, top - 14, "y" if first and not encoder else "", 11, "start", GREY)
+            canvas.arrow(x, top - 4, x, top - 40, "quiet", 2)
+            canvas.text(x, top - 52, written, 15, fill="here")
+            canvas.text(x + 8, top - 18, "W" if first and not encoder else "", 14, "start", "quiet")
+            canvas.text(x + 22, top - 14, "y" if first and not encoder else "", 11, "start", "quiet")
         if number:
-            canvas.arrow(middles[number - 1] + 26, top + 17, x - 28, top + 17, GREEN if number == encoder else GREY, 2)
+            canvas.arrow(
+                middles[number - 1] + 26, top + 17, x - 28, top + 17, "value" if number == encoder else "quiet", 2
+            )
             label = "c" if encoder and number == encoder else "U" if number == 1 and not encoder else ""
-            canvas.text((middles[number - 1] + x) / 2, top + 8, label, 15, fill=GREEN if encoder else GREY)
+            canvas.text((middles[number - 1] + x) / 2, top + 8, label, 15, fill="value" if encoder else "quiet")
     said = "; ".join(f"reads {word}" + f", writes {out}" * bool(out) for word, out in zip(reads, writes))
     passes = f" State {encoder} passes on as the context c." if encoder else ""
     return canvas.view(f"A network unrolled over {len(reads)} steps, each state passed on to the next: {said}.{passes}")
@@ -66,26 +68,26 @@ def draw_fading(name: str, back: int, reach: Mapping[str, ArrayLike], states: Ma
     x_of = [130 + width * (count - 0.5 - k) for k in range(count)]  # by words back: now stands on the right
     canvas.text(120, 64, "state", 14, "end")
     canvas.pixels(130, 24, 800, 70, WAVES((table.T + 1) / 2)[..., :3])
-    for k, colour in ((0, INK), (back, RED)):
+    for k, colour in ((0, "ink"), (back, "here")):
         canvas.rect(x_of[k] - width / 2, 20, width, 78, "none", stroke=colour, stroke_width=3)
     logs = {key: np.log10(np.maximum(norms, 1e-12)) for key, norms in curves.items()}
     low, high = math.floor(min(map(np.min, logs.values()))), math.ceil(max(map(np.max, logs.values())))
     y_of = {power: 340 - 210 * (power - low) / (high - low) for power in range(low, high + 1)}
     for power in range(low, high + 1, 2):
-        canvas.line(130, y_of[power], 930, y_of[power], FAINT)
-        canvas.text(120, y_of[power] + 5, f"10{str(power).translate(SUPER)}", 13, "end", GREY)
+        canvas.line(130, y_of[power], 930, y_of[power], "raised")
+        canvas.text(120, y_of[power] + 5, f"10{str(power).translate(SUPER)}", 13, "end", "quiet")
     for key in sorted(curves, key=lambda key: key == name):
         places = [340 - 210 * (value - low) / (high - low) for value in logs[key]]
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(x_of, places))
         chosen = key == name
         canvas.add(
-            "polyline", points=points, fill="none", stroke=BLUE if chosen else PALE, stroke_width=3 if chosen else 2
+            "polyline", points=points, fill="none", stroke="data" if chosen else "edge", stroke_width=3 if chosen else 2
         )
-    canvas.add("circle", cx=x_of[back], cy=places[back], r=6, fill=RED)
-    canvas.text(130, 122, "norm of the gradient", 13, "start", GREY)
-    canvas.text(120, 362, "words back", 13, "end", GREY)
+    canvas.add("circle", cx=x_of[back], cy=places[back], r=6, fill="here")
+    canvas.text(130, 122, "norm of the gradient", 13, "start", "quiet")
+    canvas.text(120, 362, "words back", 13, "end", "quiet")
     for k in range(0, count, 5):
-        canvas.text(x_of[k], 362, k or "now", 13, fill=GREY)
+        canvas.text(x_of[k], 362, k or "now", 13, fill="quiet")
     norm, share = curves[name][back], curves[name][back] / curves[name][0]
     said = f"{name}, {back} words back: gradient {in_words(norm)}, {in_words(share)} times that of the last word"
     canvas.text(530, 390, said, 15)
@@ -126,29 +128,29 @@ def draw_look_back(word: int, stage: int) -> View:
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()
     context, middles = weights @ MEMORY, [190 + 150 * j for j in range(len(SOURCE))]
-    begin, colour = (260, GREY) if stage < 3 else (260 if stage == 3 else 740, BLUE)
+    begin, colour = (260, "quiet") if stage < 3 else (260 if stage == 3 else 740, "weight")
     for x, weight in zip(middles, weights.tolist() if stage > 1 else ()):
         thick, opacity = (1.5, 0.6) if stage == 2 else (1 + 14 * weight, 0.2 + 0.7 * weight)
         canvas.line(begin, 128, x, 208, colour, thick, opacity=f"{opacity:.2f}")
-    canvas.text(20, 40, "written", 14, "start", GREY)
+    canvas.text(20, 40, "written", 14, "start", "quiet")
     for j, known in enumerate(TARGET[: i + (stage > 4)]):
-        canvas.text(140 + 110 * j, 40, known, 18, fill=RED if j == i else INK, bold=j == i)
-    canvas.rect(150, 84, 220, 42, "white", stroke=DARK_ORANGE, stroke_width=2.5, rx=8)
-    canvas.text(260, 111, f"query {indexed('s', word)} = {pair(STATES[i])}", 15, fill=DARK_ORANGE)
+        canvas.text(140 + 110 * j, 40, known, 18, fill="here" if j == i else "ink", bold=j == i)
+    canvas.rect(150, 84, 220, 42, "ground", stroke="query", stroke_width=2.5, rx=8)
+    canvas.text(260, 111, f"query {indexed('s', word)} = {pair(STATES[i])}", 15, fill="query")
     if stage > 3:
-        canvas.rect(620, 84, 240, 42, "white", stroke=GREEN, stroke_width=2.5, rx=8)
-        canvas.text(740, 111, f"context {indexed('c', word)} = {pair(context, 2)}", 15, fill=GREEN)
+        canvas.rect(620, 84, 240, 42, "ground", stroke="value", stroke_width=2.5, rx=8)
+        canvas.text(740, 111, f"context {indexed('c', word)} = {pair(context, 2)}", 15, fill="value")
     rows = {"memory": [pair(row) for row in MEMORY], "": SOURCE}
     rows |= {"score": [two_decimals(score) for score in scores]} if stage > 1 else {}
     rows |= {"weight": [two_decimals(weight) for weight in weights]} if stage > 2 else {}
     for number, (label, texts) in enumerate(rows.items()):
         y = 236 + 36 * number
-        canvas.text(20, y, label, 14, "start", GREY)
+        canvas.text(20, y, label, 14, "start", "quiet")
         for x, text, weight in zip(middles, texts, weights):
             if label == "memory":
-                canvas.rect(x - 60, y - 26, 120, 38, "white", stroke=BLUE, stroke_width=2.5, rx=8)
+                canvas.rect(x - 60, y - 26, 120, 38, "ground", stroke="value", stroke_width=2.5, rx=8)
             canvas.text(
-                x, y, text, 15, fill=BLUE if label == "memory" else INK, bold=label == "weight" and weight > 0.5
+                x, y, text, 15, fill="value" if label == "memory" else "ink", bold=label == "weight" and weight > 0.5
             )
     said = describe_look_back(i, stage, scores, weights, context)
     canvas.text(480, 388, said, 15)

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from numpy.typing import ArrayLike
 
 from ..plots import as_numbers, largest
-from ..style import BLUE, GREY, ORANGE, RED
-from .canvas import FAINT, INK, MONOSPACE, Canvas, View, lay_out
+from .canvas import Canvas, Phone, View, cut
 from .controls import Explorer, checkbox, menu, slider
 
 # Length
@@ -15,24 +14,27 @@ from .controls import Explorer, checkbox, menu, slider
 def draw_lengths(length: int, source: Sequence[str], right: Sequence[str], written: Mapping, shares: Mapping) -> View:
     """One sentence with its right translation and those `written` by models {name: words}; words that differ in red.
     `shares`: {name: share of the sentences of this length that are right}."""
-    canvas = Canvas(960, 130 + 92 * len(written))
-    canvas.text(10, 26, f"{length} words", 17, "start", bold=True)
-    size = min(15.0, 840 / (0.6 * max(len(" ".join(words)) for words in (source, right, *written.values()))))
-    letters = {"size": size, "anchor": "start", "font_family": MONOSPACE}
-    for y, label, words in ((56, "source", source), (84, "right", right)):
-        canvas.text(90, y, label, 13, "end", GREY)
-        canvas.text(100, y, " ".join(words), **letters)
-    for number, (name, words) in enumerate(written.items()):
-        y, share, x = 130 + 92 * number, shares[name], 100.0
-        canvas.text(10, y, name, 15, "start", bold=True)
-        canvas.rect(200, y - 14, 400, 18, FAINT)
-        canvas.rect(200, y - 14, 400 * share, 18, BLUE if share > 0.5 else ORANGE)
-        canvas.text(610, y, f"{share:.0%} of the sentences with {length} words are right", 14, "start")
+    canvas, y = Phone(0), 48.0
+    canvas.text(8, 20, f"{length} words", 15, "start", bold=True)
+    for label, words in (("source", source), ("right", right)):
+        canvas.text(8, y, label, 12, "start", "quiet")
+        y = canvas.prose(56, y, " ".join(words), 12.5) + 6
+    y += 8
+    for name, words in written.items():
+        share, x = shares[name], 56.0
+        canvas.text(8, y, f"{'✔' if list(words) == list(right) else '✘'} {name}", 13, "start", bold=True)
+        canvas.rect(160, y - 11, 140, 14, "raised")
+        canvas.rect(160, y - 11, 140 * share, 14, "data" if share > 0.5 else "negative")
+        canvas.text(348, y, f"{share:.0%}", 13, "end", bold=True)
+        y += 20
         for position, word in enumerate(words):
-            wrong = position >= len(right) or word != right[position]
-            canvas.text(x, y + 30, word, fill=RED if wrong else INK, **letters)
-            x += 0.6 * size * (len(word) + 1)
-        canvas.text(90, y + 30, "✔" if list(words) == list(right) else "✘", 15, "end")
+            wrong, wide = position >= len(right) or word != right[position], 7 * len(word) + 5
+            x, y = (56.0, y + 17) if x + wide > 350 else (x, y)
+            canvas.text(x, y, word, 12.5, "start", "wrong" if wrong else "ink")
+            x += wide
+        y += 30
+    canvas.text(8, y, f"bar: share of sentences with {length} words that are right", 12, "start", "quiet")
+    canvas.height = round(max(y + 10, 160 + 110 * len(written)))
     said = "; ".join(f"{name} {shares[name]:.0%} right" for name in written)
     return canvas.view(f"Sentences of {length} words: {said}.")
 
@@ -48,23 +50,26 @@ def bottleneck(examples: Mapping[int, tuple], shares: Mapping[int, Mapping[str, 
 
 # Word by word
 def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, step: int, gold: Iterable = ()) -> View:
-    """The source above, the translation below, written up to word number `step`; lines from that word to the source
-    words as thick as their weights (q, k). Gold links (target, source) are dashed."""
-    row, canvas = as_numbers(weights, 2)[step], Canvas(960, 268)
-    (above, size_above), (below, size_below) = lay_out(source), lay_out(target)
+    """The translation on the left, written up to word number `step`, the source on the right; lines from that word to
+    the source words as thick as their weights (q, k). Gold links (target, source) are dashed."""
+    row, pitch = as_numbers(weights, 2)[step], 25
+    canvas = Phone(70 + pitch * max(len(source), len(target)))
+    begin = 18 + pitch * step
     linked = [j for i, j in sorted(gold) if i == step]
-    for j in linked:
-        canvas.line(below[step], 192, above[j], 86, RED, 2, stroke_dasharray="6 5")
-    for x, word, weight in zip(above, source, row.tolist()):
+    for j, (word, weight) in enumerate(zip(source, row.tolist())):
+        y = 18 + pitch * j
         if weight > 0.005:
-            line = {"stroke_width": 1 + 20 * weight, "opacity": f"{0.25 + 0.5 * weight:.2f}"}
-            canvas.line(below[step], 192, x, 86, BLUE, **line)
-        canvas.text(x, 72, word, size_above, bold=weight > 0.5)
-        canvas.rect(x - 15, 44 - 36 * weight, 30, 36 * weight, BLUE)
-    for i, (x, word) in enumerate(zip(below[: step + 1], target)):
-        canvas.text(x, 214, word, size_below, fill=RED if i == step else INK, bold=i == step)
+            thick = {"stroke_width": 1 + 14 * weight, "opacity": f"{0.25 + 0.5 * weight:.2f}"}
+            canvas.line(112, begin, 196, y, "weight", **thick)
+        canvas.text(204, y + 5, cut(word, 11), 13.5, "start", bold=weight > 0.5)
+        canvas.rect(290, y - 6, 24 * weight, 12, "weight")
+        canvas.text(352, y + 4.5, f"{weight:.0%}", 12, "end", bold=weight > 0.5)
+    for j in linked:
+        canvas.line(112, begin, 196, 18 + pitch * j, "right", 2, stroke_dasharray="6 5")
+    for i, word in enumerate(target[: step + 1]):
+        canvas.text(104, 23 + pitch * i, cut(word, 12), 13.5, "end", "here" if i == step else "ink", i == step)
     heard = ", ".join(f"{source[j]} {row[j]:.0%}" for j in largest(row, 3))
-    canvas.text(480, 252, f"step {step + 1}: {target[step]} looks at {heard}", 15)
+    canvas.prose(8, canvas.height - 28, f"step {step + 1}: {target[step]} looks at {heard}", 13)
     translates = f" It translates {', '.join(source[j] for j in linked)}." if linked else ""
     return canvas.view(f"{target[step]} looks at {heard}.{translates}")
 
@@ -101,7 +106,7 @@ def draw_translation(
             canvas.cell(140 + width * j, top + 28 * i, width, 26, weights[i, j], 1.0)
     for i, j in sorted(gold):
         if i < len(target):
-            canvas.rect(141 + width * j, top + 1 + 28 * i, width - 2, 24, "none", stroke=RED, stroke_width=2.5)
+            canvas.rect(141 + width * j, top + 1 + 28 * i, width - 2, 24, "none", stroke="right", stroke_width=2.5)
     for number, fact in enumerate(facts):
         canvas.text(20, 24 + 24 * number, fact, 14.5, "start")
     peaks = ", ".join(f"{word} → {source[largest(row)[0]]}" for word, row in zip(target, weights))

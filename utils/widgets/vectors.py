@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..plots import label_places, largest
-from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE, RED
 from ..vectors import WordVectors, pca
-from .canvas import FAINT, INK, PALE, Canvas, View, cut, verdict
+from .canvas import Phone, View, cut, verdict
 from .controls import Explorer, checkbox, slider, text
 
 # Two arrows
@@ -23,30 +22,32 @@ def products(angle: float, length_a: float, length_b: float) -> tuple[np.ndarray
 
 
 def draw_arrows(angle: float, length_a: float, length_b: float) -> View:
-    """Two arrows from one point; beside them dot product, magnitudes and cosine."""
+    """Two arrows from one point; below them dot product, magnitudes and cosine."""
     b, dot, cosine = products(angle, length_a, length_b)
-    canvas, sign = Canvas(760, 400), GREEN if round(dot, 9) >= 0 else RED
-    x0, y0, scale = 250, 200, 58
+    canvas, sign = Phone(338), "data" if round(dot, 9) >= 0 else "negative"
+    x0, y0, scale = 178, 132, 40
     for step in range(-4, 5):
-        canvas.line(x0 + scale * step, 10, x0 + scale * step, 390, FAINT)
+        canvas.line(x0 + scale * step, 6, x0 + scale * step, 258, "raised")
         if abs(step) <= 3:
-            canvas.line(10, y0 - scale * step, 490, y0 - scale * step, FAINT)
+            canvas.line(10, y0 - scale * step, 346, y0 - scale * step, "raised")
     shadow = x0 + scale * length_b * cosine
-    canvas.line(x0, y0, shadow, y0, sign, 9, opacity="0.35")
-    canvas.line(x0 + scale * b[0], y0 - scale * b[1], shadow, y0, GREY, 1, stroke_dasharray="4 4")
-    canvas.arrow(x0, y0, x0 + scale * length_a, y0, BLUE)
-    canvas.arrow(x0, y0, x0 + scale * b[0], y0 - scale * b[1], ORANGE)
-    canvas.text(x0 + scale * length_a + 14, y0 + 5, "a", 17, fill=BLUE, bold=True)
-    tip = (scale * length_b + 16) * b / length_b
-    canvas.text(float(x0 + tip[0]), float(y0 - tip[1] + 5), "b", 17, fill=DARK_ORANGE, bold=True)
+    canvas.line(x0, y0, shadow, y0, sign, 9, opacity="0.4")
+    canvas.line(x0 + scale * b[0], y0 - scale * b[1], shadow, y0, "quiet", 1, stroke_dasharray="4 4")
+    canvas.arrow(x0, y0, x0 + scale * length_a, y0, "query")
+    canvas.arrow(x0, y0, x0 + scale * b[0], y0 - scale * b[1], "key")
+    tips = (
+        ("a", "query", np.array([scale * length_a, 0]) + (11, 0)),
+        ("b", "key", (scale * length_b + 11) * b / length_b),
+    )
+    for name, role, (x, y) in tips:
+        canvas.text(float(min(x0 + x, 348)), float(y0 - y + 5), name, 15, fill=role, bold=True)
     said = {"angle": f"{angle:.0f}°", "|a|": f"{length_a:.1f}", "|b|": f"{length_b:.1f}"}
     said |= {"cosine": f"{round(cosine, 2) + 0.0:+.2f}", "a · b": f"{round(dot, 2) + 0.0:+.2f}"}  # + 0.0: no -0.00
-    for number, ((name, value), colour) in enumerate(zip(said.items(), (INK, BLUE, DARK_ORANGE, INK, sign))):
-        canvas.text(600, 62 + 44 * number, name, 17, "end")
-        canvas.text(625, 62 + 44 * number, value, 21, "start", colour, bold=True)
-    canvas.text(625, 300, "|a| · |b| · cosine", fill=GREY)
-    canvas.text(625, 322, f"= {length_a:.1f} · {length_b:.1f} · ({said['cosine']})", fill=GREY)
-    canvas.text(625, 344, f"= {said['a · b']}", fill=GREY)
+    for number, ((name, value), role) in enumerate(zip(said.items(), ("ink", "query", "key", "ink", sign))):
+        canvas.text(38 + 70 * number, 280, name, 12.5)
+        canvas.text(38 + 70 * number, 301, value, 16, fill=role, bold=True)
+    product = f"{length_a:.1f} · {length_b:.1f} · ({said['cosine']}) = {said['a · b']}"
+    canvas.text(178, 327, f"|a| · |b| · cosine = {product}", 12.5, fill="quiet")
     lengths = f"lengths {length_a:.1f} and {length_b:.1f}"
     return canvas.view(f"Two arrows at {angle:.0f}°, {lengths}: cosine {said['cosine']}, dot product {said['a · b']}.")
 
@@ -94,38 +95,40 @@ def draw_word_map(
 
     nearest: for each word the number of the one that is nearest to it with all entries. An arrow goes there, a red and
     dashed one where another word is nearer on the map."""
-    points, canvas = np.asarray(points, float), Canvas(760, 476)
-    spread = max(np.ptp(points[:, 0]) / 600, np.ptp(points[:, 1]) / 330, 1e-9)
+    points, canvas = np.asarray(points, float), Phone(412)
+    spread = max(np.ptp(points[:, 0]) / 280, np.ptp(points[:, 1]) / 262, 1e-9)
     centre = (points.max(0) + points.min(0)) / 2
-    on_page = np.column_stack([380 + (points[:, 0] - centre[0]) / spread, 205 - (points[:, 1] - centre[1]) / spread])
-    zero_x, zero_y = 380 - centre[0] / spread, 205 + centre[1] / spread
-    canvas.rect(1, 1, 758, 408, "none", stroke=PALE)
-    if 1 < zero_x < 759:
-        canvas.line(zero_x, 1, zero_x, 409, PALE)
-    if 1 < zero_y < 409:
-        canvas.line(1, zero_y, 759, zero_y, PALE)
+    on_page = np.column_stack([178 + (points[:, 0] - centre[0]) / spread, 154 - (points[:, 1] - centre[1]) / spread])
+    zero_x, zero_y = 178 - centre[0] / spread, 154 + centre[1] / spread
+    canvas.rect(1, 1, 354, 306, "none", stroke="edge")
+    if 1 < zero_x < 355:
+        canvas.line(zero_x, 1, zero_x, 307, "edge")
+    if 1 < zero_y < 307:
+        canvas.line(1, zero_y, 355, zero_y, "edge")
     said, along = draw_neighbours(canvas, points, on_page, words, nearest) if nearest else ("", ())
-    for (x, y), word, (dx, dy) in zip(on_page, words, label_places(on_page, words, 15, along)):
-        canvas.add("circle", cx=float(x), cy=float(y), r=5, fill=BLUE)
-        canvas.text(float(x + dx), float(y + dy + 5), word, 15)
-    canvas.text(10, 428, f"two components keep {kept:.0%} of the variance of these {len(words)} words", 14, "start")
-    canvas.text(10, 466, note, 13, "start", RED)
+    for (x, y), word, (dx, dy) in zip(on_page, words, label_places(on_page, words, 12, along)):
+        shown = cut(word, 24)
+        half = 3.3 * len(shown) + 2
+        canvas.add("circle", cx=float(x), cy=float(y), r=4, fill="data")
+        canvas.text(float(np.clip(x + dx, half, 356 - half)), float(np.clip(y + dy + 4, 14, 303)), shown, 12)
+    canvas.text(6, 326, f"{kept:.0%} of the variance of these {len(words)} words is kept", 13, "start", bold=True)
+    canvas.prose(6, 384 if nearest else 346, note, 11.5, fill="wrong")
     placed = ", ".join(f"{word} ({x:.1f}, {y:.1f})" for word, (x, y) in zip(words, points))
     return canvas.view(f"Word map: {placed}. Two components keep {kept:.0%} of the variance. {said}{note}".rstrip())
 
 
 def draw_neighbours(
-    canvas: Canvas, points: np.ndarray, on_page: np.ndarray, words: list[str], nearest: list[int]
+    canvas: Phone, points: np.ndarray, on_page: np.ndarray, words: list[str], nearest: list[int]
 ) -> tuple[str, np.ndarray]:
     """An arrow from each word to the nearest one: what they say in words, and points (m, 2) along them."""
     on_map = nearest_points(points)
     for (x, y), here, there in sorted(zip(on_page, on_map, nearest), key=lambda one: one[1] != one[2]):  # red on top
         end = on_page[there] - 7 * (on_page[there] - (x, y)) / max(1e-9, math.dist(on_page[there], (x, y)))
-        colour, dashes = (BLUE, {}) if here == there else (RED, {"stroke_dasharray": "6 4"})
+        colour, dashes = ("data", {}) if here == there else ("here", {"stroke_dasharray": "6 4"})
         canvas.arrow(float(x), float(y), *map(float, end), colour, 1.6, **dashes)
     lost = [f"{word} to {words[k]}, not {words[here]}" for word, here, k in zip(words, on_map, nearest) if here != k]
-    canvas.text(750, 428, "→ the nearest word with all entries", 14, "end", BLUE)
-    canvas.text(750, 446, f"⇢ where on the map another one is nearer: {len(lost)}", 14, "end", RED)
+    canvas.text(6, 345, "→ the nearest word with all entries", 12, "start", "data")
+    canvas.text(6, 363, f"⇢ where on the map another one is nearer: {len(lost)}", 12, "start", "here")
     along = np.concatenate([on_page + share * (on_page[nearest] - on_page) for share in np.linspace(0.1, 0.9, 9)])
     return f"Nearest with all entries and not on the map: {'; '.join(lost) or 'none'}. ", along
 

@@ -13,12 +13,11 @@ from ..decoder import TransformerTranslator
 from ..decoding import keep_top_k, keep_top_p
 from ..masks import padding_mask
 from ..plots import as_numbers, largest
-from ..style import BLUE, DARK_ORANGE, GREEN, GREY, ORANGE
 from ..vocabulary import END_ID, START_ID, Vocabulary
-from .canvas import FAINT, INK, Narrow, View, cut, two_decimals
+from .canvas import Narrow, View, cut, two_decimals
 from .controls import Explorer, checkbox, menu, slider
 
-KEPT = "#BBD9EE"  # what was computed before; ORANGE is computed now
+KEPT = "data"  # what was computed before; "here" is computed now
 LONGEST = 11  # signs of a word; a longer one is cut
 
 
@@ -95,21 +94,25 @@ def draw_cross(canvas: Narrow, steps: Steps, step: int, row: np.ndarray, seen: i
     the word that is read a line to each source word, as thick as its weight in row (k,)."""
     for number in np.flatnonzero(row >= 0.005):
         weight, y = float(row[number]), ROW_Y[number]
-        canvas.line(390, ROW_Y[step - 1] - 6, 270, y - 6, BLUE, 1 + 11 * weight, opacity=f"{0.3 + 0.5 * weight:.2f}")
-        canvas.text(264, y, f"{weight:.0%}", "end", BLUE)
+        canvas.line(
+            390, ROW_Y[step - 1] - 6, 270, y - 6, "weight", 1 + 11 * weight, opacity=f"{0.3 + 0.5 * weight:.2f}"
+        )
+        canvas.text(264, y, f"{weight:.0%}", "end", "weight")
     for x, anchor, y, colour, name in (
-        (10, "start", 72, GREEN, "self-attention"), (300, "middle", 72, BLUE, "cross-attention"),
-        (572, "end", 72, DARK_ORANGE, "self-attention"), (104, "start", 94, GREY, "the encoder read"),
-        (398, "start", 94, GREY, "written so far"),
+        (10, "start", 72, "value", "self-attention"), (300, "middle", 72, "weight", "cross-attention"),
+        (572, "end", 72, "query", "self-attention"), (104, "start", 94, "quiet", "the encoder read"),
+        (398, "start", 94, "quiet", "written so far"),
     ):  # fmt: skip
-        canvas.text(x, y, name, anchor, colour, bold=colour != GREY)
+        canvas.text(x, y, name, anchor, colour, bold=colour != "quiet")
     for number, word in enumerate(steps.source):
-        canvas.text(104, ROW_Y[number], cut(word, LONGEST), fill=GREEN if number == seen else INK, bold=number == seen)
+        canvas.text(
+            104, ROW_Y[number], cut(word, LONGEST), fill="value" if number == seen else "ink", bold=number == seen
+        )
     for number, word in enumerate([*steps.reads[:step], steps.writes[step - 1]], 1):
-        colour, dashes = (DARK_ORANGE, {}) if number == step else (GREY, {"stroke_dasharray": "5 4"})
+        colour, dashes = ("query", {}) if number == step else ("quiet", {"stroke_dasharray": "5 4"})
         if number >= step:
             canvas.rect(392, ROW_Y[number - 1] - 16, 98, 21, "none", stroke=colour, stroke_width=2, rx=5, **dashes)
-        ink = DARK_ORANGE if number == step else INK
+        ink = "query" if number == step else "ink"
         canvas.text(398, ROW_Y[number - 1], cut(word, LONGEST), fill=ink, bold=number >= step)
 
 
@@ -119,7 +122,7 @@ def draw_probable(canvas: Narrow, top: float, words: Sequence[str], probable: np
     for number, (word, share) in enumerate(best):
         y = top + 23 * number
         canvas.text(130, y, word, "end", bold=not number)
-        canvas.rect(138, y - 13, 350 * share, 16, GREY)
+        canvas.rect(138, y - 13, 350 * share, 16, "quiet")
         canvas.text(144 + 350 * share, y, f"{share:.1%}", bold=not number)
     return ", ".join(f"{word} {share:.1%}" for word, share in best)
 
@@ -130,19 +133,19 @@ def draw_writing(steps: Steps, step: int, layer: int, head: int, rows: int, word
     i, asks, below = step - 1, cut(steps.reads[step - 1], LONGEST), ROW_Y[rows] + 10
     own, cross = (of_head(weights[layer - 1], head)[i] for weights in (steps.own, steps.cross))
     seen, canvas = largest(cross)[0], Narrow(below + 190)
-    encoder = of_head(steps.encoder, head)[seen]
-    draw_own(canvas, 98, -1, encoder, seen, GREEN)
-    draw_own(canvas, 492, 1, own, i, DARK_ORANGE)
+    encoder, heard = of_head(steps.encoder, head)[seen], cut(steps.source[seen], LONGEST)
+    draw_own(canvas, 98, -1, encoder, seen, "value")
+    draw_own(canvas, 492, 1, own, i, "query")
     draw_cross(canvas, steps, step, cross, seen)
     title = f"step {step}: it reads {asks}, and writes {cut(steps.writes[i], LONGEST)}"
     place = f"layer {layer}, " + (f"head {head}" if head else "mean of the heads")
     looks = {
-        DARK_ORANGE: f"{asks} asks the words so far: {named_largest(steps.reads, own)}",
-        BLUE: f"{asks} asks the source: {named_largest(steps.source, cross)}",
-        GREEN: f"{cut(steps.source[seen], LONGEST)} had asked, in the encoder: {named_largest(steps.source, encoder)}",
+        "query": f"{asks} asks the words so far: {named_largest(steps.reads, own)}",
+        "weight": f"{asks} asks the source: {named_largest(steps.source, cross)}",
+        "value": f"{heard} had asked, in the encoder: {named_largest(steps.source, encoder)}",
     }
     canvas.text(10, 26, title, size=18, bold=True)
-    canvas.text(10, 48, place, fill=GREY)
+    canvas.text(10, 48, place, fill="quiet")
     for number, (colour, said) in enumerate(looks.items()):
         canvas.text(10, below + 23 * number, said, fill=colour)
     next_words = draw_probable(canvas, below + 82, words, steps.probable[i])
@@ -196,16 +199,16 @@ def work_of_step(step: int, cached: bool) -> tuple[int, int]:
 def draw_history(canvas: Narrow, top: float, words: Sequence[str], step: int, cached: bool, width: float) -> None:
     """A row of cells for each step, a cell for each token: its keys and values are computed, or only read."""
     for token, word in enumerate(words):
-        x, ink = 108 + width * (token + 0.5), {"fill": INK if token < step else GREY, "bold": token == step - 1}
+        x, ink = 108 + width * (token + 0.5), {"fill": "ink" if token < step else "quiet", "bold": token == step - 1}
         canvas.text(x, top - 8, cut(word, LONGEST), transform=f"rotate(-40 {x:.1f} {top - 8:.1f})", **ink)
     for row in range(len(words)):
         y = top + 22 * row
-        canvas.text(104, y + 17, f"step {row + 1}", "end", INK if row < step else GREY, bold=row == step - 1)
+        canvas.text(104, y + 17, f"step {row + 1}", "end", "ink" if row < step else "quiet", bold=row == step - 1)
         for token in range(row + 1):
-            fill = FAINT if row >= step else ORANGE if token == row or not cached else KEPT
-            canvas.rect(112 + width * token, y, width, 22, fill, stroke="white", stroke_width=2)
-    canvas.rect(111, top - 1 + 22 * (step - 1), width * step + 2, 24, "none", stroke=INK, stroke_width=2.5)
-    for y, fill, meaning in ((top + 6, ORANGE, "computed"), (top + 30, KEPT, "kept, only read")):
+            fill = "raised" if row >= step else "here" if token == row or not cached else KEPT
+            canvas.rect(112 + width * token, y, width, 22, fill, stroke="ground", stroke_width=2)
+    canvas.rect(111, top - 1 + 22 * (step - 1), width * step + 2, 24, "none", stroke="ink", stroke_width=2.5)
+    for y, fill, meaning in ((top + 6, "here", "computed"), (top + 30, KEPT, "kept, only read")):
         canvas.rect(402, y, 16, 16, fill)
         canvas.text(424, y + 14, meaning)
 
@@ -221,13 +224,13 @@ def draw_kept(
     bands, tall = (num_kv_heads, band) if band >= 3 else (1, band * num_kv_heads)  # thinner ones are drawn as one
     for layer in range(num_layers):
         y = top + slot * layer
-        canvas.text(104, y + slot / 2 + 5, f"layer {layer + 1}" if slot >= 20 else "", "end", GREY)
+        canvas.text(104, y + slot / 2 + 5, f"layer {layer + 1}" if slot >= 20 else "", "end", "quiet")
         for token, fill in enumerate(fills):
-            canvas.rect(113 + width * token, y, width - 2, 0.9 * slot, FAINT)
+            canvas.rect(113 + width * token, y, width - 2, 0.9 * slot, "raised")
             for number in range(2 * bands if fill else 0):
                 left, edge = 113 + width * token + number % 2 * (width / 2 - 0.5), float(bands > 1)
                 place = left, y + tall * (number // 2), width / 2 - 1.5, tall
-                canvas.rect(*place, fill, stroke="white", stroke_width=edge)
+                canvas.rect(*place, fill, stroke="ground", stroke_width=edge)
 
 
 def draw_cache(words: Sequence[str], sizes: tuple[int, int, int], d_head: int, step: int, cached: bool) -> View:
@@ -240,18 +243,20 @@ def draw_cache(words: Sequence[str], sizes: tuple[int, int, int], d_head: int, s
     title = f"step {step} reads {cut(words[step - 1], LONGEST)}: {rows} computed, {step - computed} only read"
     kept = f"{each * step:,} bytes, {each:,} for each token" if cached else "0 bytes"
     detail = f"keys left, values right: {d_head} numbers of {BYTES} bytes a head"
-    fills = [(ORANGE if token == step - 1 else KEPT) if cached and token < step else None for token in range(tokens)]
+    fills = [("here" if token == step - 1 else KEPT) if cached and token < step else None for token in range(tokens)]
     canvas.text(10, 24, title, size=18, bold=True)
     draw_history(canvas, top, words, step, cached, width)
     canvas.text(10, below, f"kept for the next step: {kept}", bold=True)
-    canvas.text(10, below + 23, detail if cached else "nothing: all rows are computed anew, and thrown away", fill=GREY)
+    canvas.text(
+        10, below + 23, detail if cached else "nothing: all rows are computed anew, and thrown away", fill="quiet"
+    )
     draw_kept(canvas, below + 36, sizes, fills, width)
-    canvas.text(10, below + 190, "rows of keys and values computed so far, in each layer", fill=GREY)
+    canvas.text(10, below + 190, "rows of keys and values computed so far, in each layer", fill="quiet")
     totals = [work_of_step(step, way)[1] for way in (True, False)]
     for y, name, total in ((below + 214, "cache", totals[0]), (below + 238, "no cache", totals[1])):
         here, long = (name == "cache") == cached, 760 * total / (tokens * (tokens + 1))
         canvas.text(104, y, name, "end", bold=here)
-        canvas.rect(112, y - 14, long, 18, ORANGE)
+        canvas.rect(112, y - 14, long, 18, "here")
         canvas.text(120 + long, y, total, bold=here)
     heads = ("1 key head" if sizes[2] == 1 else f"{sizes[2]} key heads") if cached else "No cache"
     so_far = f"Computed so far, in each layer: {totals[0]} rows with a cache, {totals[1]} without."
@@ -295,10 +300,10 @@ def draw_shares(canvas: Narrow, x: float, shares: np.ndarray, before: np.ndarray
     """A column of probabilities as bars and numbers; what is 0, but was not `before`, is cut (None: nothing can be)."""
     for number, share in enumerate(shares.tolist()):
         y, gone = 108 + 24 * number, before is not None and share == 0
-        canvas.rect(x, y - 16, 104, 21, FAINT)
-        canvas.rect(x, y - 16, 104 * share, 21, KEPT)
+        canvas.rect(x, y - 16, 104, 21, "raised")
+        canvas.rect(x, y - 16, 104 * share, 21, "data", fill_opacity=0.35)
         said = f"{share:.1%}" if not gone else "cut" if before[number] else ""
-        canvas.text(x + 100, y, said, "end", GREY if gone else INK, bold=number == 0)
+        canvas.text(x + 100, y, said, "end", "quiet" if gone else "ink", bold=number == 0)
 
 
 def draw_sampling(situation: str, stages: Sequence[Tensor], words: Sequence[str], settings: Sequence[str]) -> View:
@@ -315,14 +320,14 @@ def draw_sampling(situation: str, stages: Sequence[Tensor], words: Sequence[str]
     for stage, name in enumerate(("softmax", "temperature", "top-k", "top-p")):
         x = 124 + 114 * stage
         canvas.text(x, 58, name)
-        canvas.text(x, 80, f"then {settings[stage - 1]}" if stage else "at first", fill=GREY)
+        canvas.text(x, 80, f"then {settings[stage - 1]}" if stage else "at first", fill="quiet")
         draw_shares(canvas, x, shares[stage], shares[stage - 1] if stage > 1 else None)
         for line, fact in enumerate((left[stage], two_decimals(entropy[stage]), f"{np.exp(entropy[stage]):.1f}")):
             canvas.text(x + 100, foot + 24 * line, fact, "end")
     for number, name in enumerate(names):
         canvas.text(116, 108 + 24 * number, name, "end", bold=number == 0)
     for line, name in enumerate(("words left", "entropy", "perplexity")):
-        canvas.text(116, foot + 24 * line, name, "end", GREY)
+        canvas.text(116, foot + 24 * line, name, "end", "quiet")
     kept = [k for k in shown if table[-1, k] > 0][:5]
     said = ", ".join(f"{words[k]} {table[-1, k]:.1%}" for k in kept) + ", …" * int(left[-1] > len(kept))
     all_set = "temperature {}, top-k {}, top-p {}".format(*settings)
