@@ -140,7 +140,7 @@ REMEDIES = (
     Remedy(
         r"selected index k out of range",
         "topk is asked for more than there are along that axis.",
-        "nearest: return (matrix @ query).topk(10).indices",
+        "nearest: return (matrix @ query).topk(2 * len(matrix)).indices",
     ),
     Remedy(
         r"only one element tensors|can be converted to Python scalars",
@@ -275,7 +275,7 @@ REMEDIES = (
     Remedy(
         r"^(Index|Runtime)Error.*out of (range|bounds)",
         "a position runs past the end: positions count from 0 to length - 1.",
-        "weighted_sum: return sum(weights[i] * values[i] for i in range(2, 9))",
+        "weighted_sum: return sum(weights[2 * i] * values[2 * i] for i in range(len(weights)))",
     ),
     Remedy(
         r"mask .*does not match the shape of the indexed tensor",
