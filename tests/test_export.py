@@ -172,7 +172,7 @@ def test_tests_of_another_notebook_are_not_handed_out(tmp_path):
 
 
 def test_otter_leaves_out_what_takes_time():
-    text = export_assignment.for_otter(notebook("recurrent_networks"))
+    text = export_assignment.for_otter(notebook("encoder_at_work"))
     cells = nbformat.reads(text, as_version=4)["cells"]
     left_out = [cell["source"] for cell in cells if has(cell, "otter_ignore")]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
