@@ -12,7 +12,7 @@ import torch
 from test_exercises import said, written
 
 from tools.notebooks import execute, export
-from utils.exercises import catalogue, check, kept, own, progress, use
+from utils.exercises import catalogue, check, my_answers, own, progress, use
 from utils.exercises.progress import notebook_of
 
 ROOT = Path(__file__).parent.parent
@@ -307,7 +307,7 @@ def test_tools_and_marked_work_keep_nothing_and_use_nothing_kept(variable, value
     assert {path: path.read_text() for path in folder.iterdir()} == before
     capsys.readouterr()
     progress()
-    kept()
+    my_answers()
     text = capsys.readouterr().out
     assert "my_answers" not in text and "def " not in text
 
@@ -343,33 +343,33 @@ def test_tools_that_run_notebooks_and_exports_for_marking_see_none(folder):
 
 
 def test_kept_lists_what_is_kept_and_shows_its_code(folder, capsys):
-    kept()
+    my_answers()
     assert capsys.readouterr().out == "No answer is kept yet: check keeps one when it comes right.\n"
     check(written(RIGHT))
     check(written("return math.fsum(a * b)", "dot_product"))
     (folder / "gone.py").write_text("def gone():\n    return 1\n")
     (folder / "not-a-name.py").write_text("")
     capsys.readouterr()
-    kept()
+    my_answers()
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(maxsplit=1) for line in lines[:-1]] == [
         *([name, notebook_of(catalogue()[name])] for name in ("weighted_sum", "dot_product")),
         ["gone", "no exercise of this version"],
     ]
-    assert "my_answers" in lines[-1] and 'kept("' in lines[-1]
-    kept("gone")
+    assert "my_answers" in lines[-1] and 'my_answers("' in lines[-1]
+    my_answers("gone")
     assert capsys.readouterr().out == "def gone():\n    return 1\n"
-    kept("softmax")
+    my_answers("softmax")
     assert capsys.readouterr().out == "No answer to softmax is kept yet: check keeps one when it comes right.\n"
     for name in ("weighted_sums", "../my_answers/gone", "not-a-name"):
         with pytest.raises(ValueError, match="there is no exercise named"):
-            kept(name)
+            my_answers(name)
 
 
 def test_what_kept_shows_fills_an_empty_exercise_and_is_right(folder, capsys):
     check(written("return torch.as_tensor(math.fsum(a * b))", "dot_product", math=math))
     capsys.readouterr()
-    kept(catalogue()["dot_product"].reference)
+    my_answers(catalogue()["dot_product"].reference)
     text = capsys.readouterr().out
     assert text == (folder / "dot_product.py").read_text()
     (folder / "dot_product.py").unlink()
@@ -393,7 +393,7 @@ def test_progress_shows_what_is_kept(capsys):
     progress()
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[1] for line in lines if line.endswith("   kept")] == ["weighted_sum"]
-    assert any("my_answers" in line and "kept()" in line for line in lines)
+    assert any("my_answers" in line and "my_answers()" in line for line in lines)
 
 
 def test_an_answer_that_is_judged_reaches_no_kept_one(capsys):

@@ -20,6 +20,6 @@ if getattr(utils, "VERSION", None) != VERSION:  # said before a name of the one 
 import numpy as np
 import torch
 from utils import plots, widgets
-from utils.exercises import check, hint, kept, progress, solution, use
+from utils.exercises import check, hint, my_answers, progress, solution, use
 from utils.vectors import WordVectors
 torch.set_num_threads(1)  # the same numbers whatever the number of cores

@@ -1,4 +1,4 @@
-"""`progress()`: every exercise of the course and how far the learner is; `kept()`: the right answers that are kept."""
+"""`progress()`: every exercise and how far the learner is; `my_answers()`: the right answers that are kept."""
 
 from collections.abc import Callable
 
@@ -31,7 +31,7 @@ def progress() -> None:
     right = sum(tried.get(name, {}).get("status") == "right" for name in exercises)
     print(f"{right} of {len(exercises)} exercises came right.{remark}")
     if answers:
-        print(f"Answers that are kept are in {own.FOLDER} in the course's folder: kept() lists them.")
+        print(f"Answers that are kept are in {own.FOLDER} in the course's folder: my_answers() lists them.")
     if tried:
         print(f"This is kept in {FILE} in the course's folder, without your code. Deleting it harms nothing.")
 
@@ -43,7 +43,7 @@ def _line(name: str, found: Exercise, entry: dict | None, is_kept: bool) -> str:
     return f"{mark} {name:<28} {found.dots} {found.minutes:4} min {tries:<11}{'kept' if is_kept else ''}"
 
 
-def kept(exercise: Callable | str = "") -> None:
+def my_answers(exercise: Callable | str = "") -> None:
     """Print which right answers of yours are kept, or, of one exercise, the code: it runs as it stands, also in its
     exercise where that is empty again.
 
@@ -66,5 +66,5 @@ def kept(exercise: Callable | str = "") -> None:
             print(f"{one:<28} no exercise of this version")
         print(
             f"They are files of Python in {own.FOLDER}, in the course's folder: copy it to take them along, delete one "
-            f'to go on with the course\'s function. kept("{answers[0]}") shows the code.'
+            f'to go on with the course\'s function. my_answers("{answers[0]}") shows the code.'
         )
