@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from ..plots import as_numbers, in_words
 from ..style import WAVES
-from .canvas import Canvas, View, two_decimals
+from .canvas import Canvas, Phone, View, cut, two_decimals
 from .controls import Explorer, menu, slider
 
 LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -63,34 +63,34 @@ def draw_fading(name: str, back: int, reach: Mapping[str, ArrayLike], states: Ma
 
     reach: {name: norms of the gradient (n,), by words back}; states: {name: (n, d)}."""
     table, curves = as_numbers(states[name], 2), {key: as_numbers(norms, 1) for key, norms in reach.items()}
-    count, canvas = len(table), Canvas(960, 400)
-    width = 800 / count
-    x_of = [130 + width * (count - 0.5 - k) for k in range(count)]  # by words back: now stands on the right
-    canvas.text(120, 64, "state", 14, "end")
-    canvas.pixels(130, 24, 800, 70, WAVES((table.T + 1) / 2)[..., :3])
-    for k, colour in ((0, "ink"), (back, "here")):
-        canvas.rect(x_of[k] - width / 2, 20, width, 78, "none", stroke=colour, stroke_width=3)
+    count, canvas = len(table), Phone(344)
+    width = 300 / count
+    x_of = [48 + width * (count - 0.5 - k) for k in range(count)]  # by words back: now stands on the right
+    canvas.text(42, 54, "state", 12.5, "end")
+    canvas.pixels(48, 16, 300, 64, WAVES((table.T + 1) / 2)[..., :3])
+    for k, role in ((0, "ink"), (back, "here")):
+        canvas.rect(x_of[k] - width / 2 - 1, 13, width + 2, 70, "none", stroke=role, stroke_width=2)
     logs = {key: np.log10(np.maximum(norms, 1e-12)) for key, norms in curves.items()}
     low, high = math.floor(min(map(np.min, logs.values()))), math.ceil(max(map(np.max, logs.values())))
-    y_of = {power: 340 - 210 * (power - low) / (high - low) for power in range(low, high + 1)}
+    y_of = {power: 274 - 154 * (power - low) / (high - low) for power in range(low, high + 1)}
     for power in range(low, high + 1, 2):
-        canvas.line(130, y_of[power], 930, y_of[power], "raised")
-        canvas.text(120, y_of[power] + 5, f"10{str(power).translate(SUPER)}", 13, "end", "quiet")
+        canvas.line(48, y_of[power], 348, y_of[power], "edge")
+        canvas.text(42, y_of[power] + 4, f"10{str(power).translate(SUPER)}", 12, "end", "quiet")
     for key in sorted(curves, key=lambda key: key == name):
-        places = [340 - 210 * (value - low) / (high - low) for value in logs[key]]
+        places = [274 - 154 * (value - low) / (high - low) for value in logs[key]]
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(x_of, places))
-        chosen = key == name
-        canvas.add(
-            "polyline", points=points, fill="none", stroke="data" if chosen else "edge", stroke_width=3 if chosen else 2
-        )
-    canvas.add("circle", cx=x_of[back], cy=places[back], r=6, fill="here")
-    canvas.text(130, 122, "norm of the gradient", 13, "start", "quiet")
-    canvas.text(120, 362, "words back", 13, "end", "quiet")
-    for k in range(0, count, 5):
-        canvas.text(x_of[k], 362, k or "now", 13, fill="quiet")
+        looks = {"stroke": "data", "stroke_width": 3} if key == name else {"stroke": "quiet", "stroke_width": 1.5}
+        canvas.add("polyline", points=points, fill="none", **looks)
+        away = key != name
+        canvas.text(52, places[-1] - 6, cut(key, 20), 11.5, "start", "quiet" if away else "data", bold=not away)
+    canvas.add("circle", cx=x_of[back], cy=places[back], r=5, fill="here")
+    canvas.text(8, 102, "norm of the gradient", 12, "start", "quiet")
+    canvas.text(8, 292, "words back", 11, "start", "quiet")
+    for k in range(0, count - 10, 10):
+        canvas.text(x_of[k], 292, k or "now", 11, fill="quiet")
     norm, share = curves[name][back], curves[name][back] / curves[name][0]
     said = f"{name}, {back} words back: gradient {in_words(norm)}, {in_words(share)} times that of the last word"
-    canvas.text(530, 390, said, 15)
+    canvas.prose(8, 314, said, 12.5)
     return canvas.view(f"{said}.")
 
 
