@@ -51,6 +51,10 @@ TAKE = """(box, steps) => steps.map(([place, value]) => {
 })"""
 
 
+SMALLEST = """svg => Math.min(...[...svg.querySelectorAll("text")].map(text => +text.getAttribute("font-size")))
+  * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"""  # pixels of the smallest letters
+
+
 def about(value, *topics):
     """A parameter of a test in its lane: that of the sample, of the topics given, or of the night."""
     night = pytest.mark.lane("all", *topics)
@@ -118,6 +122,13 @@ def test_a_page_shows_what_the_kernel_shows(name, open_page, site, browser_repor
     number = sum(len(control["texts"]) for control in kept["controls"])
     assert len(reached) > min(0.8 * number, 0.8 * films.STEPS), "the walk tries the controls' values"
     assert size <= MOST_BYTES
+    if int(re.search(r'viewBox="0 0 (\d+)', kept["svg"])[1]) < 400:  # drawn for a phone, so it fits there
+        box = open_page(name)
+        box.page.set_viewport_size({"width": 390, "height": 844})
+        screen = box.locator(".living-screen")
+        assert (
+            screen.evaluate("one => one.scrollWidth <= one.clientWidth") and box.locator("svg").evaluate(SMALLEST) >= 11
+        )
     browser_report.append(
         f"on a page {name:<24} {kept['states']:5} pictures, {size / 1000:4.0f} kB, {len(kept['walk'])} changes as in "
         f"the kernel, median {median:.1f} ms"
@@ -172,9 +183,7 @@ def test_a_phone_scrolls_the_picture_and_not_the_page(open_page):
         box = open_page(name)
         box.page.set_viewport_size({"width": 390, "height": 844})
         assert box.page.evaluate("document.documentElement.scrollWidth") <= 390, name
-        smallest = """svg => Math.min(...[...svg.querySelectorAll("text")].map(text => +text.getAttribute("font-size")))
-            * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"""
-        assert box.locator("svg").evaluate(smallest) > 9.9, f"{name}: pixels of the smallest letters"
+        assert box.locator("svg").evaluate(SMALLEST) > 9.9, f"{name}: pixels of the smallest letters"
 
 
 @in_chromium

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..beyond import BASES, EITHER, MOTIFS, patchify, unpatchify
 from ..plots import as_numbers, largest
-from .canvas import Canvas, View, verdict
+from .canvas import Canvas, Phone, View, verdict
 from .controls import Explorer, checkbox, menu
 
 # Patches of a digit
@@ -278,15 +278,23 @@ def costs(side: int, size: int, channels: int, d_model: int) -> dict[str, int]:
 
 def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
     """An image cut into patches, what this costs, and for each patch size the numbers of scores as bars."""
-    found, canvas, rows = costs(side, size, channels, d_model), Canvas(960, 330), side // size
+    found, canvas, rows = costs(side, size, channels, d_model), Phone(438), side // size
     share = found["products"] / found["block"]
     colour = "in colour" if channels == 3 else "in grey"
-    canvas.text(20, 26, f"{side} x {side} pixels {colour}, patches of {size} x {size}", 15, "start", bold=True)
-    canvas.rect(20, 44, 264, 264, "raised", stroke="data")
+    canvas.text(6, 20, f"{side} x {side} pixels {colour}, patches of {size} x {size}", 13, "start", bold=True)
+    canvas.rect(6, 34, 196, 196, "raised", stroke="data")
     for line in range(1, rows):
-        at = 264 * line / rows
-        canvas.line(20 + at, 44, 20 + at, 308, "data", 0.6)
-        canvas.line(20, 44 + at, 284, 44 + at, "data", 0.6)
+        at = 196 * line / rows
+        canvas.line(6 + at, 34, 6 + at, 230, "data", 0.6)
+        canvas.line(6, 34 + at, 202, 34 + at, "data", 0.6)
+    canvas.text(216, 46, "scores by patch size", 12, "start", "quiet")
+    canvas.text(216, 62, "line to line: 10 times", 12, "start", "quiet")
+    for power in range(9):
+        canvas.line(216, 212 - 16 * power, 350, 212 - 16 * power, "edge", 0.6)
+    for number, other in enumerate(COSTS[side]):
+        x, tall = 218 + 22.5 * number, 16 * np.log10(costs(side, other, channels, d_model)["scores"])
+        canvas.rect(x, 212 - max(tall, 1), 18, max(tall, 1), "here" if other == size else "data")
+        canvas.text(x + 9, 228, other, 11, fill="here" if other == size else "ink", bold=other == size)
     facts = (
         ("patches, the length n of the sequence", f"{rows} x {rows} = {found['n']:,}"),
         ("numbers in a patch", f"{found['entries']:,}"),
@@ -296,16 +304,9 @@ def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
         ("of these for scores and sums", f"{share:.0%}"),
     )
     for number, (name, value) in enumerate(facts):
-        y = 66 + 44 * number
-        canvas.text(310, y, name, 13, "start", "quiet")
-        canvas.text(310, y + 19, value, 16, "start", bold=True)
-    canvas.text(600, 66, "scores by patch size (from line to line 10 times)", 13, "start", "quiet")
-    for power in range(9):
-        canvas.line(600, 280 - 24 * power, 940, 280 - 24 * power, "edge", 0.6)
-    for number, other in enumerate(COSTS[side]):
-        x, tall = 612 + 55 * number, 24 * np.log10(costs(side, other, channels, d_model)["scores"])
-        canvas.rect(x, 280 - max(tall, 1), 40, max(tall, 1), "here" if other == size else "data")
-        canvas.text(x + 20, 300, other, 13, fill="here" if other == size else "ink", bold=other == size)
+        y = 260 + 29 * number
+        canvas.text(6, y, name, 12, "start", "quiet")
+        canvas.text(350, y, value, 13, "end", bold=True)
     return canvas.view(
         f"{side} x {side} pixels {colour} in patches of {size} x {size}: n = {found['n']:,} patches of "
         f"{found['entries']:,} numbers, {found['scores']:,} scores a head and layer. For d = {d_model} the embedding "

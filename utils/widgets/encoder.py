@@ -184,7 +184,7 @@ def block_stepper(words: Sequence[str], x: Tensor, block: EncoderBlock) -> Explo
 
     controls = {
         "norm": menu("norm", list(ORDERS)),
-        "step": slider("step", 3, 1, 6),
+        "step": slider("step", 1, 1, 6),
         "bypass": checkbox("residual connections", True),
     }
     return Explorer(draw, controls)

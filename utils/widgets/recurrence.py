@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from ..plots import as_numbers, in_words
 from ..style import WAVES
-from .canvas import Canvas, View, two_decimals
+from .canvas import Canvas, Phone, View, cut, two_decimals
 from .controls import Explorer, menu, slider
 
 LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -63,34 +63,34 @@ def draw_fading(name: str, back: int, reach: Mapping[str, ArrayLike], states: Ma
 
     reach: {name: norms of the gradient (n,), by words back}; states: {name: (n, d)}."""
     table, curves = as_numbers(states[name], 2), {key: as_numbers(norms, 1) for key, norms in reach.items()}
-    count, canvas = len(table), Canvas(960, 400)
-    width = 800 / count
-    x_of = [130 + width * (count - 0.5 - k) for k in range(count)]  # by words back: now stands on the right
-    canvas.text(120, 64, "state", 14, "end")
-    canvas.pixels(130, 24, 800, 70, WAVES((table.T + 1) / 2)[..., :3])
-    for k, colour in ((0, "ink"), (back, "here")):
-        canvas.rect(x_of[k] - width / 2, 20, width, 78, "none", stroke=colour, stroke_width=3)
+    count, canvas = len(table), Phone(344)
+    width = 300 / count
+    x_of = [48 + width * (count - 0.5 - k) for k in range(count)]  # by words back: now stands on the right
+    canvas.text(42, 54, "state", 12.5, "end")
+    canvas.pixels(48, 16, 300, 64, WAVES((table.T + 1) / 2)[..., :3])
+    for k, role in ((0, "ink"), (back, "here")):
+        canvas.rect(x_of[k] - width / 2 - 1, 13, width + 2, 70, "none", stroke=role, stroke_width=2)
     logs = {key: np.log10(np.maximum(norms, 1e-12)) for key, norms in curves.items()}
     low, high = math.floor(min(map(np.min, logs.values()))), math.ceil(max(map(np.max, logs.values())))
-    y_of = {power: 340 - 210 * (power - low) / (high - low) for power in range(low, high + 1)}
+    y_of = {power: 274 - 154 * (power - low) / (high - low) for power in range(low, high + 1)}
     for power in range(low, high + 1, 2):
-        canvas.line(130, y_of[power], 930, y_of[power], "raised")
-        canvas.text(120, y_of[power] + 5, f"10{str(power).translate(SUPER)}", 13, "end", "quiet")
+        canvas.line(48, y_of[power], 348, y_of[power], "edge")
+        canvas.text(42, y_of[power] + 4, f"10{str(power).translate(SUPER)}", 12, "end", "quiet")
     for key in sorted(curves, key=lambda key: key == name):
-        places = [340 - 210 * (value - low) / (high - low) for value in logs[key]]
+        places = [274 - 154 * (value - low) / (high - low) for value in logs[key]]
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(x_of, places))
-        chosen = key == name
-        canvas.add(
-            "polyline", points=points, fill="none", stroke="data" if chosen else "edge", stroke_width=3 if chosen else 2
-        )
-    canvas.add("circle", cx=x_of[back], cy=places[back], r=6, fill="here")
-    canvas.text(130, 122, "norm of the gradient", 13, "start", "quiet")
-    canvas.text(120, 362, "words back", 13, "end", "quiet")
-    for k in range(0, count, 5):
-        canvas.text(x_of[k], 362, k or "now", 13, fill="quiet")
+        looks = {"stroke": "data", "stroke_width": 3} if key == name else {"stroke": "quiet", "stroke_width": 1.5}
+        canvas.add("polyline", points=points, fill="none", **looks)
+        away = key != name
+        canvas.text(52, places[-1] - 6, cut(key, 20), 11.5, "start", "quiet" if away else "data", bold=not away)
+    canvas.add("circle", cx=x_of[back], cy=places[back], r=5, fill="here")
+    canvas.text(8, 102, "norm of the gradient", 12, "start", "quiet")
+    canvas.text(8, 292, "words back", 11, "start", "quiet")
+    for k in range(0, count - 10, 10):
+        canvas.text(x_of[k], 292, k or "now", 11, fill="quiet")
     norm, share = curves[name][back], curves[name][back] / curves[name][0]
     said = f"{name}, {back} words back: gradient {in_words(norm)}, {in_words(share)} times that of the last word"
-    canvas.text(530, 390, said, 15)
+    canvas.prose(8, 314, said, 12.5)
     return canvas.view(f"{said}.")
 
 
@@ -123,37 +123,40 @@ def pair(vector: Sequence[float], digits: int = 1) -> str:
 
 def draw_look_back(word: int, stage: int) -> View:
     """Step number `word` of a small decoder, as far as `stage`: query, scores, weights as lines, context, word."""
-    i, canvas = word - 1, Canvas(960, 400)
+    i, canvas = word - 1, Phone(394)
     scores = MEMORY @ STATES[i]
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()
-    context, middles = weights @ MEMORY, [190 + 150 * j for j in range(len(SOURCE))]
-    begin, colour = (260, "quiet") if stage < 3 else (260 if stage == 3 else 740, "weight")
+    context, middles = weights @ MEMORY, [37 + 70.5 * j for j in range(len(SOURCE))]
+    begin, role = (92 if stage < 4 else 264), ("query" if stage < 3 else "weight")
     for x, weight in zip(middles, weights.tolist() if stage > 1 else ()):
-        thick, opacity = (1.5, 0.6) if stage == 2 else (1 + 14 * weight, 0.2 + 0.7 * weight)
-        canvas.line(begin, 128, x, 208, colour, thick, opacity=f"{opacity:.2f}")
-    canvas.text(20, 40, "written", 14, "start", "quiet")
+        thick, opacity = (1.5, 0.6) if stage == 2 else (1 + 12 * weight, 0.2 + 0.7 * weight)
+        canvas.line(begin, 124, x, 186, role, thick, opacity=f"{opacity:.2f}")
+    canvas.text(6, 18, "written", 12, "start", "quiet")
     for j, known in enumerate(TARGET[: i + (stage > 4)]):
-        canvas.text(140 + 110 * j, 40, known, 18, fill="here" if j == i else "ink", bold=j == i)
-    canvas.rect(150, 84, 220, 42, "ground", stroke="query", stroke_width=2.5, rx=8)
-    canvas.text(260, 111, f"query {indexed('s', word)} = {pair(STATES[i])}", 15, fill="query")
+        here = j == i
+        canvas.text(30 + 66 * j, 42, known, 14.5, fill="here" if here else "ink", bold=here)
+    canvas.rect(4, 62, 176, 60, "ground", stroke="query", stroke_width=2.5, rx=8)
+    canvas.text(92, 86, f"query {indexed('s', word)}", 13, fill="query", bold=True)
+    canvas.text(92, 108, pair(STATES[i]), 14, fill="query")
     if stage > 3:
-        canvas.rect(620, 84, 240, 42, "ground", stroke="value", stroke_width=2.5, rx=8)
-        canvas.text(740, 111, f"context {indexed('c', word)} = {pair(context, 2)}", 15, fill="value")
+        canvas.rect(190, 62, 162, 60, "ground", stroke="value", stroke_width=2.5, rx=8)
+        canvas.text(271, 86, f"context {indexed('c', word)}", 13, fill="value", bold=True)
+        canvas.text(271, 108, pair(context, 2), 14, fill="value")
     rows = {"memory": [pair(row) for row in MEMORY], "": SOURCE}
     rows |= {"score": [two_decimals(score) for score in scores]} if stage > 1 else {}
     rows |= {"weight": [two_decimals(weight) for weight in weights]} if stage > 2 else {}
     for number, (label, texts) in enumerate(rows.items()):
-        y = 236 + 36 * number
-        canvas.text(20, y, label, 14, "start", "quiet")
+        y = 208 + 40 * number
+        canvas.text(4, y - 13 if label != "memory" else 178, label, 11, "start", "quiet")
         for x, text, weight in zip(middles, texts, weights):
-            if label == "memory":
-                canvas.rect(x - 60, y - 26, 120, 38, "ground", stroke="value", stroke_width=2.5, rx=8)
-            canvas.text(
-                x, y, text, 15, fill="value" if label == "memory" else "ink", bold=label == "weight" and weight > 0.5
-            )
+            memory = label == "memory"
+            if memory:
+                canvas.rect(x - 33.5, y - 20, 67, 30, "ground", stroke="value", stroke_width=2, rx=6)
+            most = label == "weight" and weight > 0.5
+            canvas.text(x, y, text, 11 if memory else 13, fill="value" if memory else "ink", bold=most)
     said = describe_look_back(i, stage, scores, weights, context)
-    canvas.text(480, 388, said, 15)
+    canvas.prose(6, 354, said, 12.5)
     return canvas.view(said)
 
 
@@ -178,6 +181,6 @@ def look_back_steps() -> Explorer:
     """A decoder with attention at work on five words; states made by hand, so small that one can check the numbers."""
     controls = {
         "word": slider("step of writing", 1, 1, len(TARGET)),
-        "stage": menu("show as far as", [(name, number) for number, name in enumerate(STAGES, 1)], 4),
+        "stage": menu("show as far as", [(name, number) for number, name in enumerate(STAGES, 1)], 1),
     }
     return Explorer(draw_look_back, controls)

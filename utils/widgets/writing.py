@@ -180,7 +180,7 @@ def writing_step(
     layers, heads = len(written[0].own), len(written[0].own[0])
     controls = {
         "sentence": menu("sentence", [(" ".join(one.source[:-1]), number) for number, one in enumerate(written)]),
-        "step": slider("step of writing", min(3, longest), 1, longest),
+        "step": slider("step of writing", 1, 1, longest),
         "layer": menu("layer", range(1, layers + 1), layers),
         "head": menu("head", [("mean of all", 0), *range(1, heads + 1)]),
     }
