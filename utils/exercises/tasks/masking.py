@@ -49,7 +49,7 @@ def padding_mask(tokens, pad_id):
 
 def draw_scores_and_masks(generator):
     """Causal, also over heads; padding; rows that may attend to nothing or to all; masked scores that are loud, or far
-    above what is not masked; 1-D; float64."""
+    above what is not masked, farther than -10,000 or -65,504 reach; 1-D; float64."""
 
     def scores(*shape, dtype=None):
         return 2 * torch.randn(shape, generator=generator, dtype=dtype)
@@ -68,7 +68,8 @@ def draw_scores_and_masks(generator):
     yield scores(2, 2, 4, 4), causal_mask(4)
     yield scores(5), torch.tensor([True, True, True, False, False])
     low = torch.tensor([[-3e4], [-1e6], [-60]], dtype=torch.float64)
-    yield low + scores(3, 4, dtype=torch.float64), torch.tensor([[1, 0, 1, 0], [1, 1, 0, 0], [0, 1, 1, 1]]).bool()
+    mask = torch.tensor([[1, 0, 1, 0], [1, 1, 0, 0], [0, 1, 1, 1]]).bool()
+    yield torch.where(mask, low, 0.0) + scores(3, 4, dtype=torch.float64), mask
 
 
 @exercise(
