@@ -142,13 +142,10 @@ def counted(judged: list[Judged]) -> dict:
     return {"command": COMMAND, "rows": rows, "seconds": times}
 
 
-def agreement() -> str:
-    """How often two readers of the same message agree."""
+def agreement() -> dict:
+    """How often the first two readers of the same message agree: first those who had no part in the judge."""
     twice = [classes for classes in readings().values() if len(classes) > 1]
-    if not twice:
-        return "No message was read twice."
-    agreed = row("read twice", sum(one[0] == one[1] for one in twice), len(twice))
-    return f"{said(agreed)} got the same class."
+    return row("two readers gave the same class", sum(one[0] == one[1] for one in twice), len(twice))
 
 
 def said(one: dict) -> str:
@@ -179,7 +176,7 @@ def main() -> None:
     told = parser.parse_args()
     judged = list(judge(one for one in answers() if not told.exercises or one.exercise in told.exercises))
     show("Answers", judged)
-    print(agreement())
+    print(said(agreement()))
     for one in judged if told.list else []:
         if one.kind == told.list:
             print(f"\n{one.answer.id}\n{one.answer.source[one.answer.source.index('def ') :]}→ {one.message}")
