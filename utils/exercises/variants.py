@@ -258,7 +258,7 @@ OF_RESULTS = tuple(
             "weighted_sum: return weights @ values[:, 1:]"),
         ("without the last", "the last entry along the first axis is missing; the others are right: does a loop or a slice end one too early?", lambda x: x[:-1],
             "weighted_sum: return weights @ values[:, :-1]"),
-        ("flat", "your numbers are right, but all on one axis: the shape is lost. reshape brings it back.", torch.flatten,
+        ("flat", "your numbers are right, but all on one axis: the shape is lost. reshape brings it back.", lambda x: x.flatten(-2).flatten(),
             "merge_query_key: return (W_q @ W_k.T).flatten()"),
         ("last two axes flat", "your numbers are right, but the last two axes have become one.", lambda x: x.flatten(-2),
             "project_per_head: return (X @ W).flatten(-2)"),
