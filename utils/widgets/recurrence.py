@@ -83,6 +83,8 @@ def draw_fading(name: str, back: int, reach: Mapping[str, ArrayLike], states: Ma
         canvas.add(
             "polyline", points=points, fill="none", stroke="data" if chosen else "edge", stroke_width=3 if chosen else 2
         )
+        far = 3 * count // 4
+        canvas.text(x_of[far], places[far] + 20, key, 13, "start", "data" if chosen else "quiet")
     canvas.add("circle", cx=x_of[back], cy=places[back], r=6, fill="here")
     canvas.text(130, 122, "norm of the gradient", 13, "start", "quiet")
     canvas.text(120, 362, "words back", 13, "end", "quiet")
