@@ -83,8 +83,10 @@ def draw_fading(name: str, back: int, reach: Mapping[str, ArrayLike], states: Ma
         canvas.add(
             "polyline", points=points, fill="none", stroke="data" if chosen else "edge", stroke_width=3 if chosen else 2
         )
-        far = 3 * count // 4
-        canvas.text(x_of[far], places[far] + 20, key, 13, "start", "data" if chosen else "quiet")
+        far, lowest = 3 * count // 4, min(values[3 * count // 4] for values in logs.values())
+        below, rises = logs[key][far] == lowest, logs[key][far] < logs[key][0]
+        anchor = "end" if rises and not below else "start"
+        canvas.text(x_of[far], places[far] + (20 if below else -8), key, 13, anchor, "data" if chosen else "quiet")
     canvas.add("circle", cx=x_of[back], cy=places[back], r=6, fill="here")
     canvas.text(130, 122, "norm of the gradient", 13, "start", "quiet")
     canvas.text(120, 362, "words back", 13, "end", "quiet")
