@@ -55,7 +55,7 @@ class Decoder(rnn.AttentionDecoder):
 def train(small, english, spanish, number, **options):
     """Share right, error rates by sure and by possible links, weight on gold links."""
     training.seed(number)
-    decoder = Decoder(num_layers=len(spanish), **SIZES, **options)
+    decoder = Decoder(len(spanish), **SIZES, **options)
     model = rnn.RecurrentTranslator(rnn.RecurrentEncoder(len(english), **SIZES), decoder)
     words = english, spanish
     training.fit(model, translation_batches(small.train, *words, seed=number), translation_loss, steps=700)

@@ -1,4 +1,4 @@
-"""Exercises of the notebook on recurrent networks: an Elman step, cross-entropy and perplexity."""
+"""Exercises of the notebook on recurrent networks: an Elman step, cross-entropy, perplexity and a step of a GRU."""
 
 import torch
 
@@ -146,3 +146,60 @@ def draw_probabilities(generator):
 def perplexity(probabilities):
     """Perplexity of n words that a model gave these probabilities (n,): returns one number."""
     return torch.exp(-torch.log(probabilities).mean())
+
+
+def draw_gated_steps(generator):
+    """One vector, a batch, two leading axes; d_in = d_hidden, b = d_in = d_hidden; the first state, 0; gates nearly
+    shut and nearly open; float64."""
+    for leading, d_in, d_hidden, loud, dtype in (
+        ((), 3, 4, 1, None),
+        ((), 3, 3, 1, None),
+        ((5,), 4, 2, 1, None),
+        ((3,), 3, 3, 1, None),
+        ((2, 4), 2, 5, 3, None),
+        ((2,), 4, 3, 1, torch.float64),
+        ((4,), 2, 3, 0, None),
+    ):
+        x, state = (torch.randn(*leading, d, generator=generator, dtype=dtype) for d in (d_in, d_hidden))
+        sizes = 3 * [(d_in, d_hidden), (d_hidden, d_hidden)]
+        matrices = [torch.randn(size, generator=generator, dtype=dtype) for size in sizes]
+        yield x * max(loud, 1), (loud * state).tanh(), *matrices
+
+
+@exercise(
+    draws=draw_gated_steps,
+    hints=[
+        "Four lines, one for each equation. Begin with the gates: which two things does each of them read?",
+        "A gate lies between 0 and 1: torch.sigmoid. The proposal lies between -1 and 1, like the state: torch.tanh. "
+        "@ is the matrix product, * multiplies entry by entry.",
+        "r multiplies what comes out of state @ U. At the end, z says how much of the old state stays, and 1 - z how "
+        "much of the proposal comes in.",
+    ],
+    names={
+        "the gate z: the new state is still to come": lambda x, s, W_z, U_z, W_r, U_r, W, U: torch.sigmoid(
+            x @ W_z + s @ U_z
+        ),
+        "the gate r: the new state is still to come": lambda x, s, W_z, U_z, W_r, U_r, W, U: torch.sigmoid(
+            x @ W_r + s @ U_r
+        ),
+        "the old state: nothing was written": lambda x, s, W_z, U_z, W_r, U_r, W, U: s,
+        "x: is it projected?": lambda x, s, W_z, U_z, W_r, U_r, W, U: x,
+    },
+    question={
+        r"\b[WU](_[zr])? @": "Vectors are rows here: x and the state stand on the left of their matrices.",
+        r"[zr] @|@ (state|proposal)": "Gates multiply entry by entry: *, not @.",
+        "": "x is (…, d_in) and meets W_z, W_r, W; the state is (…, d_hidden) and meets U_z, U_r, U. Which axes meet in "
+        "this line?",
+    },
+    level=2,
+    minutes=8,
+)
+def gru_step(x, state, W_z, U_z, W_r, U_r, W, U):
+    """One step of a GRU without biases: returns the new state (…, d_hidden).
+
+    Input x (…, d_in), old state (…, d_hidden); W_z, W_r, W (d_in, d_hidden), U_z, U_r, U (d_hidden, d_hidden).
+    """
+    z = torch.sigmoid(x @ W_z + state @ U_z)  # how much of the old state stays
+    r = torch.sigmoid(x @ W_r + state @ U_r)  # how much of it the proposal reads
+    proposal = torch.tanh(x @ W + r * (state @ U))
+    return (1 - z) * proposal + z * state
