@@ -371,7 +371,7 @@ def head_split(widgets):
         wrong = sum((i, j) != (row, head * e + column) for (head, row, column), (i, j) in place.items())
         last = [f"{word} {' '.join(str(place[h - 1, i, c][0] + 1) for c in range(e))}" for i, word in enumerate(words)]
         way = "viewed directly" if state["direct"] else "cut, then exchanged"
-        said = f"X (5, 16) {way}: {h} heads of (5, {e}), {wrong} of 80 numbers in a wrong place."
+        said = f"Q (5, 16) {way}: {h} heads of (5, {e}), {wrong} of 80 numbers in a wrong place."
         said += f" Numbers of the words in head {h}: {'; '.join(last)}. Merged again: {wrong} in a wrong place."
         return said, None
 
