@@ -208,7 +208,7 @@ def draw_weights_and_values(generator):
     minutes=7,
 )
 def share_of_output(weights, values):
-    """How much of its output (…, q, v) each query owes to each key: weights (…, q, k), values (…, k, v), returns (…, q, k)."""
+    """What part of its output each query owes to each key, weights (…, q, k), values (…, k, v): returns (…, q, k)."""
     output = weights @ values
     along = output @ values.mT  # (…, q, k), each value's product with each output
     return weights * along / (output * output).sum(-1, keepdim=True)
