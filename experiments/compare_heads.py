@@ -2,8 +2,9 @@
 
     python -m experiments.compare_heads [readers narrow] [--seeds 0 1 2 3 4]    three minutes
 
-readers: one head of 32 whose find is read by one linear layer, or through a hidden layer of 64, after 300 and 2,000
-steps (20 seeds: those named, and each 5, 10 and 15 higher); narrow: 1 to 32 heads, d_model = 32 all the time, read by one linear layer.
+readers: one head of 32, read by one linear layer, or through a hidden layer of 64, after 300 and 2,000 steps (20 seeds:
+those named, and each 5, 10 and 15 higher).
+narrow: 1 to 32 heads, d_model = 32 all the time, read by one linear layer after 300 steps.
 Each figure is the share of 2,000 new questions of which both answers are right.
 """
 
@@ -19,7 +20,7 @@ D_MODEL = 32
 
 
 class Shelf(nn.Module):
-    """The notebook's: eight places, each with one of 8 symbols; a question names two places. `hidden`: of the reader."""
+    """The notebook's: eight places, each with a symbol; a question names two of them. `hidden`: of the reader."""
 
     def __init__(self, num_heads: int, hidden: int = 0):
         super().__init__()
@@ -77,7 +78,9 @@ def readers(seeds: list[int]) -> None:
         found = [examine(train(1, seed, hidden, steps)) for seed in twenty]
         solved = sum(right > 0.4 for right, _ in found)
         print(f"one head, hidden layer {hidden}, {steps} steps: {solved} of {len(found)} above 40 %")
-        print("   ", ", ".join(f"{right:.0%} ({first:.2f} {second:.2f})" for right, (first, second) in found), flush=True)
+        print(
+            "   ", ", ".join(f"{right:.0%} ({first:.2f} {second:.2f})" for right, (first, second) in found), flush=True
+        )
 
 
 def narrow(seeds: list[int]) -> None:
