@@ -276,6 +276,22 @@ def kernel_smoothing(widgets):
 # multi-head attention
 
 
+def weight_and_share(widgets):
+    """Each term of the weighted sum by itself, its length along the output by a projection."""
+    words, X, W = "my name is marcello politi".split(), numbers(5, 8), numbers(3, 8, 8, seed=1) / 3
+    weights, V = torch.softmax((X @ W[0]) @ (X @ W[1]).T / math.sqrt(8), -1), X @ W[2]
+
+    def expected(state):
+        row = weights[state["chosen"]]
+        terms = torch.stack([weight * value for weight, value in zip(row, V)])  # (k, v)
+        output = terms.sum(0)
+        share = F.normalize(output, dim=0) @ terms.T / output.norm()
+        said = [f"{word} {100 * w}% and {100 * s}%" for word, w, s in zip(words, row.tolist(), share.tolist())]
+        return f"{words[state['chosen']]} asks. Weight and share of the output: {', '.join(said)}.", None
+
+    return widgets.weight_and_share(words, weights, V, "my"), expected
+
+
 def einsum_loops(widgets):
     """The loops that are shown are run, and must give what torch.einsum gives."""
     cases = {name: (a, torch.randn(s), b, torch.randn(t)) for name, (a, s, b, t, _) in attention.EINSUM_TENSORS.items()}
@@ -355,7 +371,7 @@ def head_split(widgets):
         wrong = sum((i, j) != (row, head * e + column) for (head, row, column), (i, j) in place.items())
         last = [f"{word} {' '.join(str(place[h - 1, i, c][0] + 1) for c in range(e))}" for i, word in enumerate(words)]
         way = "viewed directly" if state["direct"] else "cut, then exchanged"
-        said = f"X (5, 16) {way}: {h} heads of (5, {e}), {wrong} of 80 numbers in a wrong place."
+        said = f"Q (5, 16) {way}: {h} heads of (5, {e}), {wrong} of 80 numbers in a wrong place."
         said += f" Numbers of the words in head {h}: {'; '.join(last)}. Merged again: {wrong} in a wrong place."
         return said, None
 
@@ -925,6 +941,7 @@ COURSE = {
         softmax_saturation,
         attention_flow,
         kernel_smoothing,
+        weight_and_share,
         einsum_loops,
         heads_at_work,
         head_split,

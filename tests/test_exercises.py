@@ -559,27 +559,37 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ),
     (
         "split_heads",
-        "return torch.stack(X.split(X.shape[-1] // num_heads, -1))",
+        "return torch.stack(projected.split(projected.shape[-1] // num_heads, -1))",
         ["in front of everything", "dim=-3"],
         [],
     ),
-    ("split_heads", "return X.view(num_heads, X.shape[0], -1)", ["numbers are mixed", "axis 0"], ["expected (3"]),
     (
         "split_heads",
-        "return X.view(num_heads, X.shape[0], X.shape[1] // num_heads)",
+        "return projected.view(num_heads, projected.shape[0], -1)",
+        ["numbers are mixed", "axis 0"],
+        ["expected (3"],
+    ),
+    (
+        "split_heads",
+        "return projected.view(num_heads, projected.shape[0], projected.shape[1] // num_heads)",
         ["numbers are mixed", "(…, n, h, e)"],
         ["RuntimeError"],
     ),
     (
         "split_heads",
-        "n, d = X.shape\nreturn X.view(num_heads, n, d // num_heads)",
+        "n, d = projected.shape\nreturn projected.view(num_heads, n, d // num_heads)",
         ["numbers are mixed", "(…, n, h, e)"],
         ["ValueError"],
     ),
-    ("split_heads", "return X.view(*X.shape[:-2], num_heads, X.shape[-2], -1)", ["numbers are mixed", "first"], []),
     (
         "split_heads",
-        "b, n, d = X.shape\nreturn X.view(b, n, num_heads, -1).transpose(1, 2)",
+        "return projected.view(*projected.shape[:-2], num_heads, projected.shape[-2], -1)",
+        ["numbers are mixed", "first"],
+        [],
+    ),
+    (
+        "split_heads",
+        "b, n, d = projected.shape\nreturn projected.view(b, n, num_heads, -1).transpose(1, 2)",
         ["number of axes varies", "3 of 8 inputs come out right"],
         [],
     ),
@@ -649,7 +659,12 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         [],
     ),
     ("project_per_head", 'return torch.einsum("nd,de->hne", X, W)', ["one letter for each axis"], ["axes varies"]),
-    ("split_heads", "return X.view(*X.shape[:-1], num_heads, X.shape[-1] / num_heads)", ["`//`"], ["axes varies"]),
+    (
+        "split_heads",
+        "return projected.view(*projected.shape[:-1], num_heads, projected.shape[-1] / num_heads)",
+        ["`//`"],
+        ["axes varies"],
+    ),
     (
         "sliding_window_mask",
         "i = torch.arange(n)\nreturn 0 <= i[:, None] - i < width",
@@ -850,7 +865,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         ["a position runs past the end"],
         ["number of entries varies"],
     ),
-    ("split_heads", "return X.unflatten(-1, num_heads)", ["several sizes are asked for"], []),
+    ("split_heads", "return projected.unflatten(-1, num_heads)", ["several sizes are asked for"], []),
     (
         "multi_head_attention",
         "e = X.shape[-1] // num_heads\ncut = lambda M, i: M[..., i * e : i + 1 * e]\n"

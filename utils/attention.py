@@ -15,7 +15,7 @@ from .masks import added
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """softmax(Q Kᵀ / √e) V, from Vaswani et al. 2017, equation 1.
+    """softmax(Q Kᵀ / √d_k) V, from Vaswani et al. 2017, equation 1.
 
     query (…, q, e), key (…, k, e), value (…, k, v); mask boolean, broadcasts to (…, q, k), True = may attend; two axes
     are always (q, k). Returns the output (…, q, v) and the weights (…, q, k); both are 0 for a query that may attend to
@@ -33,7 +33,7 @@ def scaled_dot_product_attention(
 
 
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
-    """softmax(Q Kᵀ / √e), (…, q, k). The query is divided, not the far more numerous scores, which could overflow."""
+    """softmax(Q Kᵀ / √d_k), (…, q, k). The query is divided, not the far more numerous scores, which could overflow."""
     scores = (query / math.sqrt(query.shape[-1])) @ key.mT  # (…, q, k)
     return masked_softmax_(scores, mask)
 

@@ -103,7 +103,7 @@ REMEDIES = (
     Remedy(
         r"ints?, ?(but got|not) float|'float' object cannot be interpreted",
         "`/` always gives a float. A size is whole: `//`.",
-        "split_heads: return X.view(*X.shape[:-1], num_heads, X.shape[-1] / num_heads).transpose(-3, -2)",
+        "split_heads: return projected.view(*projected.shape[:-1], num_heads, projected.shape[-1] / num_heads).transpose(-3, -2)",
     ),
     Remedy(
         r"softmax\(\).*must be int, not Tensor",
@@ -352,7 +352,7 @@ REMEDIES = (
     Remedy(
         r"view size is not compatible",
         "after an exchange of axes the numbers lie in another order, and view cannot follow: reshape copies them where it has to.",
-        "split_heads: return X.mT.view(num_heads, -1)",
+        "split_heads: return projected.mT.view(num_heads, -1)",
     ),
     Remedy(
         r"is invalid for input of size|shape '|don't multiply up",
@@ -362,7 +362,7 @@ REMEDIES = (
     Remedy(
         r"must be tuple of ints, not int",
         "several sizes are asked for, in brackets: (2, 3). A size of -1 is found by itself, as in (2, -1).",
-        "split_heads: return X.unflatten(-1, num_heads).transpose(-3, -2)",
+        "split_heads: return projected.unflatten(-1, num_heads).transpose(-3, -2)",
     ),
     Remedy(
         r"stack expects each tensor to be equal size|Sizes of tensors must match|must have same number of dimensions",

@@ -9,6 +9,7 @@ from .attention import (
     shape_quiz,
     softmax_saturation,
     softmax_temperature,
+    weight_and_share,
 )
 from .beyond import motifs, patch_sizes, patches
 from .encoder import block_stepper, head_browser, position_waves

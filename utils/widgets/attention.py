@@ -35,6 +35,40 @@ def sentence_attention(words: Sequence[str], weights: ArrayLike, first: str) -> 
     return Explorer(lambda chosen: draw_links(words, weights, chosen), {"chosen": word})
 
 
+# One word's weights, and what each word gives to its output
+def shares(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """How much of the output each key makes, measured along the output: weights (k,), values (k, v), shares (k,)."""
+    output = weights @ values  # (v,)
+    return weights * (values @ output) / (output @ output)
+
+
+def draw_weight_and_share(words: Sequence[str], weights: ArrayLike, values: ArrayLike, chosen: int) -> View:
+    """Two bars a word, its weight and its share of the output of word number `chosen`: to the left where the word takes
+    away; weights (n, n), values (n, v)."""
+    row, canvas = as_numbers(weights, 2)[chosen], Phone(58 + 30 * len(words))
+    share = shares(row, as_numbers(values, 2))
+    canvas.text(8, 20, f"{words[chosen]} asks", 14, "start", "here", True)
+    canvas.text(100, 44, "weight", 12, "start", "weight", True)
+    canvas.text(250, 44, "share of the output", 12, fill="value", bold=True)
+    for number, (word, weight, part) in enumerate(zip(words, row.tolist(), share.tolist())):
+        y = 54 + 30 * number
+        canvas.text(8, y + 15, cut(word, 11), 13, "start")
+        canvas.rect(100, y + 4, 60 * weight, 14, "weight")
+        canvas.text(104 + 60 * weight, y + 16, f"{weight:.0%}", 12, "start")
+        width = 70 * min(abs(part), 1)
+        canvas.rect(225 if part >= 0 else 225 - width, y + 4, width, 14, "value" if part >= 0 else "negative")
+        canvas.text(229 + (width if part >= 0 else 0), y + 16, f"{part:.0%}", 12, "start", bold=part < 0)
+    canvas.line(225, 52, 225, 52 + 30 * len(words), "edge")
+    said = ", ".join(f"{word} {w:.0%} and {part:.0%}" for word, w, part in zip(words, row.tolist(), share.tolist()))
+    return canvas.view(f"{words[chosen]} asks. Weight and share of the output: {said}.")
+
+
+def weight_and_share(words: Sequence[str], weights: ArrayLike, values: ArrayLike, first: str) -> Explorer:
+    """Pick a word and compare what it gives to each word with what comes of that; weights (n, n), values (n, v)."""
+    word = menu("word", numbered(words), words.index(first))
+    return Explorer(lambda chosen: draw_weight_and_share(words, weights, values, chosen), {"chosen": word})
+
+
 # Softmax
 def draw_weights(
     labels: Sequence[str], scores: ArrayLike, weights: ArrayLike, title: str, facts: Sequence[str] = ()

@@ -210,7 +210,7 @@ def draw_stage(
 
 
 def draw_strip(canvas: Phone, y: float, num_heads: int) -> None:
-    """All numbers of X in the order in which they lie in memory, and to which head a direct view gives them."""
+    """All numbers of Q in the order in which they lie in memory, and to which head a direct view gives them."""
     width, e, left = 340 / (N * D_MODEL), D_MODEL // num_heads, 8
     canvas.text(6, y, f"no cut: viewed directly as ({num_heads}, {N}, {e})", 13, "start", bold=True)
     canvas.text(6, y + 17, "all rows in a line, dealt out to the heads", 12, "start")
@@ -227,29 +227,29 @@ def draw_strip(canvas: Phone, y: float, num_heads: int) -> None:
 def draw_split(words: Sequence[str], num_heads: int, direct: bool) -> View:
     """16 columns become heads and are merged again; each cell holds the number of its word, red in a wrong place."""
     canvas, e = Phone(540), D_MODEL // num_heads
-    X = np.arange(N * D_MODEL).reshape(N, D_MODEL)
-    shape, (right, _) = f"({N}, {num_heads}, {e})", split_and_merge(X, num_heads, False)
-    heads, merged = split_and_merge(X, num_heads, direct)
-    wrong, lost = int((heads != right).sum()), int((merged != X).sum())
-    title = f"X (n, d) = ({N}, {D_MODEL})"
-    draw_stage(canvas, 18, words, X, X, num_heads, title, "each cell holds the number of its word")
+    Q = np.arange(N * D_MODEL).reshape(N, D_MODEL)
+    shape, (right, _) = f"({N}, {num_heads}, {e})", split_and_merge(Q, num_heads, False)
+    heads, merged = split_and_merge(Q, num_heads, direct)
+    wrong, lost = int((heads != right).sum()), int((merged != Q).sum())
+    title = f"Q = X W_q: (n, d) = ({N}, {D_MODEL})"
+    draw_stage(canvas, 18, words, Q, Q, num_heads, title, "each cell holds the number of its word")
     if direct:
         draw_strip(canvas, 146, num_heads)
     else:
         said = f"cut into (n, h, e) = {shape}", "each word's row falls into h pieces of e"
-        draw_stage(canvas, 146, words, X, X, num_heads, *said, "rows")
+        draw_stage(canvas, 146, words, Q, Q, num_heads, *said, "rows")
     whole = "each row of a head belongs to one word"
     said = (
         f"heads (h, n, e) = ({num_heads}, {N}, {e})",
-        f"{wrong} of {X.size} numbers are misplaced" if wrong else whole,
+        f"{wrong} of {Q.size} numbers are misplaced" if wrong else whole,
     )
     draw_stage(canvas, 292, words, np.concatenate(heads, -1), np.concatenate(right, -1), num_heads, *said, "heads")
-    said = f"merged (n, d) = ({N}, {D_MODEL})", f"{lost} of {X.size} numbers are misplaced" if lost else "X again"
-    draw_stage(canvas, 436, words, merged, X, num_heads, *said)
+    said = f"merged (n, d) = ({N}, {D_MODEL})", f"{lost} of {Q.size} numbers are misplaced" if lost else "Q again"
+    draw_stage(canvas, 436, words, merged, Q, num_heads, *said)
     way = "viewed directly" if direct else "cut, then exchanged"
     rows = "; ".join(f"{word} {' '.join(str(k // D_MODEL + 1) for k in row)}" for word, row in zip(words, heads[-1]))
     return canvas.view(
-        f"X ({N}, {D_MODEL}) {way}: {num_heads} heads of ({N}, {e}), {wrong} of {X.size} numbers in a wrong place. "
+        f"Q ({N}, {D_MODEL}) {way}: {num_heads} heads of ({N}, {e}), {wrong} of {Q.size} numbers in a wrong place. "
         f"Numbers of the words in head {num_heads}: {rows}. Merged again: {lost} in a wrong place."
     )
 

@@ -54,12 +54,16 @@ def draw_tokens_to_split(generator):
         "Cutting the last axis into h pieces of e keeps each token's numbers together. Which shape is that?",
         "Cut it by unflatten, or reshape(*X.shape[:-1], …): (…, n, h, e). Then exchange two axes, counted from the end.",
     ],
-    names={"(…, h, n, d): does each head get all d numbers?": lambda X, num_heads: torch.stack([X] * num_heads, -3)},
+    names={
+        "(…, h, n, d): does each head get all d numbers?": lambda projected, num_heads: torch.stack(
+            [projected] * num_heads, -3
+        )
+    },
     question="The last axis, d = h · e, becomes two, h and e, and all others stay: do the sizes in this line say so?",
 )
-def split_heads(X, num_heads):
-    """Give each head its d / h numbers of every token, X (…, n, d): returns (…, h, n, e)."""
-    per_token = X.reshape(*X.shape[:-1], num_heads, -1)  # (…, n, h, e)
+def split_heads(projected, num_heads):
+    """Give each head its d / h numbers of every token, projected (…, n, d): returns (…, h, n, e)."""
+    per_token = projected.reshape(*projected.shape[:-1], num_heads, -1)  # (…, n, h, e)
     return per_token.transpose(-3, -2)
 
 

@@ -1,5 +1,5 @@
-"""Exercises of the notebook on self-attention: attention for all tokens, between two sequences, W_q with W_k, and the
-forward of a module with a learned query."""
+"""Exercises of the notebook on self-attention: attention for all tokens, between two sequences, W_q with W_k, the forward
+of a module with a learned query, and what each key makes of the output."""
 
 import math
 
@@ -92,6 +92,7 @@ def draw_two_sequences(generator):
     },
     level=2,
     minutes=8,
+    trained=True,
 )
 def attention_between(asking, answering, W_q, W_k, W_v):
     """One output for each row of asking (…, q, d), made of answering (…, k, d): returns (…, q, v)."""
@@ -174,3 +175,40 @@ def pooling_forward(self, X):
     scores = K @ self.query / math.sqrt(K.shape[-1])  # (…, n)
     weights = torch.softmax(scores, dim=-1)
     return (weights[..., None] * V).sum(-2)
+
+
+def draw_weights_and_values(generator):
+    """k, q, v and b all differ; all equal once; one query, one key, v = 1; float64; a weight of 0."""
+    for (*batch, q), k, v, dtype in (
+        ((5,), 4, 3, None), ((4,), 4, 4, None), ((2, 5), 4, 6, None), ((1,), 6, 3, None), ((3,), 1, 5, None),
+        ((2, 3), 4, 2, None), ((3, 2, 4), 5, 6, torch.float64),
+    ):  # fmt: skip
+        scores = 2 * torch.randn(*batch, q, k, generator=generator, dtype=dtype)
+        yield torch.softmax(scores, -1), 1 + torch.randn(*batch, k, v, generator=generator, dtype=dtype)
+    hidden = scores.masked_fill(torch.arange(5) == 1, -math.inf)
+    yield torch.softmax(hidden, -1), 1 + torch.randn(3, 2, 5, 6, generator=generator, dtype=torch.float64)
+
+
+@exercise(
+    draws=draw_weights_and_values,
+    hints=[
+        "The output z is a sum: one term for each key, its weight times its value. How far does one term reach in z's direction?",
+        "z · z is the sum of the terms (a_j v_j) · z. So each term's part of the whole is (a_j v_j) · z / (z · z).",
+        "z = weights @ values, (…, q, v). The products v_j · z for all queries and keys are z @ values.mT, (…, q, k). Then weights, times these, over z · z of each query (keepdim).",
+    ],
+    names={
+        "the outputs z: here the share of each key is asked for, (…, q, k)": lambda weights, values: weights @ values,
+        "the weights themselves: the values have no say": lambda weights, values: weights,
+        "the products of z and the values: they still lack the weights and z · z": lambda weights, values: (
+            weights @ values @ values.mT
+        ),
+    },
+    question="Weights are (…, q, k), values (…, k, v), outputs (…, q, v), shares (…, q, k): which axes meet in this line?",
+    level=2,
+    minutes=7,
+)
+def share_of_output(weights, values):
+    """What part of its output each query owes to each key, weights (…, q, k), values (…, k, v): returns (…, q, k)."""
+    output = weights @ values
+    along = output @ values.mT  # (…, q, k), each value's product with each output
+    return weights * along / (output * output).sum(-1, keepdim=True)
