@@ -30,7 +30,7 @@ def draw_words_and_caches(generator):
         "may the new one see?",
         "Project x three times, (b, e) each. Its key and its value go behind those that were kept; "
         "torch.cat wants three axes in each, so the new ones need one of length 1, [:, None].",
-        "Then attention with a single query: scores (b, n + 1), divided by √e, softmax, and the values summed by the "
+        "Then attention with a single query: scores (b, n + 1), divided by √d_k, softmax, and the values summed by the "
         "weights. There is no later word that a mask could hide. einsum with be,bne->bn spares you the axis.",
     ],
     names={
@@ -63,7 +63,7 @@ def decoding_step(x, keys, values, W_q, W_k, W_v):
     """One new word x (b, d), with what was kept of n others: returns z (b, e), keys, values.
 
     Kept are keys (b, n, e) and values (b, n, e); n may be 0. The word attends to the others and to
-    itself, with W_q, W_k and W_v (d, e), scores divided by √e. Keys and values are returned with the
+    itself, with W_q, W_k and W_v (d, e), scores divided by √d_k. Keys and values are returned with the
     new ones behind, (b, n + 1, e).
     """
     query, key, value = x @ W_q, x @ W_k, x @ W_v  # (b, e)
