@@ -254,7 +254,7 @@ def draw_blocks(generator):
 def read_block(scores, values, largest, total, mixture):
     """A block of scores (q, k) and values (k, d), after others: returns largest, total, mixture.
 
-    Kept are, of each query, the largest score so far (q, 1); total (q, 1), the sum of exp(score - largest);
+    Kept are, of each query, the largest score so far (q, 1), total (q, 1), the sum of exp(score - largest),
     and mixture (q, d), the sum of exp(score - largest) times the value. Before the first block they are
     -inf, 0 and 0. Nothing is divided yet.
     """
