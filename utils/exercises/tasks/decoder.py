@@ -1,4 +1,4 @@
-"""Exercises of the notebook on the decoder: cross-attention, the shift of the target, tied logits."""
+"""Exercises of the notebook on the decoder: cross-attention, who moves whom, the shift of the target, tied logits."""
 
 import math
 
@@ -75,13 +75,93 @@ def draw_words_and_memories(generator):
 def cross_attention(x, M, W_q, W_k, W_v, source_mask):
     """A decoder's words x (b, q, d) ask a memory M (b, k, d): returns z (b, q, e) and weights (b, q, k).
 
-    There are W_q, W_k and W_v (d, e), no biases; the scores are divided by √e. source_mask (b, k)
+    There are W_q, W_k and W_v (d, e), no biases; the scores are divided by √d_k. source_mask (b, k)
     is True for words of the source, False for padding, whose weight is 0.
     """
     queries, keys, values = x @ W_q, M @ W_k, M @ W_v  # (b, q, e), (b, k, e), (b, k, e)
     scores = queries @ keys.mT / math.sqrt(keys.shape[-1])  # (b, q, k)
     weights = torch.softmax(scores.masked_fill(~source_mask[:, None], -math.inf), dim=-1)
     return weights @ values, weights
+
+
+def running_sum(tokens):
+    """Each output has the words up to its own."""
+    x = 3 * tokens.double()  # (1, n)
+    return torch.stack([x.cumsum(-1), -x.cumsum(-1)], dim=-1)
+
+
+def copy_from_the_right(tokens):
+    """Each output is the next word, a leak; its other number never moves."""
+    x = 3 * torch.nn.functional.pad(tokens[:, 1:], (0, 1)).double()  # (1, n)
+    return torch.stack([torch.ones_like(x), -x, x.new_zeros(x.shape)], dim=-1)
+
+
+def two_back(tokens):
+    """Each output has its own word and the second one before it."""
+    x = 3 * tokens.double()[..., None]  # (1, n, 1)
+    return torch.cat([x, -x], dim=-1) + torch.nn.functional.pad(x, (0, 0, 2, 0))[:, : x.shape[1]]
+
+
+def three_summaries(tokens):
+    """Three outputs, whatever the number of words: the first word, the last, all."""
+    x = 3 * tokens.double()
+    return -torch.stack([x[:, 0], x[:, -1], x.sum(-1)], dim=-1)[..., None]
+
+
+def draw_runs_and_words(generator):
+    """Causal, with a leak, with holes, and as many outputs as inputs or not; words of id 0; one word; outputs of which one
+    number moves, and which fall."""
+    for n, run in (
+        (4, running_sum),
+        (5, copy_from_the_right),
+        (6, two_back),
+        (5, three_summaries),
+        (2, three_summaries),
+        (3, copy_from_the_right),
+        (1, running_sum),
+    ):
+        tokens = torch.randint(0, 9, (1, n), generator=generator)
+        tokens[0, n // 2] = 0
+        yield run, tokens
+
+
+@exercise(
+    draws=draw_runs_and_words,
+    hints=[
+        "What has to be the same in two runs, and what different, to know that word j is what moved an output?",
+        "Run once with the words as they are. Then, for each j, take a fresh copy of the words, change word j alone, run, "
+        "and compare. An output is a row of numbers: when has it moved?",
+        "tokens.clone() copies; one more is surely another id. Compare with !=, which gives (1, m, d), take the one "
+        "sentence, and ask each output whether any of its numbers differs. torch.stack sets the columns side by side.",
+    ],
+    names={
+        "(n, m): a row for each changed word. Outputs are rows, changed words columns": lambda run, tokens: (
+            (run(tokens)[0, :, :1] == tokens).T
+        ),
+        "(n,): one answer for each word. Which outputs does it move?": lambda run, tokens: tokens[0] > 0,
+        "the outputs: have you compared two runs?": lambda run, tokens: run(tokens),
+        "how far each number moves: asked for is whether, and for each output": lambda run, tokens: run(tokens)[0],
+    },
+    question={
+        "clone|copy": "tokens is (1, n): does the copy keep both axes?",
+        "any|all": "An output of run is (1, m, d): the last axis is the numbers of one output. Which one is asked about?",
+        "": "tokens is (1, n), run(tokens) (1, m, d), the result (m, n): which axes meet in this line?",
+    },
+    level=2,
+    minutes=10,
+)
+def moves(run, tokens):
+    """Which outputs of run(tokens) move when a word becomes another one: returns True or False, (m, n).
+
+    tokens (1, n) are ids, n words; run(tokens) is (1, m, d), m outputs of d numbers. Row i is the output,
+    column j the word that is changed, it alone.
+    """
+    before, columns = run(tokens), []
+    for j in range(tokens.shape[1]):
+        other = tokens.clone()
+        other[0, j] += 1
+        columns.append((run(other) != before)[0].any(dim=-1))  # (m,)
+    return torch.stack(columns, dim=-1)
 
 
 def draw_targets(generator):

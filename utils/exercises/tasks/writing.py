@@ -1,4 +1,4 @@
-"""Exercises of the notebook on writing: a step with a cache, reading on, a beam's step."""
+"""Exercises of the notebook on writing: a step with a cache, reading on, a beam's step, a block of attention."""
 
 import math
 
@@ -30,7 +30,7 @@ def draw_words_and_caches(generator):
         "may the new one see?",
         "Project x three times, (b, e) each. Its key and its value go behind those that were kept; "
         "torch.cat wants three axes in each, so the new ones need one of length 1, [:, None].",
-        "Then attention with a single query: scores (b, n + 1), divided by √e, softmax, and the values summed by the "
+        "Then attention with a single query: scores (b, n + 1), divided by √d_k, softmax, and the values summed by the "
         "weights. There is no later word that a mask could hide. einsum with be,bne->bn spares you the axis.",
     ],
     names={
@@ -63,7 +63,7 @@ def decoding_step(x, keys, values, W_q, W_k, W_v):
     """One new word x (b, d), with what was kept of n others: returns z (b, e), keys, values.
 
     Kept are keys (b, n, e) and values (b, n, e); n may be 0. The word attends to the others and to
-    itself, with W_q, W_k and W_v (d, e), scores divided by √e. Keys and values are returned with the
+    itself, with W_q, W_k and W_v (d, e), scores divided by √d_k. Keys and values are returned with the
     new ones behind, (b, n + 1, e).
     """
     query, key, value = x @ W_q, x @ W_k, x @ W_v  # (b, e)
@@ -194,3 +194,71 @@ def beam_step(sums, log_probabilities, width):
     best = totals.flatten().topk(width)
     v = log_probabilities.shape[1]
     return best.values, best.indices // v, best.indices % v
+
+
+def draw_blocks(generator):
+    """The first block; later ones with a larger top, a smaller one, both in one draw; scores so large, of the block or of
+    all before it, that an exponential of them alone overflows; q = k = d; one query; one key; float64."""
+    for q, k, d, before, moved, dtype in (
+        (3, 4, 5, 0, 0.0, None),
+        (3, 2, 4, 5, 0.0, None),
+        (4, 4, 4, 3, 2.0, None),
+        (2, 5, 3, 4, -3.0, None),
+        (1, 3, 2, 2, 1.0, None),
+        (4, 1, 3, 6, 0.0, None),
+        (3, 3, 2, 4, 800.0, torch.float64),
+        (2, 4, 3, 0, 900.0, torch.float64),
+    ):
+        scores = 2 * torch.randn(q, k, generator=generator, dtype=dtype) + moved
+        values = torch.randn(k, d, generator=generator, dtype=dtype)
+        earlier = 2 * torch.randn(q, before, generator=generator, dtype=dtype)  # what was read, and is forgotten
+        old_values = torch.randn(before, d, generator=generator, dtype=dtype)
+        earlier = earlier + moved if moved > 100 else earlier
+        largest = earlier.amax(-1, keepdim=True) if before else torch.full_like(scores[:, :1], -math.inf)
+        exponentials = torch.exp(earlier - largest)
+        yield scores, values, largest, exponentials.sum(-1, keepdim=True), exponentials @ old_values
+
+
+@exercise(
+    draws=draw_blocks,
+    hints=[
+        "Two exponentials may be added where both are relative to the same number. Relative to what is the sum so far, "
+        "and relative to what will it be? What happens to it where the new block has a larger score?",
+        "The new largest is the maximum of the old one and of this block's, for each query. What was summed relative to "
+        "the old one has to be multiplied by exp(old - new), which is at most 1.",
+        "With `now` the new largest, (q, 1): total and mixture shrink by torch.exp(largest - now), and get the sum of "
+        "torch.exp(scores - now), and its product with the values. torch.maximum compares entry by entry.",
+    ],
+    names={
+        "the mixture, divided by the sum already: that is done once, after the last block": (
+            lambda scores, values, largest, total, mixture: mixture / total.clamp(min=1e-30)
+        ),
+        "the block's own attention: are the blocks before it in it?": (
+            lambda scores, values, largest, total, mixture: torch.softmax(scores, dim=-1) @ values
+        ),
+        "(q,): the axis of length 1 is lost. keepdim=True keeps it": (
+            lambda scores, values, largest, total, mixture: scores.amax(-1)
+        ),
+        "(q, k), a number a key: what is kept does not grow with the keys": (
+            lambda scores, values, largest, total, mixture: scores
+        ),
+    },
+    question={
+        r"max|sum": "largest and total are (q, 1): does this line keep an axis of length 1 for the keys, keepdim=True?",
+        "@|einsum|matmul": "What is multiplied is (q, k) by the values (k, d): do the keys meet in the middle?",
+        "": "scores is (q, k), values (k, d), largest and total (q, 1), mixture (q, d): which axes meet in this line?",
+    },
+    level=3,
+    minutes=10,
+)
+def read_block(scores, values, largest, total, mixture):
+    """A block of scores (q, k) and values (k, d), after others: returns largest, total, mixture.
+
+    Kept are, of each query, the largest score so far (q, 1), total (q, 1), the sum of exp(score - largest),
+    and mixture (q, d), the sum of exp(score - largest) times the value. Before the first block they are
+    -inf, 0 and 0. Nothing is divided yet.
+    """
+    now = torch.maximum(largest, scores.amax(dim=-1, keepdim=True))  # (q, 1)
+    shrinks, new = torch.exp(largest - now), torch.exp(scores - now)  # (q, 1), (q, k)
+    total = total * shrinks + new.sum(dim=-1, keepdim=True)  # (q, 1)
+    return now, total, mixture * shrinks + new @ values
