@@ -5,8 +5,8 @@
 KIND: sine, learned, rotary, none, elman; each is trained twice, without and with the sentences in which somebody else
 stands between a verb and its subject ("taught"). A row a training: tags right on the test sentences; on sentences of 17
 to 20 words, at the places 1 to 16 and at the places 17 to 20, which no sentence of the training has; and verbs right in
-the templates of the notebook, with a place and with somebody between subject and verb, at the beginning of a sentence
-and in a second clause.
+the templates of the notebook, with a place and with somebody between subject and verb, at the beginning of a sentence,
+in a second clause, and behind two adjectives.
 """
 
 import argparse
@@ -30,6 +30,7 @@ SECOND = [
     for clause in ("the friends sang because", "the friends sang , and")
     for near in ("near", "behind")
 ]
+THIRD = ["the {} near the tall green {} arrived"]
 
 
 class OtherTagger(nn.Module):
@@ -102,7 +103,7 @@ class Bench:
         model = self.trained(kind, seed, taught)
         [test], (seen, new) = self.right(model, self.test), self.right(model, self.long, (0, 16), (16, 20))
         cells = [f"test {test:6.1%}", f"long {seen:4.0%} {new:4.0%}"]
-        for name, templates in (("first", FIRST), ("second", SECOND)):
+        for name, templates in (("first", FIRST), ("second", SECOND), ("third", THIRD)):
             control = sum(self.verbs_right(model, template, PLACES) for template in templates)
             counts = [self.verbs_right(model, template, SOMEBODY) for template in templates]
             cells.append(f"{name} {control} of {30 * len(templates)}, {counts} {sum(counts)} of {48 * len(templates)}")
