@@ -14,7 +14,7 @@ import argparse
 import torch
 from torch import nn
 
-from utils import corpus, measures, rnn, training
+from utils import corpus, rnn, training
 from utils.decoder import TokenEncoder
 from utils.masks import padding_mask
 from utils.transformer import Tagger
