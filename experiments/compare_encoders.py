@@ -1,0 +1,128 @@
+"""Train the taggers of the notebook on the encoder at work with several seeds, for its tables.
+
+    python -m experiments.compare_encoders [KIND ...] [--seeds 0 1 2 3 4]        all kinds: ten minutes
+
+KIND: sine, learned, rotary, none, elman; each is trained twice, without and with the sentences in which somebody else
+stands between a verb and its subject ("taught"). A row a training: tags right on the test sentences; on sentences of 17
+to 20 words, at the places 1 to 16 and at the places 17 to 20, which no sentence of the training has; and verbs right in
+the templates of the notebook, with a place and with somebody between subject and verb, at the beginning of a sentence,
+in a second clause, and behind two adjectives.
+"""
+
+import argparse
+
+import torch
+from torch import nn
+
+from utils import corpus, rnn, training
+from utils.decoder import TokenEncoder
+from utils.masks import padding_mask
+from utils.transformer import Tagger
+from utils.vocabulary import Vocabulary
+
+SIZES = {"d_model": 64, "num_heads": 2, "num_layers": 2, "d_ff": 128}
+MALE, FEMALE = ["wizard", "king", "boy", "dragon", "cat", "bear"], ["witch", "queen", "girl", "turtle"]
+SOMEBODY = dict.fromkeys(MALE, FEMALE) | dict.fromkeys(FEMALE, MALE)
+PLACES = dict.fromkeys(SOMEBODY, ["castle", "tower", "tree"])
+FIRST = ["the {} near the {} slept", "the {} near the {} arrived", "the {} behind the {} slept"]
+SECOND = [
+    f"{clause} the {{}} {near} the {{}} slept"
+    for clause in ("the friends sang because", "the friends sang , and")
+    for near in ("near", "behind")
+]
+THIRD = ["the {} near the tall green {} arrived"]
+
+
+class OtherTagger(nn.Module):
+    """A tagger whose encoder is an Elman network that reads both ways, or has rotary positions."""
+
+    def __init__(self, encoder, width, num_tags=4):
+        super().__init__()
+        self.encoder, self.to_logits = encoder, nn.Linear(width, num_tags)
+
+    def forward(self, tokens, mask=None):
+        mask = padding_mask(torch.ones_like(tokens)) if mask is None else mask
+        states, *_ = self.encoder(tokens, mask)
+        return self.to_logits(states), None
+
+
+def new_tagger(kind, size):
+    if kind == "elman":
+        return OtherTagger(rnn.RecurrentEncoder(size, d_embedding=64, d_hidden=128, cell="elman"), 128)
+    if kind == "rotary":
+        return OtherTagger(TokenEncoder(size, **SIZES, positions="rotary", final_norm=True), 64)
+    return Tagger(size, num_tags=4, **SIZES, positions=None if kind == "none" else kind)
+
+
+class Bench:
+    """The sentences of the notebook, and one training on them."""
+
+    def __init__(self):
+        grammar = corpus.Grammar("it", seed=0)
+        pairs = grammar.sample(18_000, 8, 16) + grammar.sample(2_000, 3, 7)
+        far = [pair for pair in pairs if corpus.reach(pair) >= 4 and len(pair.source) > 7]
+        short = [pair for pair in pairs if len(pair.source) < 8 and not corpus.crossed(pair)]
+        plain, self.mixed = ([pair for pair in far if corpus.crossed(pair) == wanted] for wanted in (False, True))
+        self.test, self.train = plain[:1000], plain[1000:] + short
+        self.vocabulary = Vocabulary(word for pair in pairs for word in pair.source)
+        self.long = [pair for pair in grammar.sample(900, 17, 20) if not corpus.crossed(pair)]
+
+    def collate(self, sentences):
+        return corpus.agreement(sentences, self.vocabulary)
+
+    def trained(self, kind, seed, taught, steps=600):
+        training.seed(seed)
+        model = new_tagger(kind, len(self.vocabulary))
+        sentences = self.train + self.mixed * taught
+        batches = training.batches_by_length(sentences, lambda pair: len(pair.source), self.collate)
+
+        def loss(model, batch):
+            tokens, tags, _ = batch
+            return training.sequence_loss(model(tokens, padding_mask(tokens))[0], tags, tags >= 0)
+
+        training.fit(model, batches, loss, steps, learning_rate=3e-3)
+        return model
+
+    @torch.no_grad()
+    def right(self, model, sentences, *bands):
+        tokens, tags, _ = self.collate(sentences)
+        right = model(tokens, padding_mask(tokens))[0].argmax(-1) == tags
+        places = torch.arange(tokens.shape[1])
+        bands = bands or [(0, len(places))]
+        return [right[(tags >= 0) & (places >= a) & (places < b)].float().mean().item() for a, b in bands]
+
+    @torch.no_grad()
+    def verbs_right(self, model, template, second):
+        subjects = [noun for noun, nouns in second.items() for _ in nouns]
+        filled = [template.format(noun, other).split() for noun, nouns in second.items() for other in nouns]
+        given = model(self.vocabulary.batch(filled))[0][:, -1].argmax(-1)
+        wanted = torch.tensor([corpus.TAGS.index("m sg" if noun in MALE else "f sg") for noun in subjects])
+        return (given == wanted).sum().item()
+
+    def row(self, kind, seed, taught):
+        model = self.trained(kind, seed, taught)
+        [test], (seen, new) = self.right(model, self.test), self.right(model, self.long, (0, 16), (16, 20))
+        cells = [f"test {test:6.1%}", f"long {seen:4.0%} {new:4.0%}"]
+        for name, templates in (("first", FIRST), ("second", SECOND), ("third", THIRD)):
+            control = sum(self.verbs_right(model, template, PLACES) for template in templates)
+            counts = [self.verbs_right(model, template, SOMEBODY) for template in templates]
+            cells.append(f"{name} {control} of {30 * len(templates)}, {counts} {sum(counts)} of {48 * len(templates)}")
+        return f"{kind:8} {'taught' if taught else '':6} seed {seed}   " + "   ".join(cells)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = ["sine", "learned", "rotary", "none", "elman"]
+    parser.add_argument("kinds", nargs="*", default=kinds, metavar="KIND", help=", ".join(kinds))
+    parser.add_argument("--seeds", type=int, nargs="+", default=range(5))
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    bench = Bench()
+    for kind in options.kinds:
+        for taught in (False, True):
+            for seed in options.seeds:
+                print(bench.row(kind, seed, taught), flush=True)
+
+
+if __name__ == "__main__":
+    main()
