@@ -174,7 +174,7 @@ def softmax_saturation(widgets):
         )
         gradient, mean = (weights * (1 - weights)).max(), (all_weights * (1 - all_weights)).max(-1).mean()
         said = ", ".join(f"key {k} {weight:.12f}" for k, weight in enumerate(weights))
-        title = f"e = {e}, {'divided by √e' if state['divide'] else 'not divided'}"
+        title = f"d_k = {e}, {'divided by √d_k' if state['divide'] else 'not divided'}"
         gradient = gradient if gradient >= 1e-9 else "below 1e-9"
         facts = f"largest gradient {gradient}. standard deviation of the scores {scores.std(ddof=1)}."
         return f"{title}. Weights: {said}. {facts} mean of the largest gradient over 500 draws {mean}.", None

@@ -243,7 +243,7 @@ def test_nbgrader_gives_these_points_and_says_why(tmp_path, run):
     cells = files.read(tmp_path / "autograded" / "anna" / place)["cells"]
     said = {name: json.dumps(below(cells, name)["outputs"], ensure_ascii=False) for name in names}
     assert "✔ one_hot: right on all" in said["one_hot"] and "exp overflows" in said["softmax"]
-    assert "not divided by √e" in said["attention_scores"] and "its cell defines no function" in said["attend"]
+    assert "not divided by √d_k" in said["attention_scores"] and "its cell defines no function" in said["attend"]
     failed = [
         cell["source"] for cell in cells for output in cell.get("outputs", []) if output["output_type"] == "error"
     ]

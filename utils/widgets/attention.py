@@ -114,7 +114,7 @@ def largest_gradient(weights: Tensor) -> Tensor:
 
 
 def softmax_saturation(keys: int = 5, seed: int = 0) -> Explorer:
-    """One random query and some keys, cut to any size e: the weights with and without the division by √e, and what
+    """One random query and some keys, cut to any size: the weights with and without the division by √d_k, and what
     is left of the gradient, here and on average over 500 draws."""
     generator = torch.Generator().manual_seed(seed)
     query, key = torch.randn(1024, generator=generator), torch.randn(keys, 1024, generator=generator)
@@ -132,10 +132,10 @@ def softmax_saturation(keys: int = 5, seed: int = 0) -> Explorer:
             "mean of the largest gradient over 500 draws "
             f"{largest_gradient(torch.softmax(sums[power] / scale, dim=-1)).mean():.2g}",
         )
-        title = f"e = {2**power}, {'divided by √e' if divide else 'not divided'}"
+        title = f"d_k = {2**power}, {'divided by √d_k' if divide else 'not divided'}"
         return draw_weights([f"key {k}" for k in range(keys)], scores.tolist(), weights.tolist(), title, facts)
 
-    controls = {"power": slider("e = 2 to the power of", 8, 0, 10), "divide": checkbox("divide by √e", False)}
+    controls = {"power": slider("d_k = 2 to the power of", 8, 0, 10), "divide": checkbox("divide by √d_k", False)}
     return Explorer(draw, controls)
 
 
@@ -261,7 +261,7 @@ def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:
         board.frame(canvas, row[0], row[-1], roles[left])
         board.frame(canvas, column[0], column[-1], roles[above])
         board.frame(canvas, cell, cell, "here")
-    canvas.text(8, canvas.height - 10, "between: ÷ √e, softmax along each row", 12, "start", "quiet")
+    canvas.text(8, canvas.height - 10, "between: ÷ √d_k, softmax along each row", 12, "start", "quiet")
     return canvas.view(
         f"Q ({n_queries}, {d_head}) times K transposed ({d_head}, {n_keys}), scaled and through softmax, gives weights "
         f"({n_queries}, {n_keys}); times V ({n_keys}, {d_value}) gives the output ({n_queries}, {d_value})."

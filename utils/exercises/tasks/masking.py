@@ -178,7 +178,7 @@ def draw_masked_attention(generator):
     draws=draw_masked_attention,
     hints=[
         "Scores, mask, softmax, values: where does your masked_softmax go, and what takes it as its input?",
-        "The scores are those of every query against every key, divided by √e. The mask hides some before the softmax.",
+        "The scores are those of every query against every key, divided by √d_k. The mask hides some before the softmax.",
         "masked_softmax gives weights (…, q, k), 0 where masked. What do they weight and add up?",
     ],
     names={

@@ -117,27 +117,27 @@ def attention_scores(query, keys):
 
 SCALE = """
 / math.sqrt({keys}.shape[-1]) ->
-    the scores are not divided by √e: they spread more the larger e is, and the softmax saturates.
+    the scores are not divided by √d_k: they spread more the larger d_k is, and the softmax saturates.
     https://github.com/delzac/cntkx/issues/10
 math.sqrt ->
-    you divide by e, not by √e (√e twice is e, too). The scores shrink as e grows: all weights come out nearly equal.
+    you divide by d_k, not by √d_k (√d_k twice is d_k, too). The scores shrink as d_k grows: all weights come out nearly equal.
 / -> *
-    you multiply by √e instead of dividing: the spread of the scores, √e already, becomes e.
+    you multiply by √d_k instead of dividing: the spread of the scores, √d_k already, becomes d_k.
     https://github.com/esceptico/perceiver-io/issues/9
 math.sqrt({keys}.shape[-1]) -> {keys}.shape[-1] ** 2
-    you divide by e²: the root is a square here. √e is e ** 0.5.
+    you divide by d_k²: the root is a square here. √d_k is d_k ** 0.5.
 math.sqrt({keys}.shape[-1]) -> {keys}.shape[-1] ** 0.25
     you divide by the fourth root of e. Half of the growth is left: is there one root too many?
 {keys}.shape[-1] -> ({keys}.shape[-2] * {keys}.shape[-1])
-    you divide by the root of all k · e numbers in the keys. A score is a sum of e products, however many keys there are: √e.
+    you divide by the root of all k · d_k numbers in the keys. A score is a sum of d_k products, however many keys there are: √d_k.
 {keys}.shape[-1] -> 16
     you divide by 4 = √16. 16 is this notebook's e; take e from the shape, as in math.sqrt(x.shape[-1]), to fit any.
 {keys}.shape[-1] -> 64
     you divide by 8 = √64. That fits e = 64 alone; take e from the shape, as in math.sqrt(x.shape[-1]), to fit any.
 {keys}.shape[-1] -> {keys}.shape[-2]
-    you divide by the root of the number of keys. The scores are sums of e products, however many there are: √e.
+    you divide by the root of the number of keys. The scores are sums of d_k products, however many there are: √d_k.
 math.sqrt({keys}.shape[-1]) -> {keys}.shape[-2]
-    you divide by the number of keys. The spread comes from e, the entries of one key: √e.
+    you divide by the number of keys. The spread comes from d_k, the entries of one key: √d_k.
 """
 
 
@@ -145,13 +145,13 @@ VECTORS = """
 keys @ query -> query @ keys
     query @ keys pairs the query with a column of keys, one entry of every key; it crashes where k and e differ. Which order puts the axes of length e side by side?
 math.sqrt(keys.shape[-1]) -> (keys.norm(dim=-1) * query.norm())
-    those are cosines: you divide by the magnitudes. A long key may score higher: divide by √e only.
+    those are cosines: you divide by the magnitudes. A long key may score higher: divide by √d_k only.
 query -> (query / query.norm())
     you give the query the length 1. Its length matters: take it as it is.
 keys @ -> keys / keys.norm(dim=-1, keepdim=True) @
     you give each key the length 1. A long key may score higher: take the keys as they are.
 math.sqrt(keys.shape[-1]) -> (keys @ query).std()
-    you divide by the spread of these very scores. The same number for every query, √e, keeps a strong query strong.
+    you divide by the spread of these very scores. The same number for every query, √d_k, keeps a strong query strong.
 keys @ query -> (keys - query).norm(dim=-1)
     those are distances: a key that is alike gets a small one. A dot product gets large.
 keys @ query -> -((keys - query) ** 2).sum(-1)
@@ -177,7 +177,7 @@ def draw_query_keys_values(generator):
     hints=[
         "Three steps: scores, weights, weighted sum. Which of them have you written before?",
         "The scores (k,) become weights (k,) by a softmax: positive, and they sum to 1. What do the weights multiply?",
-        "scores = keys @ query, over √e; weights = softmax of the scores; then the weighted sum of the rows of values.",
+        "scores = keys @ query, over √d_k; weights = softmax of the scores; then the weighted sum of the rows of values.",
     ],
     names={
         "the weights: did you forget the values?": lambda query, keys, values: keys @ query,
@@ -224,11 +224,11 @@ torch.softmax(scores, dim=-1) -> torch.ones_like(scores) / scores.shape[-1]
 torch.softmax(scores -> torch.softmax(-scores
     the scores have the wrong sign: the key least like the query gets the largest weight.
 torch.softmax(scores -> torch.softmax(scores / 2
-    the scores are divided by 2 once more. √e alone is the scale.
+    the scores are divided by 2 once more. √d_k alone is the scale.
 return weights @ -> return torch.softmax(weights, dim=-1) @
     there are two softmaxes: the second one makes the weights nearly equal.
 return weights @ -> return weights / math.sqrt({keys}.shape[-1]) @
-    you divide by √e after the softmax: then the weights no longer sum to 1. The division belongs to the scores.
+    you divide by √d_k after the softmax: then the weights no longer sum to 1. The division belongs to the scores.
 torch.softmax(scores, dim=-1) -> scores
 return weights @ {values} -> return torch.softmax(weights @ {values}, dim=-1)
     you take the softmax of the output. It is the scores that become weights, before they meet the values.
