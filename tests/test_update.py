@@ -592,7 +592,7 @@ def test_make_update_works_in_a_folder_with_blanks_in_its_name(clone, tmp_path):
     here = clone.here.rename(tmp_path / "my course")
     clone.write(here, {"notebooks/02.ipynb": MINE})
     clone.publish({"notebooks/02.ipynb": NEW})
-    make = ["make", "update", f"PYTHON={sys.executable}"]
+    make = ["make", "--no-print-directory", "update", f"PYTHON={sys.executable}"]
     done = subprocess.run(make, cwd=here, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("notebooks/02.ipynb: 1 answer, 1 cell of your own carried over\n")
