@@ -19,6 +19,7 @@ runs = []  # (name of a notebook, seconds, peak memory in MB or None), in the or
 WRONG = """\
 def {0}(*arguments, **keywords):
     from utils.exercises import catalogue
+    written = {1!r}  # what the judge says of it has to stand in the code
     return catalogue()["{0}"].rows[0].function(*arguments, **keywords)"""
 
 
@@ -99,13 +100,15 @@ class Notebook(nbval.plugin.IPyNbFile):
     def further(self, cells):
         from utils.exercises import catalogue
         from utils.exercises.engine import source
+        from utils.exercises.reading import source_of
 
         exercises = [one for one in cells if tagged(one.cell, "exercise:")]
         benches = [below for one, below in zip(cells, cells[1:]) if tagged(below.cell, "bench") is not None]
         for one in exercises:
             name = tagged(one.cell, "exercise:")
             mistake = catalogue()[name].rows[0]
-            yield self.answer(one, "wrong", WRONG.format(name), [f"✘ {name}: ", mistake.message])
+            code = WRONG.format(name, source_of(mistake.function))
+            yield self.answer(one, "wrong", code, [f"✘ {name}: ", mistake.message])
         for one in exercises:
             name = tagged(one.cell, "exercise:")
             yield self.answer(one, "solved", source(catalogue()[name]), [f"✔ {name}: "])
