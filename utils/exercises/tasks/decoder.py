@@ -108,10 +108,20 @@ def three_summaries(tokens):
     return -torch.stack([x[:, 0], x[:, -1], x.sum(-1)], dim=-1)[..., None]
 
 
+def of_some_words(heard):
+    """The run in which output i is made of the words of row i of a table (m, n) of True and False."""
+
+    def run(tokens):
+        return 3 * (heard.double() @ tokens[0].double())[None, :, None]  # (1, m, 1)
+
+    return run
+
+
 def draw_runs_and_words(generator):
-    """Causal, with a leak, with holes, and as many outputs as inputs or not; words of id 0; one word; outputs of which one
-    number moves, and which fall."""
+    """Words drawn for each output, causal, with a leak, with holes, and as many outputs as inputs or not; words of id 0;
+    one word; outputs of which one number moves, and which fall."""
     for n, run in (
+        (5, of_some_words(torch.rand(3, 5, generator=generator) < 0.5)),
         (4, running_sum),
         (5, copy_from_the_right),
         (6, two_back),
