@@ -34,7 +34,7 @@ def causal_mask(n):
 
 
 def scaled_dot_product_attention(query, key, value, mask=None):
-    """softmax(Q Kᵀ / √e) V and the weights (Vaswani et al. 2017, equation 1). Each query has to see a key."""
+    """softmax(Q Kᵀ / √d_k) V and the weights (Vaswani et al. 2017, equation 1). Each query has to see a key."""
     scores = query @ key.mT / math.sqrt(query.shape[-1])  # (…, q, k)
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)

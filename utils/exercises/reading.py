@@ -23,7 +23,7 @@ SLIPS = (  # patterns of the source, spaced as ast.unparse spaces it
     (r"\*\* -?1 / 2\b", "`** 1/2` halves, for `**` binds tighter than `/`. The root is `** 0.5`."),
     (
         r"sqrt\((math|np|torch)\.e\)|(math|np|torch)\.e \*\* 0\.5",
-        "√e is the root of the head dimension e, the length of a query, not of Euler's number 2.718…",
+        "√d_k is the root of the length of a key, not of Euler's number 2.718…",
     ),
     (
         r"masked_fill_?\([^()]*(?<!-)\b(math\.inf|torch\.inf|np\.inf|float\('inf'\))\)",

@@ -4,9 +4,9 @@ They stand in a file beside the module of the exercise, named as it is, but for 
 
     [attention_scores: mistakes]
     / math.sqrt(keys.shape[-1]) ->
-        the scores are not divided by √e, so their spread grows with e.
+        the scores are not divided by √d_k, so their spread grows with d_k.
     keys.shape[-1] -> keys.shape[-2]
-        you divide by the root of n, the number of keys. The sums run over e products: √e.
+        you divide by the root of n, the number of keys. The sums run over d_k products: √d_k.
     = torch.softmax(keys @ query, -1)
         those are weights already. Here the scores are asked for; the softmax comes after them.
 

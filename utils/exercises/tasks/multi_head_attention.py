@@ -149,7 +149,7 @@ def draw_layers(generator):
     hints=[
         "Project, split, attend, merge, project: what have you written already? What shape comes out of each step?",
         "Split Q, K and V into (…, h, n, e). From there on it is attention as before: @ treats the heads as a batch.",
-        "Scale by the root of e, Q.shape[-1] after the split; softmax over the keys, dim=-1; merge; W_o comes last.",
+        "Scale by the root of d_k, Q.shape[-1] after the split; softmax over the keys, dim=-1; merge; W_o comes last.",
     ],
     names={
         "the heads before they are merged": lambda X, *rest: split_heads(X, rest[-1]),

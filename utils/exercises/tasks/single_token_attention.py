@@ -127,7 +127,7 @@ math.sqrt ->
 math.sqrt({keys}.shape[-1]) -> {keys}.shape[-1] ** 2
     you divide by d_k²: the root is a square here. √d_k is d_k ** 0.5.
 math.sqrt({keys}.shape[-1]) -> {keys}.shape[-1] ** 0.25
-    you divide by the fourth root of e. Half of the growth is left: is there one root too many?
+    you divide by the fourth root of d_k. Half of the growth is left: is there one root too many?
 {keys}.shape[-1] -> ({keys}.shape[-2] * {keys}.shape[-1])
     you divide by the root of all k · d_k numbers in the keys. A score is a sum of d_k products, however many keys there are: √d_k.
 {keys}.shape[-1] -> 16
