@@ -6,6 +6,7 @@ import xml.etree.ElementTree
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.text import Text
 
 from utils import plots, style
 from utils.widgets import canvas
@@ -167,3 +168,127 @@ def test_a_picture_of_numbers_is_a_table_too():
     pictures = tables_of(plots.images({"large": np.eye(25), "small": values}))
     assert list(pictures) == ["small"] and pictures["small"][1] == ["0", "0.25", "0.75"]
     assert plots.images({"large": np.eye(25)}).table == ""
+
+
+# Nothing written in a figure leaves it or covers something else that is written
+
+LONG = ["the", "international", "witch", "<pad>", "arrived"]
+GROWTH = np.array([1.0, 30.0, 5e5])
+FIGURES = {
+    "a map of weights": lambda: plots.heat_map(
+        np.eye(5), LONG, LONG, "Who attends to whom: rows ask, columns answer", axis="key", side="query"
+    ),
+    "a wide map": lambda: plots.heat_map(-np.eye(10)[:5], LONG, range(10), "Wide", "value", signed=True, decimals=1),
+    "long names of rows": lambda: plots.heat_map(
+        np.eye(3), [f"layer {i}, row that writes it" for i in range(3)], ["head 1", "head 2", "mean"], "Errors", "rate"
+    ),
+    "arrows": lambda: plots.word_map(
+        [(-2.40, 0.00), (-2.54, -0.38), (-2.25, -0.13), (3.02, 2.89), (4.17, -2.39)], LONG, "As published", arrows=True
+    ),
+    "words": lambda: plots.word_map([(3.0, 0), (3.1, 0.9), (2.7, -0.5), (-4.0, -4.7), (-4.8, 4.3)], LONG, "A map"),
+    "a hull": lambda: plots.hull_of_values(
+        np.array([(-0.2, 0.9), (-0.1, -0.9), (1.6, 0.5)]), np.array([(0.1, 0.2), (0.2, 0), (0.4, 0.1)]), "abc", "A hull"
+    ),
+    "four long names": lambda: plots.lines(
+        [2, 16, 32],
+        {"PyTorch's start, way around": GROWTH**0, "PyTorch's start, none": 1e-6 / GROWTH,
+         "Xavier's start, way around": GROWTH, "Xavier's start, none": 0.9 * GROWTH**0},
+        "What arrives at the bottom of the stack of layers", "layers", "gradient norm", log="y",
+    ),
+    "curves that end together": lambda: plots.lines(
+        [2, 5, 10, 20, 40], {name: np.linspace(1, 0.1, 5) for name in LONG}, "Together", "words back", "accuracy",
+        levels={"a guess": 0.125}, bands={"the": (np.zeros(5), np.ones(5))}, message=["the"],
+    ),
+    "many steps": lambda: plots.lines(range(0, 20_000, 1000), {"loss": range(20)}, "Steps", "step", "loss"),
+    "ranges": lambda: plots.lines([f"{i}–{i + 1}" for i in range(3, 17, 2)], {"right": range(7)}, "", "words", "share"),
+    "both in powers": lambda: plots.lines([16, 256, 1024, 4096], {"spread": [4, 16, 32, 64]}, "", "n", "", log=True),
+    "four masks": lambda: plots.mask_pictures(
+        {"none": np.eye(5), "inverted": np.eye(5), "only in training": np.eye(5), "layer 2 forgotten": np.eye(5)},
+        LONG, None, "the output moves", ("output", "input that was changed"), "leak: an earlier output moves",
+    ),
+    "three masks": lambda: plots.mask_pictures(
+        {"source → memory": np.eye(7), "target → output": np.eye(7), "by the way": np.eye(7)}, range(1, 8)
+    ),
+    "images": lambda: plots.images(
+        {"layer 1: previous token": np.eye(24), "layer 2: what followed it": np.eye(24)}, "key place", "query position"
+    ),
+    "a gallery": lambda: plots.gallery({f"restored {i}": np.eye(8) for i in range(12)}, columns=6),
+}  # fmt: skip
+
+
+def written(figure):
+    """(what a figure says, where, and by how much it is turned) of each of its texts, once its layout is made."""
+    figure.draw_without_rendering()
+    axes = [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
+    ticks = {
+        label for axis in axes for tick in axis.majorTicks + axis.minorTicks for label in (tick.label1, tick.label2)
+    }
+    drawn = {label for axis in axes for tick in axis._update_ticks() for label in (tick.label1, tick.label2)}
+    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
+    return [
+        (text.get_text(), Text.get_window_extent(text), text.get_rotation())
+        for text in texts
+        if text in drawn or text not in ticks
+    ]
+
+
+def apart(one, turned, other, also_turned):
+    """How far two boxes are apart; of names that slant alike, how far their lines are."""
+    if turned == also_turned and turned % 90:
+        return abs(one.x1 - other.x1) * np.sin(np.radians(turned)) - 11
+    return max(max(one.x0, other.x0) - min(one.x1, other.x1), max(one.y0, other.y0) - min(one.y1, other.y1))
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_what_is_written_stays_in_the_figure_and_apart(name):
+    figure = FIGURES[name]()
+    boxes = written(figure)
+    assert len(boxes) > 3
+    for text, box, _ in boxes:
+        free = (box.x0, box.y0, figure.bbox.x1 - box.x1, figure.bbox.y1 - box.y1)
+        assert min(free) > -1, f"{text!r} leaves the figure"
+    for place, (text, *one) in enumerate(boxes):
+        for other, *beside in boxes[:place]:
+            assert apart(*one, *beside) > -2, f"{text!r} covers {other!r}"
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_read_on_a_phone(name):
+    svg = FIGURES[name]().svg()
+    assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= style.WIDE
+    assert min(int(size) for size in re.findall(r"font-size: (\d+)px", svg)) >= 11
+
+
+def test_labels_that_are_moved_apart_stay_as_near_as_can_be():
+    near = plots.apart(np.array([50.0, 51, 90]), np.array([14.0, 14, 14]), 0, 200)
+    np.testing.assert_allclose(near, [43.5, 57.5, 90])  # the pair around its middle, the third where it was
+    low, high = plots.apart(np.array([1.0, 199, 200]), np.array([14.0, 14, 28]), 0, 200)[[0, 2]]
+    assert (low, high) == (7, 186), "none below the axis, none above"
+    assert plots.apart(np.array([9.0, 5]), np.array([4.0, 4]), 0, 20).tolist() == [9, 5]
+
+
+def axis_of(figure, which="x"):
+    axis = getattr(figure.axes[0], f"{which}axis")
+    return dict(zip(axis.get_ticklocs(), [label.get_text() for label in axis.get_ticklabels()]))
+
+
+def test_axes_are_true_and_say_numbers():
+    curves = plots.lines([16, 256, 1024, 16384], {"share": [0.99, 0.95, 0.9, 0.85]}, log="x")
+    assert list(axis_of(curves).values()) == ["16", "256", "1,024", "16,384"]
+    place = {name: curves.axes[0].transData.transform((x, 0.9))[0] for x, name in axis_of(curves).items()}
+    assert place["256"] - place["16"] == pytest.approx(2 * (place["1,024"] - place["256"])), "times 16, and times 4"
+    assert curves.axes[0].get_ylim()[0] == 0, "what is no scale of powers begins at 0"
+    assert plots.lines([1, 2], {"score": [-2, 3]}).axes[0].get_ylim()[0] < -2
+    low = axis_of(plots.lines([1, 2, 3], {"norm": [1e-16, 1, 3e9]}, log="y"), "y").values()
+    assert "1" in low and all(name.startswith("10") for name in {*low} - {"1"}), "one way of saying numbers"
+
+
+def test_what_matters_has_a_colour_and_the_rest_is_grey():
+    curves = {"attention": [1, 0.9], "one vector": [1, 0.1]}
+    drawn = plots.lines([1, 2], curves, message=["attention"]).axes[0].get_lines()
+    assert drawn[1].get_color() == style.LIGHT["quiet"] != drawn[0].get_color()
+    band = {"attention": ([0.9, 0.8], [1, 1])}
+    said = plots.lines([1, 2], curves, levels={"a guess": 0.125}, bands=band).description
+    assert "attention: from 1 at 1 (0.9 to 1) to 0.9 at 2 (0.8 to 1)." in said and "Dashed: a guess, 0.125." in said
+    with pytest.raises(ValueError, match="no curve is named"):
+        plots.lines([1, 2], curves, message=["Attention"])

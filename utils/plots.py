@@ -9,13 +9,17 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Rectangle
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from . import style
 from .style import COLOURS, INK, LIGHT, WAVES, WEIGHTS, Figure, in_style, letters_on, new_figure
 
 Named = Mapping[str, ArrayLike]  # numbers of several things, each with its name
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MOST_CELLS = 600  # of a picture without numbers that is told as a table, too
+UNDER = {False: {"ha": "center"}, True: {"ha": "right", "rotation_mode": "anchor"}}
+SLANTED = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}  # names under columns that are too narrow for them
 NOISE = 1e-9  # a smaller number may be what rounding leaves, so it differs from processor to processor
 
 
@@ -27,22 +31,26 @@ def heat_map(
 ) -> Figure:  # fmt: skip
     """Numbers (r, c) as colours, with the words of the rows and columns on the axes and the number in each cell.
 
-    `kind` says what the numbers are, `axis` what the columns are, `side` what the rows are. `signed`: they are no
-    weights, and of both signs. `marks`: cells (row, column) to be framed."""
+    `kind` says what the numbers are, `axis` what the columns are, `side` what the rows are. `signed`: they are of both
+    signs. `marks`: cells (row, column) to be framed."""
     values, rows, columns = as_numbers(values, 2), [str(row) for row in rows], [str(column) for column in columns]
     if values.shape != (len(rows), len(columns)):
         raise ValueError(
             f"values {values.shape} need as many labels, not {len(rows)} of rows, {len(columns)} of columns"
         )
-    figure, axes = new_figure(2.2 + 0.66 * len(columns), 1.8 + 0.46 * len(rows))
+    table = rounded(values, decimals)
+    cell = max(26, 6 + 6.2 * max(len(number) for row in table for number in row))  # pixels
+    slanted = 6.6 * max(map(len, columns)) > cell - 4
+    width = min(style.WIDE, 60 + 7 * max(map(len, rows)) + cell * len(columns))
+    high = 62 + 27 * len(rows) + 16 * bool(axis) + slanted * 5 * max(map(len, columns))
+    figure, [[axes]] = new_figure(max(width, 210), high, title)
     axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
-    slanted = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if max(map(len, columns)) > 4 else {}
-    axes.set_xticks(range(len(columns)), columns, **slanted)
+    axes.set_xticks(range(len(columns)), columns, **SLANTED if slanted else {})
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
-    axes.set(title=title, xlabel=axis, ylabel=side)
-    table = rounded(values, decimals)
-    shares, role = abs(values) / (abs(values).max() or 1.0), "data" if signed else "weight"
+    axes.set(xlabel=axis, ylabel=side)
+    axes.set_title(kind, color=LIGHT["quiet"])
+    shares, role = abs(values) / (abs(values).max() or 1.0), "weight" if kind == "attention weights" else "data"
     for (row, column), share in np.ndenumerate(shares.round(2)):
         own = "negative" if values[row, column] < 0 else role
         shade(axes, row, column, own, share)
@@ -52,7 +60,6 @@ def heat_map(
         axes.add_patch(
             Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, fill=False, edgecolor=LIGHT["here"], linewidth=2.5)
         )
-    axes.annotate(kind, (1.02, 0.5), xycoords="axes fraction", rotation=90, va="center", color=LIGHT["quiet"])
     figure.description = describe_heat_map(values, rows, columns, kind, decimals)
     figure.table = style.folded_tables({title or kind: (rows, columns, table)})
     if marks:
@@ -88,37 +95,138 @@ def describe_heat_map(values: np.ndarray, rows: list[str], columns: list[str], k
 
 @in_style
 def lines(
-    x: Sequence, series: Named, title: str = "", x_label: str = "", y_label: str = "", log: bool | str = False
-) -> Figure:
-    """Curves over x (n,), numbers or names; `series` maps the name of a curve to its numbers (n,).
+    x: Sequence, series: Named, title: str = "", x_label: str = "", y_label: str = "", log: bool | str = False,
+    *, levels: Mapping[str, float] | None = None, bands: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
+    message: Iterable[str] = (),
+) -> Figure:  # fmt: skip
+    """Curves over x (n,), numbers or names; `series` maps the name of a curve, which stands at its end, to its numbers
+    (n,). What is not on a scale of powers begins at 0.
 
-    log: True for both axes in powers of two, "y" for the vertical one in powers of ten."""
-    figure, axes = new_figure(6.8, 3.8)
-    said = draw_curves(axes, x, series, log)
-    axes.set(title=title, xlabel=x_label, ylabel=y_label)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=min(3, len(series)))
-    figure.description = f"Curves of {y_label} over {x_label}. {said}."
+    log: True for both axes in powers of two, "x" for the horizontal one alone, "y" for the vertical one in powers of
+    ten. levels: {name: number}, dashed lines across, as that of a guess. bands: {name of a curve: (smallest (n,),
+    largest (n,))}, as over seeds. message: names of the curves that matter; the others are grey."""
+    levels, bands, message = levels or {}, bands or {}, set(message)
+    curves = {name: as_numbers(values, 1) for name, values in series.items()}
+    if unknown := {*bands, *message} - set(curves):
+        raise ValueError(f"no curve is named {sorted(unknown)}: they are {list(curves)}")
+    colours = {name: LIGHT["quiet"] if message and name not in message else c for name, c in zip(curves, COLOURS)}
+    names = [value if isinstance(value, str) else in_digits(value) for value in x]
+    places = np.arange(len(x)) if isinstance(x[0], str) else np.asarray(x, dtype=float)
+    ends = {name: (values[-1], colours[name]) for name, values in curves.items()}
+    ends |= {name: (level, LIGHT["quiet"]) for name, level in levels.items()}
+    labels = [style.wrap(name, 118, 12) for name in ends]
+    tall = max(150, sum(16 + 14 * label.count("\n") for label in labels))
+    figure, [[axes]] = new_figure(style.WIDE, 80 + tall, title)
+    draw_curves(axes, places, curves, colours, bands)
+    for level in levels.values():
+        axes.axhline(level, color=LIGHT["quiet"], linewidth=1.3, linestyle=(0, (4, 3)))
+    set_scales(axes, log)
+    axes.set(xlabel=x_label)
+    axes.set_title(style.wrap(y_label, style.WIDE - 50, 12), color=LIGHT["quiet"])
+    write_ticks(axes, places, names)
+    name_ends(axes, labels, [(places[-1], value) for value, _ in ends.values()], [c for _, c in ends.values()])
+    figure.description = f"Curves of {y_label} over {x_label}. {describe_curves(names, curves, levels, bands)}."
+    table = [[in_words(value) for value in values] for values in curves.values()]
+    figure.table = style.folded_tables({title or y_label: (list(curves), names, table)})
     return figure
 
 
-def draw_curves(axes: Axes, x: Sequence, series: Named, log: bool | str) -> str:
-    """Draw the curves of `lines` on axes with a grid, and say in words where each begins and ends."""
-    names = [value if isinstance(value, str) else f"{value:g}" for value in x]
-    x = range(len(x)) if isinstance(x[0], str) else x
-    said = []
-    for number, (name, values) in enumerate(series.items()):
-        values = as_numbers(values, 1)
-        axes.plot(x, values, "osD^v"[number % 5] + "-", label=name, color=COLOURS[number], markersize=6)
-        said.append(f"{name}: from {in_words(values[0])} at {names[0]} to {in_words(values[-1])} at {names[-1]}")
-    if log:
-        axes.set_yscale("log", base=10 if log == "y" else 2)
-    if log is True:
+def draw_curves(axes: Axes, x: np.ndarray, curves: Named, colours: Mapping[str, str], bands: Mapping) -> None:
+    """The curves of `lines`, each thinner than the one before, so that one which lies upon another hides it not."""
+    for number, (name, values) in enumerate(curves.items()):
+        thick = max(1.6, 2.8 - 0.5 * number)
+        dots = {"marker": "osD^v"[number % 5], "markersize": 2.5 * thick if len(x) < 16 else 0}
+        axes.plot(x, values, color=colours[name], linewidth=thick, **dots)
+    for name, (low, high) in bands.items():
+        axes.fill_between(x, as_numbers(low, 1), as_numbers(high, 1), color=colours[name], alpha=0.3, linewidth=0)
+
+
+def set_scales(axes: Axes, log: bool | str) -> None:
+    """Scales of powers where they are asked for; any other begins at 0. Numbers stand on them in one way."""
+    if log is True or log == "x":
         axes.set_xscale("log", base=2)
-    axes.set_xticks(x, names)
-    axes.yaxis.set_major_formatter("{x:g}")
+    if log is True or log == "y":
+        base = 10 if log == "y" else 2
+        axes.set_yscale("log", base=base)
+        low, high = np.log(axes.get_ylim()) / np.log(base)
+        step = np.ceil((high - low) / 7)
+        axes.set_yticks(float(base) ** np.arange(np.ceil(low / step) * step, high, step))
+    else:
+        axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        low, high = axes.dataLim.intervaly
+        low, high = min(low, 0), max(high, 0)
+        axes.set_ylim(low - 0.05 * (high - low) * (low < 0), high + 0.05 * (high - low))
+    low, high = axes.get_ylim()
+    powers = log == "y" and (low < 1e-4 or high > 1e6)
+    axes.yaxis.set_major_formatter(lambda value, _: power_of_ten(value) if powers else in_digits(value))
     axes.minorticks_off()
-    axes.grid(True)
-    return ". ".join(said)
+    axes.grid(True, axis="y")
+
+
+def write_ticks(axes: Axes, places: np.ndarray, names: Sequence[str]) -> None:
+    """Write at the places (n,) of the horizontal axis what is there: all, or every second, third … where it is full."""
+    for step in range(1, len(names) + 1):
+        axes.set_xticks(places[::step], names[::step])
+        axes.figure.draw_without_rendering()
+        boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+        if all(left.x1 + 6 < right.x0 for left, right in zip(boxes, boxes[1:])):
+            return
+
+
+def name_ends(axes: Axes, labels: Sequence[str], points: Sequence[tuple], colours: Sequence[str]) -> None:
+    """Write each label to the right of its point, moved up or down where it would cover another, and then tied to it
+    by a line. This settles the layout."""
+    beside = {"textcoords": "offset pixels", "va": "center", "size": 12, "annotation_clip": False, "linespacing": 1.1}
+    tie = {"arrowstyle": "-", "color": LIGHT["quiet"], "linewidth": 0.8, "shrinkA": 1, "shrinkB": 6, "relpos": (0, 0.5)}
+    written = [
+        axes.annotate(label, point, (20, 0), color=colour, arrowprops=tie, **beside)
+        for label, point, colour in zip(labels, points, colours)
+    ]
+    axes.figure.draw_without_rendering()
+    axes.figure.set_layout_engine("none")
+    ends = axes.transData.transform(points)[:, 1]
+    sizes = np.array([14.0 * (label.count("\n") + 1) for label in labels])
+    for text, shift in zip(written, apart(ends, sizes, axes.bbox.y0, axes.bbox.y1) - ends):
+        text.xyann = (20, shift)
+        text.arrow_patch.set_visible(abs(shift) > 3)
+
+
+def apart(wanted: np.ndarray, sizes: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Middles (n,) of labels of these sizes, as near to the wanted ones as can be if none covers another, from low up.
+
+    Less what lies below it, the middle of a label may not fall from one to the next: the nearest such numbers, by the
+    least squares, are those of isotonic regression (Robertson, Wright and Dykstra 1988, the min-max formula)."""
+    order = np.argsort(wanted, kind="stable")
+    below = np.cumsum(sizes[order]) - sizes[order] / 2
+    free = wanted[order] - below
+    n = len(free)
+    rising = [max(min(free[i : j + 1].mean() for j in range(k, n)) for i in range(k + 1)) for k in range(n)]
+    middles = np.empty(len(free))
+    middles[order] = np.clip(rising, low, max(low, high - sizes.sum())) + below
+    return middles
+
+
+def describe_curves(names: Sequence[str], curves: Named, levels: Mapping[str, float], bands: Mapping) -> str:
+    """Where each curve begins and ends, between which numbers its band lies there, and where the levels are."""
+    said = []
+    for name, values in curves.items():
+        around = ["", ""]
+        if name in bands:
+            around = [f" ({in_words(low)} to {in_words(high)})" for low, high in zip(*bands[name])]
+        first, last = (f"{in_words(values[end])} at {names[end]}{around[end]}" for end in (0, -1))
+        said.append(f"{name}: from {first} to {last}")
+    return ". ".join(said + [f"Dashed: {name}, {in_words(level)}" for name, level in levels.items()])
+
+
+def in_digits(number: float) -> str:
+    """A number as the axes say it: 1,024 and 0.001, no exponents."""
+    return f"{number:,.12f}".rstrip("0").rstrip(".")
+
+
+def power_of_ten(number: float) -> str:
+    """10⁻¹⁵, 10⁵, and 1."""
+    exponent = round(float(np.log10(number)))
+    return f"10{str(exponent).translate(SUPERSCRIPTS)}" if exponent else "1"
 
 
 @in_style
@@ -128,7 +236,7 @@ def word_map(
 ) -> Figure:  # fmt: skip
     """Words as points (n, 2) of the plane, or with `arrows` as arrows from the origin; `labels`: those of the axes."""
     points = as_numbers(points, 2)
-    figure, axes = new_figure(7, 5.6)
+    figure, [[axes]] = new_figure(style.WIDE, 290, title)
     axes.axhline(0, color=LIGHT["edge"], linewidth=1)
     axes.axvline(0, color=LIGHT["edge"], linewidth=1)
     axes.scatter(*points.T, s=0 if arrows else 46, color=LIGHT["data"], zorder=3)
@@ -136,9 +244,12 @@ def word_map(
         drawn = {"arrowstyle": "-|>", "mutation_scale": 16, "color": LIGHT["data"], "linewidth": 1.8}
         drawn |= {"shrinkA": 0, "shrinkB": 0}
         axes.annotate("", end, (0, 0), arrowprops=drawn)
-    axes.set(title=title, xlabel=labels[0], ylabel=labels[1])
-    axes.margins(0.18)
-    axes.set_aspect("equal", adjustable="datalim")
+    axes.set(xlabel=labels[0], ylabel=labels[1])
+    low, high = points.min(0), points.max(0)
+    step = ((high - low) / [180, 170]).max() or 1.0  # what a pixel is, of some 300 x 230: the rest is for the labels
+    left, bottom = (low + high) / 2 - step * np.array([150, 115])
+    axes.set(xlim=(left, left + 300 * step), ylim=(bottom, bottom + 230 * step))
+    axes.set_aspect("equal", adjustable="box")
     along = np.concatenate([points * share for share in np.linspace(0, 0.95, 20)])  # the arrows, point by point
     write_labels(axes, points, words, avoid=along if arrows else ())
     placed = ", ".join(f"{word} ({x:.2f}, {y:.2f})" for word, (x, y) in zip(words, points))
@@ -153,13 +264,12 @@ def hull_of_values(values: ArrayLike, outputs: ArrayLike, names: Sequence[str], 
 
     values, outputs = as_numbers(values, 2), as_numbers(outputs, 2)
     hull = ConvexHull(values)
-    figure, axes = new_figure(7, 4.6)
+    figure, [[axes]] = new_figure(style.WIDE, 270, title)
     axes.fill(*values[hull.vertices].T, color=LIGHT["value"], alpha=0.12)
-    axes.scatter(*values.T, s=60, color=LIGHT["value"], label="values V")
-    axes.scatter(*outputs.T, s=60, color=LIGHT["here"], marker="D", label="outputs Z")
-    axes.set(title=title, xlabel="first entry", ylabel="second entry")
-    axes.margins(0.15)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    axes.scatter(*values.T, s=50, color=LIGHT["value"])
+    axes.scatter(*outputs.T, s=50, color=LIGHT["here"], marker="D")
+    axes.set(xlabel="first entry", ylabel="second entry")
+    axes.margins(0.2, 0.15)
     labels = [f"v {name}" for name in names] + [f"z {name}" for name in names]
     colours = [LIGHT["value"]] * len(values) + [LIGHT["here"]] * len(outputs)
     write_labels(axes, np.concatenate([values, outputs]), labels, colours)
@@ -195,30 +305,40 @@ def mask_pictures(
     for title, grid in grids.items():
         if grid.shape != (len(rows), len(columns)):
             raise ValueError(f"mask {title!r} {grid.shape} needs {len(rows)} rows and {len(columns)} columns")
-    slanted = max(len(str(column)) for column in columns) > 2
-    width = sum(max(0.9 + 0.3 * len(columns), 0.3 + 0.09 * len(title)) for title in grids)
-    width += 0.4 + 0.1 * max(len(str(row)) for row in rows)
+    names = [[str(name) for name in side] for side in (rows, columns)]
+    longest = [6.6 * max(map(len, side)) for side in names]  # pixels, of a name of a row and of a column
+    slanted = longest[1] > 16
     role, dots = LOOKS.get(meaning, ("data", False))
-    beside = width > 1.8 + 0.1 * len(meaning + leaks)  # is there room for the whole legend in one line?
-    figure, panels = new_figure(width, 2.0 + 0.3 * len(rows) + 0.4 * slanted + 0.3 * (not beside), len(grids))
-    for number, (panel, (title, grid)) in enumerate(zip(np.atleast_1d(panels), grids.items())):
+    beside = min(len(grids), 2 + len(grids) % 2)  # four are two by two
+    cell = min(18.0, max(13.0, ((style.WIDE - 34 - longest[0]) / beside - 14) / len(columns)))  # pixels
+    panel_width, under = max(cell * len(columns), 64), -(-len(grids) // beside)
+    titles = [style.wrap(title, panel_width + 10, 12) for title in grids]
+    above = 14 * max(title.count("\n") + 1 for title in titles) + 12
+    named = {meaning: role} | ({leaks: "wrong"} if leaks else {})
+    width = max(34 + longest[0] + beside * (panel_width + 14), 30 + 7 * max(map(len, named)))
+    high = under * (cell * len(rows) + above + 6) + (0.87 * longest[1] if slanted else 14) + 34 + 18 * len(named)
+    figure, panels = new_figure(width, high, "", under, beside)
+    figure.get_layout_engine().set(w_pad=0.07, h_pad=0.09)
+    for number, (panel, title, grid) in enumerate(zip(panels.flat, titles, grids.values())):
         for row, column in np.argwhere(grid > 0):
             mark(panel, row, column, "wrong" if leaks and column > row else role, dots)
         panel.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5), aspect="equal")
-        panel.set_xticks(range(len(columns)), columns, rotation=60 * slanted, ha="right" if slanted else "center")
-        panel.set_yticks(range(len(rows)), [] if number else rows)
+        lowest = number + beside >= len(grids)
+        panel.set_xticks(range(len(columns)), names[1] if lowest else [], rotation=60 * slanted, **UNDER[slanted])
+        panel.set_yticks(range(len(rows)), [] if number % beside else names[0])
         panel.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
         panel.set_yticks(np.arange(len(rows) - 1) + 0.5, minor=True)
         panel.grid(which="minor", linewidth=1)
         panel.tick_params(which="both", length=0)
         panel.spines[["top", "right"]].set_visible(True)
-        panel.set_title(title, fontsize=13)
-        panel.set(xlabel=sides[1], ylabel="" if number else sides[0])
-    figure.get_layout_engine().set(w_pad=0.14)
-    named = {meaning: role} | ({leaks: "wrong"} if leaks else {})
+        panel.set_title(title)
+        panel.set_ylabel("" if number % beside else sides[0])
+    for panel in panels.flat[len(grids) :]:
+        panel.axis("off")
+    figure.supxlabel(sides[1], size=12)
     shape = {"marker": "o" if dots else "s", "markersize": 11, "linestyle": "", "markeredgewidth": 0}
     keys = [Line2D([], [], color=LIGHT[one], label=name, **shape) for name, one in named.items()]
-    figure.legend(handles=keys, loc="outside lower center", ncols=1 + beside)
+    figure.legend(handles=keys, loc="outside upper left", handletextpad=0.2, borderaxespad=0, borderpad=0.2)
     red = f", red = {leaks}" if leaks else ""
     figure.description = f"Tables of yes and no, filled = {meaning}{red}. {describe_masks(grids, bool(leaks))}."
     said = {title: (rows, columns, np.where(grid > 0, "yes", "no")) for title, grid in grids.items()}
@@ -276,7 +396,7 @@ def write_labels(
     (m, 2), nor another label.
 
     A label that found no place next to its point is tied to it by a line."""
-    size = 12
+    size = 11
     axes.figure.draw_without_rendering()  # settles the layout, and with it where a point lies on the page
     on_page = [axes.transData.transform(some) for some in (points, avoid) if len(some)]
     places = label_places(on_page[0], labels, size, *on_page[1:])
@@ -331,12 +451,21 @@ def images(
     its numbers are. `signed`: colours for both signs. One scale of colours for all."""
     tables = {title: as_numbers(table, 2) for title, table in pictures.items()}
     limit = max(np.abs(table).max() for table in tables.values()) or 1.0
-    figure, panels = new_figure(1.4 + 4.2 * len(tables), 4.4, len(tables))
-    for panel, (title, table) in zip(np.atleast_1d(panels), tables.items()):
+    each = (style.WIDE - 40) / len(tables) - 8  # pixels
+    titles = [style.wrap(title, each, 12) for title in tables]
+    high = min(each, 250) + 14 * max(title.count("\n") for title in titles) + 118
+    figure, [panels] = new_figure(style.WIDE, high, "", 1, len(tables))
+    for number, (panel, title, table) in enumerate(zip(panels, titles, tables.values())):
         low, colours = (-limit, WAVES) if signed else (0, WEIGHTS)
         image = panel.imshow(table, cmap=colours, vmin=low, vmax=limit, aspect="auto", interpolation="none")
-        panel.set(title=title, xlabel=x_label, ylabel=y_label)
-    figure.colorbar(image, ax=panels, label=kind).solids.set_rasterized(True)
+        panel.set_title(title)
+        panel.set_xlabel(x_label)
+        if number:
+            panel.set_yticks([])
+    figure.supylabel(y_label, size=12)
+    scale = figure.colorbar(image, ax=panels, location="bottom", shrink=0.6, aspect=28, pad=0.04)
+    scale.solids.set_rasterized(True)
+    scale.set_label(kind)
     said = []
     for title, table in tables.items():
         peaks = " ".join(str(largest(row)[0]) for row in table[:16])
@@ -350,36 +479,24 @@ def images(
 
 
 @in_style
-def line_panels(x: Sequence, panels: Mapping[str, Named], x_label: str = "", log: bool | str = False) -> Figure:
-    """Curves over x (n,) in panels side by side, one legend; `panels` maps a label of the vertical axis to the series
-    {name: numbers (n,)} drawn there. log: as in `lines`."""
-    figure, all_axes = new_figure(1.0 + 4.9 * len(panels), 4.2, len(panels))
-    all_axes, said = np.atleast_1d(all_axes), []
-    for axes, (y_label, series) in zip(all_axes, panels.items()):
-        said.append(f"{y_label}: {draw_curves(axes, x, series, log)}")
-        axes.set(xlabel=x_label, ylabel=y_label)
-    figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    figure.description = f"Curves over {x_label}. {'. '.join(said)}."
-    return figure
-
-
-@in_style
 def gallery(pictures: Named, columns: int = 8, patch: int = 0, kind: str = "ink") -> Figure:
     """Small pictures (r, c) from 0, white, to the largest number of all, dark, `columns` in a row; `pictures` maps a
     title to each, `kind` says what dark is. patch: lines around squares of that side; NaN: hidden, drawn in orange."""
     tables = {title: np.array(table.tolist(), dtype=float) for title, table in pictures.items()}
     columns = min(columns, len(tables))
     rows = -(-len(tables) // columns)
-    wide = max(1.25, 0.105 * max(map(len, tables)))  # inches, so that no title runs into the next
-    figure = Figure(figsize=(wide * columns + 0.2, 1.6 * rows + 0.1), dpi=72, layout="constrained")
+    wide = min(90.0, (style.WIDE - 8) / columns)  # pixels
+    titles = [style.wrap(title, wide - 2, 11) for title in tables]
+    above = 13 * max(title.count("\n") + 1 for title in titles) + 8
+    figure, panels = new_figure(wide * columns + 8, (wide + above) * rows, "", rows, columns)
     limit = max(np.nanmax(np.abs(table), initial=0.0) for table in tables.values()) or 1.0
     said = []
-    for axes, (title, table) in zip(figure.subplots(rows, columns, squeeze=False).flat, tables.items()):
+    for axes, written, (title, table) in zip(panels.flat, titles, tables.items()):
         axes.imshow(table, cmap=INK, vmin=0, vmax=limit, interpolation="none")
         for edge in range(patch, max(table.shape), patch) if patch else ():
             axes.axhline(edge - 0.5, color=LIGHT["data"], linewidth=1)
             axes.axvline(edge - 0.5, color=LIGHT["data"], linewidth=1)
-        axes.set_title(title, fontsize=12, loc="center")
+        axes.set_title(written, size=11, loc="center")
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set(visible=True, color=LIGHT["data" if patch else "quiet"], linewidth=1)
         hidden = int(np.isnan(table).sum())

@@ -4,6 +4,7 @@ import base64
 import html
 import io
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import matplotlib.axes
@@ -41,11 +42,14 @@ WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#9B6CB300", "#9B6CB3FF"
 WAVES = LinearSegmentedColormap.from_list("waves", ["#003A66", "#0072B2", "#8CC0E0", "#FFF3D0"])
 INK = LinearSegmentedColormap.from_list("ink", ["#FFFFFF", "#000000"]).with_extremes(bad="#F6CF94")
 AS_TABLE = "The picture as a table"
+WIDE = 356  # pixels, those of a phone: no picture is wider whose content lets it, and a phone shows its letters whole
+LARGER = 1.5  # where there is more room, a picture is so many times as large
 # The style of the course, for its own figures only: a learner's keep theirs. Used as a decorator.
 in_style = rc_context(
     {
-        "font.size": 13, "axes.titlesize": 14, "axes.labelsize": 13, "xtick.labelsize": 12, "ytick.labelsize": 12,
-        "axes.titlelocation": "left", "axes.spines.top": False, "axes.spines.right": False, "lines.linewidth": 2,
+        "font.size": 12, "axes.titlesize": 12, "axes.labelsize": 12, "xtick.labelsize": 11, "ytick.labelsize": 11,
+        "figure.titlesize": 13, "axes.titlelocation": "left",
+        "axes.spines.top": False, "axes.spines.right": False, "lines.linewidth": 2,
         "axes.edgecolor": LIGHT["quiet"], "grid.color": LIGHT["edge"], "axes.axisbelow": True, "legend.frameon": False,
         "text.color": LIGHT["ink"], "axes.labelcolor": LIGHT["ink"], "axes.titlecolor": LIGHT["ink"],
         "xtick.color": LIGHT["ink"], "ytick.color": LIGHT["ink"],
@@ -80,7 +84,7 @@ class Figure(matplotlib.figure.Figure):
         width, height = self.get_size_inches() * self.dpi
         drawn = re.sub(r' transform="rotate\(-?0 [^"]*"|(?<=<g) id="[^"]*_\d+"|<g id="[^"]*"/>', "", drawn)
         drawn = re.sub(r"<g/>", "", re.sub(r"\s+", " ", drawn)).replace("> <", "><")
-        return in_frame(f'<g stroke-linejoin="round">{drawn}</g>', width, height, self.description)
+        return in_frame(f'<g stroke-linejoin="round">{drawn}</g>', width, height, self.description, LARGER)
 
 
 def shortened(number: float) -> str:
@@ -145,7 +149,22 @@ def letters_on(role: str, share: float = 1.0) -> str:
 
 
 @in_style
-def new_figure(width: float, height: float, columns: int = 1) -> tuple[Figure, matplotlib.axes.Axes | np.ndarray]:
-    """A figure of `width` by `height` inches at 72 dots per inch, and its axes (an array of them if columns > 1)."""
-    figure = Figure(figsize=(width, height), dpi=72, layout="constrained")
-    return figure, figure.subplots(1, columns)
+def new_figure(
+    width: float, height: float, title: str = "", rows: int = 1, columns: int = 1
+) -> tuple[Figure, np.ndarray]:
+    """A figure of `width` by `height` pixels and its axes (rows, columns). The title takes as many lines as it needs,
+    and the height they need comes on top."""
+    wrapped = wrap(title, width)
+    height += 17 * (wrapped.count("\n") + 1) if title else 0
+    figure = Figure(figsize=(width / 72, height / 72), dpi=72, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.04, h_pad=0.05)
+    if title:
+        figure.suptitle(wrapped, x=3 / width, ha="left", linespacing=1.2)
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def wrap(text: str, width: float, size: float = 13) -> str:
+    """Text in as few lines as it needs if none is wider than so many pixels (unless a word is), all about as long."""
+    whole, most = {"break_long_words": False, "break_on_hyphens": False}, max(1, int(width / (0.6 * size)))
+    lines = {signs: textwrap.wrap(text, signs, **whole) for signs in range(1, most + 1)}
+    return "\n".join(next(found for found in lines.values() if len(found) <= len(lines[most])))
