@@ -13,7 +13,7 @@ from pathlib import Path
 import nbformat
 import nbval.plugin
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tools.notebooks import execute as execute_notebooks
 from tools.notebooks import files, links
@@ -445,6 +445,28 @@ def test_kept_output_is_made_anew_when_a_cell_changes_that_it_depends_on(noteboo
         assert execute_notebooks.stored_and_valid(before) == kept
     before.cells[3].source = "y = 2"
     assert execute_notebooks.stored_and_valid(before) == before.cells[4:5]
+
+
+def test_a_kept_picture_is_drawn_anew_when_the_code_that_draws_it_changes(monkeypatch):
+    calls = ("plots.lines(x, curves)", "widgets.sampling(x)", "print(x)")
+    made = tiny("import math", *((source, VOLATILE) for source in calls))
+    execute_notebooks.stabilise(made, {})
+    assert [cell.metadata.get(execute_notebooks.DRAWN) is None for cell in made.cells[2:]] == [False, False, True]
+
+    def shown(word):
+        for cell in made.cells[2:]:
+            cell.outputs = [new_output("stream", text=word)]
+        return {cell.id: cell.outputs for cell in made.cells[2:]}
+
+    kept = shown("kept")
+    for files_of_plots, first in ((("plots.py",), "new"), (("plots.py",), "kept")):
+        monkeypatch.setitem(execute_notebooks.DRAWERS, "plots", files_of_plots)
+        execute_notebooks.key_of.cache_clear()
+        shown("new")
+        execute_notebooks.stabilise(made, kept)
+        assert [cell.outputs[0].text for cell in made.cells[2:]] == [first, "kept", "kept"]
+        assert execute_notebooks.stored_and_valid(made) == made.cells[2:], "nothing is void"
+    execute_notebooks.key_of.cache_clear()
 
 
 @pytest.mark.lane("test")

@@ -6,12 +6,14 @@ A second run leaves no diff: what is stored holds nothing that changes from run 
 widget its picture alone (a stored widget would need the kernel that made it). A cell keeps its id for life. A cell
 tagged `nbval-ignore-output` shows timings or a training log, so its stored output is kept as long as the cell and all
 that it depends on are what they were when it ran (a fingerprint in the cell's metadata says so, dependencies.py);
-`--fresh` runs it anew. How many minutes a notebook takes is counted (reading_time.py) and written into its title, and
-at the end into README and the map of the course. A notebook in which a cell raises is not written; a notebook is
-written whole or not at all.
+`--fresh` runs it anew. So is its picture, unless the code that draws it has changed since: then all that the run shows
+is taken, and nothing is void. How many minutes a notebook takes is counted (reading_time.py) and written into its
+title, and at the end into README and the map of the course. A notebook in which a cell raises is not written; a
+notebook is written whole or not at all.
 """
 
 import argparse
+import functools
 import os
 import sys
 import time
@@ -22,11 +24,13 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 from tools.notebooks import dependencies, fill, reading_time
-from tools.notebooks.files import paths, read, write
+from tools.notebooks.files import COURSE, paths, read, write
 from utils.cells import is_volatile
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 FINGERPRINT = "output_of"  # the key in a volatile cell's metadata
+DRAWN = "drawn_by"  # and that of the code which drew its picture
+DRAWERS = {"plots": ("style.py", "plots.py"), "widgets": ("style.py", "widgets/*.py")}  # by what a cell calls
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
@@ -95,6 +99,18 @@ def stored_and_valid(notebook):
     ]
 
 
+def drawn_by(cell):
+    """A short hash of the code that draws what a cell shows, or None where it draws nothing."""
+    called = sorted(dependencies.read(dependencies.as_course(cell)).uses & set(DRAWERS))
+    return "-".join(map(key_of, called)) or None
+
+
+@functools.cache
+def key_of(drawer):
+    files = [path for pattern in DRAWERS[drawer] for path in sorted((COURSE / "utils").glob(pattern))]
+    return dependencies.key([dependencies.read(path.read_text(encoding="utf-8")) for path in files])
+
+
 def stabilise(notebook, kept):
     """Remove from an executed notebook what would differ next time; `kept`: outputs to put back, by cell id."""
     notebook.metadata = nbformat.from_dict(METADATA)
@@ -103,8 +119,10 @@ def stabilise(notebook, kept):
         cell.metadata.pop("execution", None)
         cell.metadata.pop(FINGERPRINT, None)
         if is_volatile(cell):
-            cell.outputs = kept.get(cell.id, cell.outputs)
-            cell.metadata[FINGERPRINT] = expected[cell.id]
+            drawer = drawn_by(cell)
+            if cell.metadata.pop(DRAWN, None) == drawer:
+                cell.outputs = kept.get(cell.id, cell.outputs)
+            cell.metadata |= {FINGERPRINT: expected[cell.id]} | ({DRAWN: drawer} if drawer else {})
         for output in cell.outputs:
             output.get("data", {}).pop(WIDGET, None)  # JupyterLab would show "model not found" instead of the picture
 
