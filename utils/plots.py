@@ -97,19 +97,21 @@ def describe_heat_map(values: np.ndarray, rows: list[str], columns: list[str], k
 def lines(
     x: Sequence, series: Named, title: str = "", x_label: str = "", y_label: str = "", log: bool | str = False,
     *, levels: Mapping[str, float] | None = None, bands: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
-    message: Iterable[str] = (),
+    spread: str = "seeds", message: Iterable[str] = (),
 ) -> Figure:  # fmt: skip
     """Curves over x (n,), numbers or names; `series` maps the name of a curve, which stands at its end, to its numbers
     (n,). What is not on a scale of powers begins at 0.
 
     log: True for both axes in powers of two, "x" for the horizontal one alone, "y" for the vertical one in powers of
     ten. levels: {name: number}, dashed lines across, as that of a guess. bands: {name of a curve: (smallest (n,),
-    largest (n,))}, as over seeds. message: names of the curves that matter; the others are grey."""
+    largest (n,))}, over what `spread` says, as five seeds. message: the names of the curves that matter; the others are
+    grey."""
     levels, bands, message = levels or {}, bands or {}, set(message)
     curves = {name: as_numbers(values, 1) for name, values in series.items()}
     if unknown := {*bands, *message} - set(curves):
         raise ValueError(f"no curve is named {sorted(unknown)}: they are {list(curves)}")
-    colours = {name: LIGHT["quiet"] if message and name not in message else c for name, c in zip(curves, COLOURS)}
+    grey = set(curves) - message if message else set()
+    colours = {name: LIGHT["quiet"] if name in grey else colour for name, colour in zip(curves, COLOURS)}
     names = [value if isinstance(value, str) else in_digits(value) for value in x]
     places = np.arange(len(x)) if isinstance(x[0], str) else np.asarray(x, dtype=float)
     ends = {name: (values[-1], colours[name]) for name, values in curves.items()}
@@ -117,28 +119,31 @@ def lines(
     labels = [style.wrap(name, 118, 12) for name in ends]
     tall = max(150, sum(16 + 14 * label.count("\n") for label in labels))
     figure, [[axes]] = new_figure(style.WIDE, 80 + tall, title)
-    draw_curves(axes, places, curves, colours, bands)
+    draw_curves(axes, places, curves, colours, grey)
+    for name, (low, high) in bands.items():
+        axes.fill_between(places, as_numbers(low, 1), as_numbers(high, 1), color=colours[name], alpha=0.3, linewidth=0)
     for level in levels.values():
         axes.axhline(level, color=LIGHT["quiet"], linewidth=1.3, linestyle=(0, (4, 3)))
     set_scales(axes, log)
     axes.set(xlabel=x_label)
-    axes.set_title(style.wrap(y_label, style.WIDE - 50, 12), color=LIGHT["quiet"])
+    named = f"{y_label} (band: {spread})" if bands else y_label
+    axes.set_title(style.wrap(named, style.WIDE - 50, 12), color=LIGHT["quiet"])
     write_ticks(axes, places, names)
     name_ends(axes, labels, [(places[-1], value) for value, _ in ends.values()], [c for _, c in ends.values()])
     figure.description = f"Curves of {y_label} over {x_label}. {describe_curves(names, curves, levels, bands)}."
+    figure.description += f" In brackets: {spread}." if bands else ""
     table = [[in_words(value) for value in values] for values in curves.values()]
     figure.table = style.folded_tables({title or y_label: (list(curves), names, table)})
     return figure
 
 
-def draw_curves(axes: Axes, x: np.ndarray, curves: Named, colours: Mapping[str, str], bands: Mapping) -> None:
-    """The curves of `lines`, each thinner than the one before, so that one which lies upon another hides it not."""
+def draw_curves(axes: Axes, x: np.ndarray, curves: Named, colours: Mapping[str, str], grey: set[str]) -> None:
+    """The curves of `lines`, each thinner than the one before, so that one which lies upon another does not hide it;
+    thinnest and below all others those in grey."""
     for number, (name, values) in enumerate(curves.items()):
-        thick = max(1.6, 2.8 - 0.5 * number)
+        thick = 1.4 if name in grey else max(1.6, 2.8 - 0.5 * number)
         dots = {"marker": "osD^v"[number % 5], "markersize": 2.5 * thick if len(x) < 16 else 0}
-        axes.plot(x, values, color=colours[name], linewidth=thick, **dots)
-    for name, (low, high) in bands.items():
-        axes.fill_between(x, as_numbers(low, 1), as_numbers(high, 1), color=colours[name], alpha=0.3, linewidth=0)
+        axes.plot(x, values, color=colours[name], linewidth=thick, zorder=2 if name in grey else 3, **dots)
 
 
 def set_scales(axes: Axes, log: bool | str) -> None:
