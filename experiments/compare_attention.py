@@ -1,10 +1,14 @@
 """Train the small recurrent translators with several seeds, for the tables of the notebook on RNNs with attention.
 
     python -m experiments.compare_attention [--seeds 0 1 2 3 4]        some ten minutes
+    python -m experiments.compare_attention --lengths                  as long
 
 Two tables: which state asks, and where its context goes, each changed alone (dot product); and the three scores. For
 each translator its sentences right to the last word, its alignment error rate by the sure links and by the possible
 ones, and its weight on gold links: the mean over the seeds, and from the smallest to the largest.
+
+--lengths: the translators of the notebooks, through one vector and with attention; of their sentences of so many words
+the share right to the last word, the smallest and the largest over the seeds.
 """
 
 import argparse
@@ -14,6 +18,7 @@ import torch
 
 from utils import corpus, measures, rnn, training
 from utils.translating import (
+    right_by_length,
     translate_all,
     translation_batches,
     translation_loss,
@@ -78,11 +83,37 @@ def table(head, variants, seeds, *corpora):
     print(flush=True)
 
 
+def lengths(seeds):
+    es = corpus.splits("es", seed=0, train=60_000)
+    words = english, spanish = vocabularies(es.train)
+    lows = range(3, 17, 2)
+    print(f"| through | {' | '.join(f'{low} and {low + 1}' for low in lows)} |")
+    print("|---|" + "---|" * len(lows), flush=True)
+    kinds = {
+        "one vector": (rnn.RecurrentDecoder, {}, 2000),
+        "attention": (rnn.AttentionDecoder, {"score": "additive"}, 1400),
+    }
+    for name, (decoder, options, steps) in kinds.items():
+        shares = []
+        for number in seeds:
+            training.seed(number)
+            encoder = rnn.RecurrentEncoder(len(english), **SIZES)
+            model = rnn.RecurrentTranslator(encoder, decoder(len(spanish), **SIZES, **options))
+            training.fit(model, translation_batches(es.train, *words, seed=number), translation_loss, steps)
+            shares.append(right_by_length(translate_all(model, es.test, *words), es.test, lows))
+        shown = [f"{min(one):.3f} to {max(one):.3f}" for one in zip(*shares)]
+        print(f"| {' | '.join([name, *shown])} |", flush=True)
+
+
 def main(arguments=None):
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
-    seeds = ask.parse_args(arguments).seeds
+    ask.add_argument("--lengths", action="store_true", help="by the words of the source, instead of the two tables")
+    asked = ask.parse_args(arguments)
+    seeds = asked.seeds
     torch.set_num_threads(1)
+    if asked.lengths:
+        return lengths(seeds)
     small = corpus.splits("es", seed=0, train=12_000, longest=9, longest_test=10)
     english, spanish = vocabularies(small.train)
     queries = {
