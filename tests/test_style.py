@@ -1,5 +1,6 @@
 """Colours that everybody can read and tell apart: contrast, lightness in grey, three kinds of colour blindness."""
 
+import functools
 import re
 import xml.etree.ElementTree
 
@@ -216,6 +217,11 @@ FIGURES = {
 }  # fmt: skip
 
 
+@functools.cache
+def drawn(name):
+    return FIGURES[name]()
+
+
 def written(figure):
     """(what a figure says, where, and by how much it is turned) of each of its texts, once its layout is made."""
     figure.draw_without_rendering()
@@ -223,12 +229,12 @@ def written(figure):
     ticks = {
         label for axis in axes for tick in axis.majorTicks + axis.minorTicks for label in (tick.label1, tick.label2)
     }
-    drawn = {label for axis in axes for tick in axis._update_ticks() for label in (tick.label1, tick.label2)}
+    shown = {label for axis in axes for tick in axis._update_ticks() for label in (tick.label1, tick.label2)}
     texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
     return [
         (text.get_text(), Text.get_window_extent(text), text.get_rotation())
         for text in texts
-        if text in drawn or text not in ticks
+        if text in shown or text not in ticks
     ]
 
 
@@ -241,7 +247,7 @@ def apart(one, turned, other, also_turned):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_what_is_written_stays_in_the_figure_and_apart(name):
-    figure = FIGURES[name]()
+    figure = drawn(name)
     boxes = written(figure)
     assert len(boxes) > 3
     for text, box, _ in boxes:
@@ -254,7 +260,7 @@ def test_what_is_written_stays_in_the_figure_and_apart(name):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_read_on_a_phone(name):
-    svg = FIGURES[name]().svg()
+    svg = drawn(name).svg()
     assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= style.WIDE
     assert min(int(size) for size in re.findall(r"font-size: (\d+)px", svg)) >= 11
 
