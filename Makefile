@@ -10,6 +10,8 @@ WRITABLE_HOME = test -w "$$HOME" || { export HOME="$(CURDIR)/.venv/home"; mkdir 
 # JupyterLab refuses to run as root, as one does in a container, unless told so.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate "--LabApp.app_settings_dir=$(CURDIR)/tools/lab"
+# A notebook that is opened takes over what its kernel says of Python: ours says the same for every version.
+KERNELS := $(CURDIR)/tools/lab
 COMPARABLE := env -u MPLBACKEND -u ATTENTION_MARKED -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 PYTHONHASHSEED=0 TQDM_DISABLE=1 ATTENTION_PROGRESS=off
 
 # Kernels of older processors, which round otherwise: what is stored in the notebooks has to hold with them, too.
@@ -41,7 +43,7 @@ help:
 	@echo "make clean                  remove .venv and caches; never a file of yours"
 
 lab: setup
-	@$(WRITABLE_HOME); $(BIN)/python -m jupyterlab $(AS_ROOT) $(OFFLINE_LAB) $(LAB_OPTIONS) notebooks/00_start_here.ipynb
+	@$(WRITABLE_HOME); export JUPYTER_PATH="$(KERNELS)$${JUPYTER_PATH:+:$$JUPYTER_PATH}"; $(BIN)/python -m jupyterlab $(AS_ROOT) $(OFFLINE_LAB) $(LAB_OPTIONS) notebooks/00_start_here.ipynb
 
 update: python
 	@"$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))" tools/setup/update_course.py

@@ -95,7 +95,7 @@ def test_the_map_of_the_course_is_the_readmes():
 def test_a_notebook_is_valid_and_small(name):
     nbformat.validate(NOTEBOOKS[name])
     assert (ROOT / "notebooks" / f"{name}.ipynb").stat().st_size < 1_500_000
-    assert dict(NOTEBOOKS[name].metadata) == execute_notebooks.METADATA, "run `make notebooks`"
+    assert dict(NOTEBOOKS[name].metadata) == files.METADATA, "run `make links`"
 
 
 @every_notebook

@@ -17,7 +17,6 @@ import sys
 import time
 from pathlib import Path
 
-import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
@@ -27,10 +26,6 @@ from utils.cells import is_volatile
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 FINGERPRINT = "output_of"  # the key in a volatile cell's metadata
-METADATA = {
-    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-    "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
-}
 CELL_SECONDS = 3000  # ten times what the slowest cell may take on two cores: a guard against cells that hang
 
 
@@ -97,7 +92,6 @@ def stored_and_valid(notebook):
 
 def stabilise(notebook, kept):
     """Remove from an executed notebook what would differ next time; `kept`: outputs to put back, by cell id."""
-    notebook.metadata = nbformat.from_dict(METADATA)
     expected = fingerprints(notebook)
     for _, cell in code_cells(notebook):
         cell.metadata.pop("execution", None)
