@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from test_exercises import written
+from topics import notebook
 
 from tools.notebooks import files
 from utils.exercises import catalogue
@@ -24,9 +25,11 @@ def test_what_it_names_is_there():
     for target in re.findall(r"\]\(([^)]+)\)", TEXT) + re.findall(r"`([\w./]+/|[\w./]+\.(?:py|ipynb))`", TEXT):
         assert (ROOT / target).exists(), target
     assert "`solution(f)`" in TEXT and f'"{OPENED}"' in TEXT and "*solution opened*" in TEXT
-    section, path = re.search(r"\(section (\d) of \[notebook \d\d\]\(notebooks/(\w+\.ipynb)\)\)", TEXT).groups()
-    cells = files.read(ROOT / "notebooks" / path).cells
-    assert any(re.match(rf"## {section} · .*True or False", cell.source) for cell in cells)
+    section = re.search(r"\(section (\d) of the notebook on masking\)", TEXT)[1]
+    cells = files.read(notebook("masking")).cells
+    at = next(number for number, cell in enumerate(cells) if cell.source.startswith(f"## {section} · "))
+    until = next(number for number, cell in enumerate(cells[at + 1 :], at + 1) if cell.source.startswith("## "))
+    assert any("True = may attend" in cell.source for cell in cells[at:until])
 
 
 def test_the_sentence_of_its_dialogue_is_what_check_says():

@@ -294,6 +294,18 @@ def test_links_to_files_resolve(name):
     assert not missing, "link what is there, name in plain text what is to come"
 
 
+@every_notebook
+def test_the_summary_ends_with_an_open_question_and_two_papers(name):
+    asked = [part for part in prose(name).split("\n\n") if part.startswith("**Open question.**")]
+    assert len(asked) == 1 and asked[0] in re.split(r"^#+ .*Summary", prose(name), flags=re.MULTILINE)[1]
+    assert re.match(r"\*\*Open question\.\*\* \*[^*]+\?\* ", asked[0])
+    papers = re.findall(
+        r"\(20(\d\d)\), \"[^\"]+\", \[arXiv (\d\d)(\d\d\.\d{5})\]\(https://arxiv\.org/abs/(\S+)\)", asked[0]
+    )
+    assert len(papers) == 2, "two papers to begin with: authors (year), title, arXiv number"
+    assert all(year == begins and address == begins + rest for year, begins, rest, address in papers)
+
+
 # Definitions and exercises
 
 
