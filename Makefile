@@ -10,6 +10,8 @@ WRITABLE_HOME = test -w "$$HOME" || { export HOME="$(CURDIR)/.venv/home"; mkdir 
 # JupyterLab refuses to run as root, as one does in a container, unless told so.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate "--LabApp.app_settings_dir=$(CURDIR)/tools/lab"
+# A notebook that is opened takes over what its kernel says of Python: ours says the same for every version.
+KERNELS := $(CURDIR)/tools/lab
 COMPARABLE := env -u MPLBACKEND -u ATTENTION_MARKED -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 PYTHONHASHSEED=0 TQDM_DISABLE=1 ATTENTION_PROGRESS=off
 
 # Kernels of older processors, which round otherwise: what is stored in the notebooks has to hold with them, too.
@@ -17,13 +19,14 @@ SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_
 AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
 
 
-.PHONY: help lab update site site-serve check test test-all test-processors test-colab test-classroom answers notebooks trainings checkpoints glove vectors pins links clean setup setup-test setup-site setup-all python
+.PHONY: help lab update site site-serve cards check test test-all test-processors test-colab test-classroom answers notebooks trainings checkpoints glove vectors pins links clean setup setup-test setup-site setup-all python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
 	@echo "make update                 fetch the new version of the course; answers and cells of yours are kept"
 	@echo "make site                   build the course as a site into site/, from the notebooks as they are stored"
 	@echo "make site-serve             build it, and show it on this computer"
+	@echo "make cards                  write cards.txt, the questions and equations of all notebooks, for Anki"
 	@echo "make check                  after a change: style, utils/, exercises, the files of the notebooks"
 	@echo "make test                   before a change lands: that, every notebook, widgets in Chromium where it is installed"
 	@echo "make test-all               at night and before a release: everything, trainings, processors, versions and seeds"
@@ -41,7 +44,7 @@ help:
 	@echo "make clean                  remove .venv and caches; never a file of yours"
 
 lab: setup
-	@$(WRITABLE_HOME); $(BIN)/python -m jupyterlab $(AS_ROOT) $(OFFLINE_LAB) $(LAB_OPTIONS) notebooks/00_start_here.ipynb
+	@$(WRITABLE_HOME); export JUPYTER_PATH="$(KERNELS)$${JUPYTER_PATH:+:$$JUPYTER_PATH}"; $(BIN)/python -m jupyterlab $(AS_ROOT) $(OFFLINE_LAB) $(LAB_OPTIONS) notebooks/00_start_here.ipynb
 
 update: python
 	@"$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))" tools/setup/update_course.py
@@ -52,6 +55,9 @@ site: setup-site
 site-serve: site
 	@echo "The site is at http://127.0.0.1:8000 until Ctrl + C"
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8000
+
+cards: setup-site
+	@$(BIN)/python -m tools.site.cards
 
 check: setup-test
 	@$(COMPARABLE) $(BIN)/python -m pytest --lane check $(PYTEST)

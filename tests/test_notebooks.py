@@ -95,7 +95,7 @@ def test_the_map_of_the_course_is_the_readmes():
 def test_a_notebook_is_valid_and_small(name):
     nbformat.validate(NOTEBOOKS[name])
     assert (ROOT / "notebooks" / f"{name}.ipynb").stat().st_size < 1_500_000
-    assert dict(NOTEBOOKS[name].metadata) == execute_notebooks.METADATA, "run `make notebooks`"
+    assert dict(NOTEBOOKS[name].metadata) == files.METADATA, "run `make links`"
 
 
 @every_notebook
@@ -292,6 +292,18 @@ def test_links_to_files_resolve(name):
     targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", prose(name))
     missing = [target for target in targets if not (ROOT / "notebooks" / target).exists()]
     assert not missing, "link what is there, name in plain text what is to come"
+
+
+@every_notebook
+def test_the_summary_ends_with_an_open_question_and_two_papers(name):
+    asked = [part for part in prose(name).split("\n\n") if part.startswith("**Open question.**")]
+    assert len(asked) == 1 and asked[0] in re.split(r"^#+ .*Summary", prose(name), flags=re.MULTILINE)[1]
+    assert re.match(r"\*\*Open question\.\*\* \*[^*]+\?\* ", asked[0])
+    papers = re.findall(
+        r"\(20(\d\d)\), \"[^\"]+\", \[arXiv (\d\d)(\d\d\.\d{5})\]\(https://arxiv\.org/abs/(\S+)\)", asked[0]
+    )
+    assert len(papers) == 2, "two papers to begin with: authors (year), title, arXiv number"
+    assert all(year == begins and address == begins + rest for year, begins, rest, address in papers)
 
 
 # Definitions and exercises

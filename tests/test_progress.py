@@ -62,6 +62,24 @@ def test_a_check_keeps_what_came_out(file, capsys):
     assert sorted(path.name for path in file.parent.iterdir()) == ["my_answers", file.name], "which keeps the code"
 
 
+def test_it_is_kept_that_the_solution_was_opened(file, capsys):
+    """An assistant that tutors shows a solution only where the learner has opened it: AGENTS.md."""
+    assert "solution opened" not in table(capsys) and not file.exists()
+    solution(written(WRONG))
+    minute = kept(file)["solution"]
+    assert kept(file) == {"status": "todo", "tries": 0, "mistakes": {}, "solution": minute}
+    assert re.search(r"○ weighted_sum +\S+ +\d+ min +solution opened\n", table(capsys)), "that is no try"
+    assert records.read(file)["weighted_sum"]["status"] not in records.TRIED, "and none in a class's table"
+    said(capsys, written(RIGHT))
+    entry = kept(file)
+    assert (entry["status"], entry["tries"], entry["solution"]) == ("right", 1, minute) and entry["first"] >= minute
+    assert re.search(r"✔ weighted_sum .* 1 try +kept +solution opened\n", table(capsys))
+    said(capsys, written("return (a * b).sum()", "dot_product"))
+    before = kept(file, "dot_product")
+    solution(written(WRONG, "dot_product"))
+    assert before | {"solution": kept(file, "dot_product")["solution"]} == kept(file, "dot_product")
+
+
 def test_known_mistakes_are_counted_by_name(file, capsys, monkeypatch):
     verdict = Verdict("wrong", "scaled twice.", names=("scaled_twice", "transposed"))
     monkeypatch.setattr(Exercise, "verdict", lambda self, *_: verdict)

@@ -77,8 +77,9 @@ def test_a_notebook_takes_one_sitting(path):
 
 def test_minutes_are_written_into_titles_readme_and_map_once(tmp_path):
     shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
     shutil.copy(ROOT / "README.md", tmp_path)
-    places = [tmp_path / "README.md", *files.paths(tmp_path)]
+    places = [tmp_path / "README.md", *files.paths(tmp_path), tmp_path / "docs" / "teachers.md"]
     reading_time.write_minutes(tmp_path)
     before = {path: path.read_bytes() for path in places}
     path = tmp_path / "notebooks" / f"{named('dot_product_similarity')}.ipynb"
@@ -90,7 +91,22 @@ def test_minutes_are_written_into_titles_readme_and_map_once(tmp_path):
     assert f" | {read} + {solve} | " in (tmp_path / "README.md").read_text(encoding="utf-8")
     assert f" | {read} + {solve} |" in (tmp_path / "notebooks" / "00_start_here.ipynb").read_text(encoding="utf-8")
     assert read >= 60 + 35 - 5
-    assert {path for path in places if path.read_bytes() != before[path]} == {places[0], places[1], path}
+    assert {path for path in places if path.read_bytes() != before[path]} == {places[0], places[1], path, places[-1]}
+
+
+def test_the_plan_for_teachers_is_made_of_the_minutes():
+    plan = reading_time.plan()
+    assert plan in (ROOT / "docs" / "teachers.md").read_text(encoding="utf-8"), (
+        "run python -m tools.notebooks.reading_time --write"
+    )
+    *rows, everything = [[cell.strip() for cell in row.split("|")[1:-1]] for row in plan.splitlines()[2:]]
+    assert len(rows) == len(files.paths()) <= 14, "a week each"
+    minutes = [sum(map(int, row[1].split(" + "))) for row in rows]
+    for row, told in zip(rows, minutes):
+        assert (int(row[2]) - 1) * 45 < told <= int(row[2]) * 45 and (int(row[3]) - 1) * 90 < told <= int(row[3]) * 90
+    assert [sum(int(row[place]) for row in rows) for place in (2, 3)] == [int(everything[2]), int(everything[3])]
+    reading = {day: sum(int(row[1].split()[0]) for row in rows if row[5] == day) for day in ("Saturday", "Sunday")}
+    assert abs(reading["Saturday"] - reading["Sunday"]) <= reading_time.READING
 
 
 RULE = "100 words a minute, 10 seconds a displayed formula and 2 one in a line, 15 lines of code a minute"

@@ -475,7 +475,7 @@ def makefile_stage(folder):
     python = folder / "my pythons" / "python"
     for path in (python, folder / ".venv" / "bin" / "python"):
         path.parent.mkdir(parents=True)
-        notes = f'echo "$@" >> "{folder}/asked"\nprintf "%s\\n" "$@" > "{folder}/words"\n'
+        notes = f'echo "$@" >> "{folder}/asked"\nprintf "%s\\n" "$@" "$JUPYTER_PATH" > "{folder}/words"\n'
         path.write_text(f'#!/bin/sh\n[ "$1" = -c ] && exit\n{notes}echo "$HOME" >> "{folder}/homes"\n')
         path.chmod(0o755)
     return python
@@ -524,5 +524,6 @@ def test_the_lab_opens_in_a_folder_with_a_blank_in_its_name(tmp_path):
     folder = tmp_path / "my course"
     folder.mkdir()
     assert call("make", "-s", "-C", folder, "lab", f"PYTHON={makefile_stage(folder)}")[0] == 0
-    words = (folder / "words").read_text().splitlines()
-    assert f"--LabApp.app_settings_dir={folder}/tools/lab" in words and words[-1] == "notebooks/00_start_here.ipynb"
+    *words, notebook, kernels = (folder / "words").read_text().splitlines()
+    assert f"--LabApp.app_settings_dir={folder}/tools/lab" in words and notebook == "notebooks/00_start_here.ipynb"
+    assert kernels.partition(":")[0] == f"{folder}/tools/lab"

@@ -1,5 +1,6 @@
 """tools/site/: the course as a site. Built once; then its pages as they are, and as Chromium shows them."""
 
+import csv
 import functools
 import gzip
 import html
@@ -88,7 +89,24 @@ def pages(site):
 def test_every_notebook_has_a_page_and_the_map_leads_to_it(pages):
     for path in NOTEBOOKS:
         assert f"{path.stem}.html" in pages and f"{path.stem}.html" in pages["index.html"].addresses
-    assert "_static/notebook.png" in pages["index.html"].alts and pages["index.html"].alts["_static/notebook.png"]
+
+
+def test_the_front_page_has_a_picture_one_sentence_two_doors_and_then_the_map(site, pages):
+    text = (site / "index.html").read_text(encoding="utf-8")
+    places = [
+        text.index(part) for part in ('data-film="attention_flow"', 'class="lead"', 'class="doors"', 'class="map"')
+    ]
+    assert places == sorted(places)
+    doors = re.search(r'<p class="doors"><a href="([^"]+)">Start reading</a> <a href="([^"]+)">Run it</a></p>', text)
+    first = NOTEBOOKS[0].stem
+    assert doors.groups() == (f"{first}.html", links.launch_links(f"{first}.ipynb", links.repository(ROOT))[0])
+    assert {"questions.html", "beside.html", "measured.html", "_static/cards.txt"} <= set(pages["index.html"].addresses)
+
+
+def test_every_open_question_is_on_its_page(site):
+    text = (site / "questions.html").read_text(encoding="utf-8")
+    assert all(f'href="{path.stem}.html"' in text for path in NOTEBOOKS) and "Open question." not in text
+    assert len(re.findall(r'href="https://arxiv\.org/abs/\d{4}\.\d{5}"', text)) == 2 * len(NOTEBOOKS)
 
 
 def test_pages_are_well_formed(pages):
@@ -322,6 +340,47 @@ class TestInChromium:
                     page.evaluate(EQUATIONS)
                     page.evaluate(PLAIN)
                     assert barriers(page, **chosen) == [], name
+
+    def test_the_first_picture_plays_by_itself_where_motion_is_welcome(self, open_page, address):
+        page, complaints = open_page(390, "light", address)
+        shown, button = page.locator(".first .living-screen svg"), page.locator(".first .living-play")
+        page.goto(address)
+        page.wait_for_selector(".first .living[data-ready]")
+        if button.count() == 0:
+            pytest.skip("this player has no ▶")
+        before = shown.get_attribute("aria-label")
+        page.wait_for_function("before => document.querySelector('.first svg').ariaLabel !== before", arg=before)
+        button.click()  # WCAG 2.2.2: what moves can be stopped
+        stopped = shown.get_attribute("aria-label")
+        page.emulate_media(reduced_motion="reduce")
+        page.wait_for_timeout(6000)
+        assert shown.get_attribute("aria-label") == stopped
+        page.goto(address)
+        page.wait_for_selector(".first .living[data-ready]")
+        page.wait_for_timeout(6000)
+        assert page.locator(".first .living-value").first.inner_text() == "1" and not complaints
+
+    def test_the_two_doors_are_seen_without_scrolling(self, open_page, address):
+        for width, height in ((390, 844), (1280, 800)):
+            page, _ = open_page(width, "light", address)
+            page.set_viewport_size({"width": width, "height": height})
+            page.goto(address)
+            page.wait_for_selector(".first .living[data-ready]")
+            box = page.locator(".doors").bounding_box()
+            assert box["y"] + box["height"] <= height, width
+
+    def test_equations_of_the_cards_are_set(self, open_page, address, site):
+        """By MathJax, as in Anki; the page is one that has it."""
+        page, _ = open_page(1280, "light", address)
+        page.goto(address + self.NAME)
+        page.evaluate(EQUATIONS)
+        with (site / "_static" / "cards.txt").open(encoding="utf-8") as file:
+            rows = [row for row in csv.reader(file, delimiter="\t") if len(row) == 4]
+        sides = "".join(f"<div>{front}{back}</div>" for _, front, back, _ in rows)
+        page.evaluate("sides => { document.querySelector('main').innerHTML = sides; }", sides)
+        page.evaluate("MathJax.typesetPromise([document.querySelector('main')])")
+        assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
+        assert page.locator("main mjx-container").count() == sides.count(r"\(") + sides.count(r"\[") > 40
 
     def test_it_is_read_with_the_keyboard(self, open_page, address):
         page, _ = open_page(390, "light", address)

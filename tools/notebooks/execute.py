@@ -19,7 +19,6 @@ import sys
 import time
 from pathlib import Path
 
-import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
@@ -31,10 +30,6 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 FINGERPRINT = "output_of"  # the key in a volatile cell's metadata
 DRAWN = "drawn_by"  # and that of the code which drew its picture
 DRAWERS = {"plots": ("style.py", "plots.py"), "widgets": ("style.py", "widgets/*.py")}  # by what a cell calls
-METADATA = {
-    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-    "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
-}
 CELL_SECONDS = 3000  # ten times what the slowest cell may take on two cores: a guard against cells that hang
 
 
@@ -113,7 +108,6 @@ def key_of(drawer):
 
 def stabilise(notebook, kept):
     """Remove from an executed notebook what would differ next time; `kept`: outputs to put back, by cell id."""
-    notebook.metadata = nbformat.from_dict(METADATA)
     expected = fingerprints(notebook)
     for _, cell in code_cells(notebook):
         cell.metadata.pop("execution", None)

@@ -8,6 +8,20 @@ from utils.files import write_whole
 
 COURSE = Path(__file__).resolve().parents[2]
 NOTEBOOKS = COURSE / "notebooks"
+# What JupyterLab would write into a notebook that is opened, and then say that it is not saved (●). The version is the
+# one that the kernel of `make lab` names (tools/lab/kernels): a whole one would differ from learner to learner.
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {
+        "codemirror_mode": {"name": "ipython", "version": 3},
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "nbconvert_exporter": "python",
+        "pygments_lexer": "ipython3",
+        "version": "3",
+    },
+}
 
 
 def paths(course=COURSE):
@@ -26,5 +40,7 @@ def text(notebook):
 
 
 def write(notebook, path):
-    """Write the notebook whole or not at all, and only where it differs from the file; returns whether it did."""
+    """Write the notebook whole or not at all, and only where it differs from the file; returns whether it did. Its
+    metadata become those of the course."""
+    notebook.metadata = nbformat.from_dict(METADATA)
     return write_whole(path, text(notebook))

@@ -1,7 +1,7 @@
 """How long a notebook takes to read and run, and to solve; and how dense it is. One rule for all of them.
 
     python -m tools.notebooks.reading_time            a table of every notebook
-    python -m tools.notebooks.reading_time --write    and the minutes into titles, README and the map of the course
+    python -m tools.notebooks.reading_time --write    and the minutes into titles, README, the map, the teachers' plan
 
 The rule: 100 words a minute, 10 seconds a displayed formula and 2 one in a line, 15 lines of code a minute, 40 seconds
 a figure or widget, and the seconds of a training whose cell is tagged `seconds:N`; to this comes the time that the
@@ -11,6 +11,7 @@ nothing but a comment, the map of the course, the links and the small print. The
 """
 
 import argparse
+import math
 import re
 import statistics
 from typing import NamedTuple
@@ -27,6 +28,10 @@ SECONDS = {"displayed": 10, "inline": 2, "pictures": 40}
 STEP = 5  # minutes
 TITLE = re.compile(r"\b\d+( minutes to read and run.*?)\b\d+( more for)", re.DOTALL)
 ROW = re.compile(r"^(\| \d\d \|.*?\| )\d+ \+ \d+( \|)", re.MULTILINE)
+PLAN = """\
+| notebook | read and run + exercises | lessons of 45 | lessons of 90 | term of 14 weeks | weekend, no exercises |
+|---|---|---|---|---|---|
+"""
 READING, SOLVING, CELLS = 60, 45, 90  # one sitting: minutes, minutes of exercises, cells at most
 LONG, DENSE, THIN = 25, 8, 7  # lines of a cell at most; its median at most; words for a line of code at least
 
@@ -123,11 +128,45 @@ def write_table(course=COURSE):
     write_whole(readme, ROW.sub(row, text))
 
 
+def plan(course=COURSE):
+    """The table of docs/teachers.md: lessons, weeks and the half of a weekend of each notebook, and of all."""
+    first = {path: source(read(path)["cells"][0]).partition("\n")[0].removeprefix("# ") for path in paths(course)}
+    minutes = [told(read(path)) for path in first]
+    reading, solving = map(sum, zip(*minutes))
+    rows, before = [], 0
+    for week, (path, title) in enumerate(first.items(), 1):
+        read_here, solve_here = minutes[week - 1]
+        day = "Saturday" if before + read_here / 2 < reading / 2 else "Sunday"
+        before += read_here
+        rows.append((f"[{title}](../notebooks/{path.name})", read_here, solve_here, f"week {week}", day))
+    lessons = [
+        [math.ceil((read_here + solve_here) / long) for _, read_here, solve_here, *_ in rows] for long in (45, 90)
+    ]
+    lines = [
+        f"| {name} | {r} + {s} | {short} | {long} | {week} | {day} |"
+        for (name, r, s, week, day), short, long in zip(rows, *lessons)
+    ]
+    hours = f"{reading / 60:.0f} hours in two days"
+    lines.append(
+        f"| **all** | {reading} + {solving} | {sum(lessons[0])} | {sum(lessons[1])} | {len(rows)} weeks | {hours} |"
+    )
+    return PLAN + "".join(f"{line}\n" for line in lines)
+
+
+def write_plan(course=COURSE):
+    """The plan in docs/teachers.md, in the place of the one that stands there."""
+    file = course / "docs" / "teachers.md"
+    old = re.escape(PLAN) + r"(?:\|.*\n)*"
+    write_whole(file, re.sub(old, lambda _: plan(course), file.read_text(encoding="utf-8")))
+
+
 def write_minutes(course=COURSE):
-    """Bring the minutes in line: in the title of each notebook, in README's table and in the map that comes from it."""
+    """Bring the minutes in line: in the title of each notebook, in README's table, in the map that comes from it, and
+    in the plan for teachers."""
     for path in paths(course):
         write(with_minutes(read(path)), path)
     write_table(course)
+    write_plan(course)
     for path in paths(course):
         notebook = read(path)
         for cell in notebook.cells:

@@ -20,21 +20,42 @@ from sphinx.application import Sphinx
 
 from tools.notebooks import links
 from tools.notebooks.files import COURSE, paths, read
-from tools.site import pages, record
-from tools.site.notebook_pages import framed, page, size
+from tools.site import cards, pages, record
+from tools.site.notebook_pages import page
 
 HERE = Path(__file__).resolve().parent
 
 CACHE = COURSE / ".site-cache"
 MATHJAX = "sphinx-mathjax-offline"  # the package that carries MathJax 3.2.2
 MATHJAX_PARTS = re.compile(r"tex-chtml\.js$|output/chtml/fonts/woff-v2/.*\.woff$")
-BEGIN = (
-    "Begin with [Start here](00_start_here.md), or look first at [what we measured](measured.md) and at [real bugs]"
-    "(bugs.md). To run the notebooks and solve the exercises, see [where the course runs](places.md)."
-)
+CARDS = "cards.txt"  # for Anki
+FIRST = "attention_flow"  # the widget that plays at the head of the front page
+OPENING = """<div class="opening">
+<div class="first">
+{picture}
+</div>
+<div>
+
+<div class="lead">
+
+{lead}
+
+</div>
+
+{doors}
+
+{whom}
+
+</div>
+</div>"""
+DOORS = """<p class="doors"><a href="{name}.html">Start reading</a> <a href="{colab}">Run it</a></p>
+
+Run it on Colab, with nothing to install, [on Binder]({binder}), or [on your computer](places.md)."""
+AFTERWARDS = f"""Afterwards, or meanwhile: [what we measured](measured.md), [real bugs](bugs.md), and [open questions](
+questions.md) that nobody here has settled. To keep it: <a href="_static/{CARDS}" download>cards for Anki</a>, the
+questions and equations of all notebooks. [Beside the others](beside.md) says for whom another course is better."""
 ON_THE_MAP = "They are on [the map](index.md), with links that open each of them on Colab or Binder.\n"
 SEARCH = "searchindex.js"  # a file that every site of Sphinx has
-PICTURE = "docs/notebook.png"  # README's
 ROW = re.compile(r"^\| (\d\d) \| \[([^]]+)\]\(notebooks/(\w+)\.ipynb\) \| ([^|]+) \| (\d+) \+ (\d+) \|", re.MULTILINE)
 
 
@@ -45,7 +66,7 @@ def write_sources(folder, topics=None):
     static = folder / "_static"
     static.mkdir(parents=True)
     copy_mathjax(static / "mathjax")
-    shutil.copy(COURSE / PICTURE, static)
+    (static / CARDS).write_text(cards.text(), encoding="utf-8", newline="\n")
     names = [path.stem for path in paths()]
     filmed = [path for path in paths() if topics is None or path.stem[3:] in topics]
     record.write(static / "widgets", filmed)
@@ -56,7 +77,8 @@ def write_sources(folder, topics=None):
         notebook = read(path)
         (folder / f"{path.stem}.md").write_text(page(notebook, path.name, folder, repo, living), encoding="utf-8")
     (folder / "readme.md").write_text(readme_page(readme, repo), encoding="utf-8")
-    (folder / "index.md").write_text(front_page(readme, repo, names, [*others, "readme"]), encoding="utf-8")
+    front = front_page(readme, repo, names, [*others, "readme"], first_picture(filmed))
+    (folder / "index.md").write_text(front, encoding="utf-8")
 
 
 def copy_mathjax(folder):
@@ -69,17 +91,25 @@ def copy_mathjax(folder):
             shutil.copy(package.locate_file(file), target)
 
 
-def front_page(readme, repo, names, others):
-    """The map of the course, from README: its first lines, its picture, and the rows of its table of notebooks."""
-    title, lead = re.match(r"# (.+)\n\n((?:.+\n)+)", readme).groups()
-    alt = re.search(rf"!\[([^]]+)\]\({PICTURE}\)", readme)[1]
-    width_height = size((COURSE / PICTURE).read_bytes(), "image/png")
+def front_page(readme, repo, names, others, picture):
+    """What the course is: a picture that plays, README's first sentences, two doors; then the map of the course, the
+    rows of README's table of notebooks."""
+    title, lead, whom = re.match(r"# (.+)\n\n(.+)\n\n(.+)\n", readme).groups()
     later = re.search(r"^To come: .+", readme, re.MULTILINE)
-    parts = [f"# {title}", lead, framed(f"_static/{Path(PICTURE).name}", alt, *width_height)]
-    parts += [BEGIN, "## The map of the course", '<div class="map">']
+    colab, binder = links.launch_links(f"{names[0]}.ipynb", repo)
+    doors = DOORS.format(name=names[0], colab=colab, binder=binder)
+    parts = [f"# {title}", OPENING.format(picture=picture, lead=lead, doors=doors, whom=whom)]
+    parts += ["## The map of the course", '<div class="map">']
     parts += [entry(found, repo) for found in ROW.finditer(readme)]
-    parts += ["</div>", later[0] if later else "", toctree("Notebooks", names), toctree("About", others)]
-    return "\n\n".join(parts) + "\n"
+    parts += ["</div>", later[0] if later else "", AFTERWARDS]
+    return "\n\n".join([*parts, toctree("Notebooks", names), toctree("About", others)]) + "\n"
+
+
+def first_picture(filmed):
+    """The HTML of the widget with which the front page begins, where its notebook has films."""
+    head = record.HEAD.format(folder="_static/widgets")
+    found = (record.widget_html(FIRST, path) for path in filmed if FIRST in record.names(path).values())
+    return head + next(found, "").removeprefix(head)
 
 
 def entry(found, repo):

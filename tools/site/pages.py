@@ -1,6 +1,6 @@
-"""The pages of the site that the notebooks do not have: what we measured, real bugs, symbols, for teachers, places.
+"""The pages of the site that the notebooks do not have: what we measured, real bugs, open questions and others.
 
-    python -m tools.site.pages FOLDER        writes measured.md, bugs.md, symbols.md, teachers.md and places.md there
+    python -m tools.site.pages FOLDER        writes measured.md, bugs.md, symbols.md and so on there
 
 They are made of the notebooks, of the exercises with their known mistakes, and of docs/; whatever stands in one of
 these places is taken from there. A link into a notebook leads to the page beside these, at the cell.
@@ -25,6 +25,7 @@ DOCS = COURSE / "docs"
 MADE = "*What follows here is made from the notebooks: see the page on the site (`make site`).*\n"
 SIGNS = {"agrees": "✔", "in part": "◐", "differs": "✘", "not at this size": "○"}
 ORDER = ("differs", "not at this size", "in part", "agrees")
+OPEN = re.compile(r"^\*\*Open question\.\*\* (.+)$", re.MULTILINE)  # a paragraph of a summary
 SPREAD = re.compile(r"seeds? 0 to \d|by seed|over five trainings")
 
 
@@ -219,6 +220,19 @@ def first(row, texts, own):
     return ""
 
 
+# Open questions
+
+
+def questions():
+    """The question with which each notebook ends."""
+    parts = [written("questions")]
+    for path in paths():
+        notebook = read(path)
+        found = [OPEN.search(cell.source) for cell in notebook.cells if cell.cell_type == "markdown"]
+        parts += [f"## [{title(notebook)}]({path.stem}.md)\n\n{moved(one[1])}" for one in found if one]
+    return "\n\n".join(parts)
+
+
 # For teachers
 
 
@@ -251,6 +265,7 @@ def lesson(path):
 def write(folder):
     """Write the pages into `folder`; returns their files."""
     made = {"measured": measured(), "bugs": bugs.page(written("bugs"), link), "symbols": symbols()}
+    made |= {"questions": questions(), "beside": written("beside")}
     made |= {"teachers": teachers(), "places": written("places")}
     Path(folder).mkdir(parents=True, exist_ok=True)
     files = [Path(folder) / f"{name}.md" for name in made]

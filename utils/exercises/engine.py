@@ -35,7 +35,7 @@ from .known import Known
 from .numbers import condition
 from .own import keep, kept
 from .reading import is_stub, source_of
-from .records import record
+from .records import opened, record
 from .rows import IMPORTS, Mistake, answers, given, mistake, read, sections
 from .running import TOLERANCE, Run, as_asked, copied, run, same, unchanged
 from .settings import marked
@@ -403,10 +403,11 @@ def hint(function: Callable) -> None:
 
 
 def solution(function: Callable) -> None:
-    """Print the reference code."""
+    """Print the reference code; progress() says from then on that it was opened."""
     found = _find(function, "solution")
     if found is not None and not marked("solution"):
         print(source(found))
+        opened(found.name)
 
 
 def use(function: Callable | str, own: bool = True) -> Callable:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from . import own
 from .engine import Exercise, by_name, catalogue
-from .records import FILE, entries
+from .records import FILE, OPENED, entries
 from .settings import marked
 from .tasks import TOPIC_OF, TOPICS
 from .verdict import MARKS
@@ -18,7 +18,7 @@ def notebook_of(found: Exercise) -> str:
 
 def progress() -> None:
     """Print every exercise, notebook by notebook: ○ not tried, ✘ not right yet, ✔ right; level, minutes, tries, and
-    whether your answer is kept."""
+    whether your answer is kept and the solution was opened."""
     try:
         tried, remark = entries(), ""
     except ValueError as problem:
@@ -37,10 +37,11 @@ def progress() -> None:
 
 
 def _line(name: str, found: Exercise, entry: dict | None, is_kept: bool) -> str:
-    """✔ softmax                        ●●○   10 min   3 tries   kept"""
-    mark = MARKS[entry["status"] if entry else "todo"]
-    tries = f"{entry['tries']:3} {'try' if entry['tries'] == 1 else 'tries'}" if entry else ""
-    return f"{mark} {name:<28} {found.dots} {found.minutes:4} min {tries:<11}{'kept' if is_kept else ''}"
+    """✔ softmax                        ●●○   10 min   3 tries   kept   solution opened"""
+    mark, tried = MARKS[entry["status"] if entry else "todo"], entry["tries"] if entry else 0
+    tries = f"{tried:3} {'try' if tried == 1 else 'tries'}" if tried else ""
+    opened = "solution opened" if entry and OPENED in entry else ""
+    return f"{mark} {name:<28} {found.dots} {found.minutes:4} min {tries:<11}{'kept' if is_kept else '':<7}{opened}"
 
 
 def my_answers(exercise: Callable | str = "") -> None:

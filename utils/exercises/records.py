@@ -4,8 +4,9 @@
                                              "first": "2026-11-21T14:05Z", "right": "2026-11-21T14:30Z"}}}
 
 It holds no code and no name of a person, and deleting it harms nothing. A stub is not a try, and once an answer came
-right its entry stays as it is. Several kernels may write at once: each reads the file anew under a lock, adds its own
-tries, and puts the whole file in the place of the old one. What cannot be written is kept until the next try.
+right its entry stays as it is; only when the solution was first opened is still added, as "solution". Several kernels
+may write at once: each reads the file anew under a lock, adds its own tries, and puts the whole file in the place of
+the old one. What cannot be written is kept until the next try.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ from ..files import write_whole
 from . import settings
 
 FILE, VERSION = "progress.json", 1
-TRIED = ("right", "wrong")
+TRIED, OPENED = ("right", "wrong"), "solution"
 STALE, PATIENCE, PAUSE = 2.0, 3.0, 0.02  # seconds: a killed kernel's lock; waiting for a lock; between two looks
 A_NAME = re.compile(r"[\w.:+-]{1,80}")  # other people's files are printed, too: no control characters
 
@@ -34,15 +35,24 @@ class Damaged(ValueError):
     """A file that is no progress file, or no longer."""
 
 
-_unwritten: list[tuple[str, str, tuple[str, ...], str]] = []  # exercise, status, the known mistakes' names, when
+_unwritten: list[tuple[str, str, tuple[str, ...], str]] = []  # exercise, status or OPENED, known mistakes, when
 
 
 def record(exercise: str, verdict: Any) -> None:
     """Keep what `check` found. Nothing that goes wrong here, a full disk or a read-only folder, disturbs a check."""
-    if verdict.status == "todo" or not settings.recording():
+    if verdict.status != "todo":
+        _keep(exercise, verdict.status, tuple(map(short, verdict.names)))
+
+
+def opened(exercise: str) -> None:
+    """Keep that the solution was shown."""
+    _keep(exercise, OPENED, ())
+
+
+def _keep(exercise: str, status: str, names: tuple[str, ...]) -> None:
+    if not settings.recording():
         return
-    when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ")
-    _unwritten.append((exercise, verdict.status, tuple(map(short, verdict.names)), when))
+    _unwritten.append((exercise, status, names, datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ")))
     with contextlib.suppress(Exception):
         _write((settings.root() / FILE).resolve())  # where the file is a link, what it links to
 
@@ -79,7 +89,9 @@ def _load(file: Path) -> dict[str, Any]:
 
 
 def _is_entry(name: str, entry: Any) -> bool:
-    if not isinstance(entry, dict) or entry.get("status") not in TRIED or not isinstance(entry.get("mistakes"), dict):
+    if not isinstance(entry, dict) or entry.get("status") not in ("todo", *TRIED):
+        return False
+    if not isinstance(entry.get("mistakes"), dict):
         return False
     numbers = [entry.get("tries"), *entry["mistakes"].values()]
     return all(type(number) is int for number in numbers) and all(map(A_NAME.fullmatch, [name, *entry["mistakes"]]))
@@ -89,12 +101,16 @@ def _with(tries: list[tuple], kept: dict[str, Any]) -> dict[str, Any]:
     """The entries `kept` and what `tries` add to them."""
     new = dict(kept)
     for exercise, status, names, when in tries:
-        fresh = {"status": "wrong", "tries": 0, "mistakes": {}, "first": when}
+        fresh = {"status": "todo", "tries": 0, "mistakes": {}}
         entry = new[exercise] if _is_entry(exercise, new.get(exercise)) else fresh
+        if status == OPENED:
+            new[exercise] = {OPENED: when} | entry
+            continue
         if entry["status"] == "right":
             continue
         mistakes = dict(Counter(entry["mistakes"]) + Counter(names))
-        new[exercise] = entry | {"status": status, "tries": entry["tries"] + 1, "mistakes": mistakes}
+        tried = {"status": status, "tries": entry["tries"] + 1, "mistakes": mistakes}
+        new[exercise] = {"first": when} | entry | tried
         if status == "right":
             new[exercise]["right"] = when
     return new

@@ -40,6 +40,18 @@ const resized = new ResizeObserver(entries => entries.forEach(({target}) => reac
 boxes.forEach(box => resized.observe(box));
 window.MathJax?.startup?.promise.then(() => boxes.forEach(reach)); // an equation widens what a table holds, not its box
 
+// The picture of the front page plays by itself where motion is welcome: ▶, which also stops it, is the player's. What
+// changes is read aloud only once somebody has touched it.
+const first = document.querySelector(".first .living");
+if (first && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+  const status = first.querySelector("[role=status]");
+  status.setAttribute("aria-live", "off");
+  for (const kind of ["pointerdown", "keydown"])
+    first.addEventListener(kind, () => status.removeAttribute("aria-live"), {once: true});
+  new MutationObserver((_, watch) => { watch.disconnect(); first.querySelector(".living-play")?.click(); })
+    .observe(first, {attributes: true, attributeFilter: ["data-ready"]});
+}
+
 let opened = [];
 addEventListener("beforeprint", () => {
   opened = [...document.querySelectorAll("main details:not([open], .numbers)")];
