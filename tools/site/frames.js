@@ -20,7 +20,7 @@
     const find = (selector) => box.querySelector(selector);
     const screen = find(".living-screen"), status = find("[role=status]"), folded = find(".living-words p");
     const button = document.createElement("button"), calm = matchMedia("(prefers-reduced-motion: reduce)");
-    let soon, said, turn = 0, shown = [];
+    let soon, said, turn = 0, shown = [], changed = 0;
 
     const frame = ({ of, at, frames }) =>
       frames[at[of.reduce((number, place) => number * controls[place].texts.length + values[place], 0)]];
@@ -28,10 +28,12 @@
     function draw() {
       const drawn = pictures.flatMap(frame), old = new Set(shown);
       screen.innerHTML = drawn.map((shape) => shapes[shape]).join("") + "</svg>";
-      if (shown.length && !calm.matches)  // what is new fades in; a shape is the beginning of one element
+      const still = performance.now() - changed > 400;  // not while a slider is drawn along
+      if (shown.length && still && !calm.matches)  // what is new fades in; a shape is the beginning of one element
         [screen.firstChild, ...screen.firstChild.querySelectorAll("*")].forEach((element, place) =>
           element.classList.toggle("new", place > 0 && !old.has(drawn[place])));
       shown = drawn;
+      changed = performance.now();
       const now = words.map(frame).join("").trim(), first = said === undefined;
       screen.firstChild.setAttribute("aria-label", now);
       folded.textContent = now;
@@ -66,13 +68,14 @@
 
     // ▶ moves one slider to its last value, each picture as long as it takes to read what is said of it, and all of
     // them in 90 seconds; at the end it begins anew.
-    const playing = (now) => { button.innerHTML = now ? "<i aria-hidden=true>❚❚</i> Pause" : "<i aria-hidden=true>▶</i> Play"; };
+    const [PLAY, PAUSE] = [["▶", "Play"], ["❚❚", "Pause"]];
+    const name = ([sign, word]) => { button.innerHTML = `<i aria-hidden="true">${sign}</i> ${word}`; };
     const atEnd = () => values[plays] === controls[plays].texts.length - 1;
 
     function stop() {
       clearTimeout(turn);
       turn = 0;
-      playing(false);
+      name(PLAY);
     }
 
     function step(value) {
@@ -85,11 +88,11 @@
     function addButton() {
       button.type = "button";
       button.className = "living-play";
-      playing(false);
+      name(PLAY);
       button.addEventListener("click", () => {
         if (turn) return stop();
         box.classList.add("captions");
-        playing(true);
+        name(PAUSE);
         step(atEnd() ? 0 : values[plays] + 1);
       });
       inputs[plays].closest(".living-control").append(button);

@@ -12,10 +12,10 @@ from .attention import (
     weight_and_share,
 )
 from .beyond import motifs, patch_sizes, patches
-from .bridge import bridge
 from .encoder import block_stepper, head_browser, position_waves
 from .flow import attention_flow
 from .heads import head_split, heads_at_work, shelf
+from .looking_back import bridge
 from .masking import masked_influence, paint_mask
 from .projections import kernel_smoothing, projections
 from .recurrence import fading
