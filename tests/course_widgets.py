@@ -606,7 +606,8 @@ def bottleneck(widgets):
 
     def expected(state):
         n = state["length"]
-        return f"Sentences of {n} words: one {100 / n}% right; two {100 - 100 / n}% right.", None
+        said = f"Sentences of {n} words: one {100 / n}% right; two {100 - 100 / n}% right. {'✔' if n == 3 else '○'}"
+        return f"{said} Find the first length at which one gets less than half right.", None
 
     return widgets.bottleneck(examples, shares), expected
 
@@ -624,7 +625,9 @@ def decoding(widgets):
         step = min(state["step"], len(target)) - 1
         linked = ", ".join(source[j] for j in range(len(source)) if (step, j) in gold)
         said = f"{target[step]} looks at {attends(source, weights[step], 3)}."
-        return said + (f" It translates {linked}." if linked else ""), None
+        said += f" It translates {linked}." if linked else ""
+        ahead = step + 1 < len(target)
+        return said + (f" Guess before you go on: where does it look for {target[step + 1]}?" if ahead else ""), None
 
     return widgets.decoding(examples), expected
 

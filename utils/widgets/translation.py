@@ -11,9 +11,11 @@ from .controls import Explorer, checkbox, menu, slider
 # Length
 
 
-def draw_lengths(length: int, source: Sequence[str], right: Sequence[str], written: Mapping, shares: Mapping) -> View:
+def draw_lengths(
+    length: int, source: Sequence[str], right: Sequence[str], written: Mapping, shares: Mapping, found: bool
+) -> View:
     """One sentence with its right translation and those `written` by models {name: words}; words that differ in red.
-    `shares`: {name: share of the sentences of this length that are right}."""
+    `shares`: {name: share of the sentences of this length that are right}; found: this is the length of the task."""
     canvas, y = Phone(0), 48.0
     canvas.text(8, 20, f"{length} words", 15, "start", bold=True)
     for label, words in (("source", source), ("right", right)):
@@ -34,18 +36,26 @@ def draw_lengths(length: int, source: Sequence[str], right: Sequence[str], writt
             x += wide
         y += 30
     canvas.text(8, y, f"bar: share of sentences with {length} words that are right", 12, "start", "quiet")
-    canvas.height = round(max(y + 10, 160 + 110 * len(written)))
+    sign, role = ("✔", "right") if found else ("○", "quiet")
+    task = f"{sign} Find the first length at which {next(iter(written))} gets less than half right."
+    y = canvas.prose(8, y + 24, task, fill=role, bold=found)
+    canvas.height = round(max(y, 184 + 110 * len(written)))
     said = "; ".join(f"{name} {shares[name]:.0%} right" for name in written)
-    return canvas.view(f"Sentences of {length} words: {said}.")
+    return canvas.view(f"Sentences of {length} words: {said}. {task}")
 
 
 def bottleneck(examples: Mapping[int, tuple], shares: Mapping[int, Mapping[str, float]]) -> Explorer:
     """Move the length and see a sentence of it, with the translations of each model.
 
     examples: {length: (source, right, {model: written})}, words; shares: {length: {model: share right}}."""
-    lengths = sorted(examples)
+    lengths, name = sorted(examples), next(iter(next(iter(shares.values()))))
+    half = next((length for length in lengths if shares[length][name] < 0.5), None)
     words = slider("words in the source", lengths[0], lengths[0], lengths[-1])
-    return Explorer(lambda length: draw_lengths(length, *examples[length], shares[length]), {"length": words})
+
+    def draw(length):
+        return draw_lengths(length, *examples[length], shares[length], length == half)
+
+    return Explorer(draw, {"length": words})
 
 
 # Word by word
@@ -53,7 +63,7 @@ def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, 
     """The translation on the left, written up to word number `step`, the source on the right; lines from that word to
     the source words as thick as their weights (q, k). Gold links (target, source) are dashed."""
     row, pitch = as_numbers(weights, 2)[step], 25
-    canvas = Phone(70 + pitch * max(len(source), len(target)))
+    canvas = Phone(98 + pitch * max(len(source), len(target)))
     begin = 18 + pitch * step
     linked = [j for i, j in sorted(gold) if i == step]
     for j, (word, weight) in enumerate(zip(source, row.tolist())):
@@ -69,9 +79,12 @@ def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, 
     for i, word in enumerate(target[: step + 1]):
         canvas.text(104, 23 + pitch * i, cut(word, 12), 13.5, "end", "here" if i == step else "ink", i == step)
     heard = ", ".join(f"{source[j]} {row[j]:.0%}" for j in largest(row, 3))
-    canvas.prose(8, canvas.height - 28, f"step {step + 1}: {target[step]} looks at {heard}", 13)
+    canvas.prose(8, canvas.height - 62, f"step {step + 1}: {target[step]} looks at {heard}", 13)
+    ahead = target[step + 1 : step + 2]
+    ask = f"Guess before you go on: where does it look for {ahead[0]}?" if ahead else ""
+    canvas.prose(8, canvas.height - 18, ask, 12.5, fill="quiet")
     translates = f" It translates {', '.join(source[j] for j in linked)}." if linked else ""
-    return canvas.view(f"{target[step]} looks at {heard}.{translates}")
+    return canvas.view(f"{target[step]} looks at {heard}.{translates} {ask}".rstrip())
 
 
 def decoding(examples: Sequence[tuple]) -> Explorer:
