@@ -557,7 +557,7 @@ def task_of(name, at, wrong, best, last):
     if wrong:
         return "✔ Here it goes wrong first." if at == 3 * wrong[0] + 2 else "○ Find the first word that goes wrong."
     if name == "all" and at >= 0 and at % 3 == 0:
-        return f"Guess before you go on: what share of the weight will {best} get?"
+        return f"Guess before you go on: what share of the weight will “{best}” get?"
     return "Every word is right. And in a longer sentence?" if at == last else ""
 
 

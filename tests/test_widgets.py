@@ -21,7 +21,7 @@ from utils.beyond import MOTIFS, MotifReader, PatchTransformer, motif_sequences
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
 from utils.transformer import Tagger
 from utils.vocabulary import Vocabulary
-from utils.widgets import attention, beyond, controls, looking_back, translation, writing
+from utils.widgets import attention, beyond, controls, looking_back, recurrence, translation, writing
 from utils.widgets.heads import work_of_heads
 
 WORDS = "king queen man woman ship boat ocean sea paris france rome italy".split()
@@ -322,7 +322,7 @@ def test_a_slider_that_steps_can_play_by_itself():
     assert (player.min, player.max, player.step, player.value) == (1, 3, 1, 1)
     player.value = 2
     assert slider.value == 2 and "step 2 reads b" in explorer.screen.value
-    assert player.interval == 700 + 45 * len(explorer.draw(**explorer.state).description)
+    assert player.interval == 700 + 20 * len(explorer.draw(**explorer.state).description)
     slider.value = 1
     assert player.value == 1, "it goes on from where the slider is"
     assert player not in explorer.controls.values() and "player" not in explorer.state
@@ -336,7 +336,23 @@ def test_which_slider_plays_is_said_where_it_is_not_the_first():
 
 def test_all_pictures_of_a_film_are_shown_in_ninety_seconds():
     slider = widgets.two_arrows().controls["angle"]  # 73 values
-    assert controls.pause("x" * 10, slider) == 700 + 450 and controls.pause("x" * 1000, slider) == round(90_000 / 73)
+    assert controls.pause("x" * 10, slider) == 700 + 200 and controls.pause("x" * 1000, slider) == round(90_000 / 73)
+
+
+def test_names_of_curves_lie_beside_all_curves():
+    rates = {"Elman": 0.5, "GRU": 0.6, "Elman, U three times as large": 1.08}
+    reach = {name: [rate**k for k in range(31)] for name, rate in rates.items()}
+    states = {name: np.zeros((31, 4)) for name in rates}
+    for name in rates:
+        root = xml.etree.ElementTree.fromstring(recurrence.draw_fading(name, 3, reach, states).svg)
+        curves = [one.get("points").split() for one in root.iter() if one.tag.endswith("polyline")]
+        points = [tuple(map(float, point.split(","))) for curve in curves for point in curve]
+        named = [one for one in root.iter() if one.text in rates]
+        assert len(named) == 3
+        for text in named:
+            x, y, half = float(text.get("x")), float(text.get("y")), 3.3 * len(text.text)
+            assert 0 <= x - half and x + half <= 356, text.text
+            assert not [(a, b) for a, b in points if abs(a - x) < half and y - 9 < b < y + 2], (name, text.text)
 
 
 # Cells that run again

@@ -95,9 +95,10 @@ SLIDERS = (ipywidgets.IntSlider, ipywidgets.FloatSlider)
 
 
 def pause(description: str, leader: Widget) -> int:
-    """For how many milliseconds a picture stands while it plays: until it is read, and all of them in 90 seconds."""
+    """For how many milliseconds a picture stands while it plays: until its text is read, which is shorter than its
+    description, and all of them in 90 seconds."""
     pictures = (leader.max - leader.min) / leader.step + 1
-    return round(min(700 + 45 * len(description), 90_000 / pictures))
+    return round(min(700 + 20 * len(description), 90_000 / pictures))
 
 
 ALIVE = {}  # cell id: (the run of the cell, its explorers)

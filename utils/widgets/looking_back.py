@@ -193,7 +193,7 @@ def task_of(seen: Passage, i: int, kind: str) -> tuple[str, str]:
         return "○ Find the first word that goes wrong.", "quiet"
     if kind == "ask" and seen.weights is not None:
         best = seen.source[largest(seen.scores[i])[0]]
-        return f"Guess before you go on: what share of the weight will {best} get?", "quiet"
+        return f"Guess before you go on: what share of the weight will “{best}” get?", "quiet"
     if kind == "write" and i == len(seen.writes) - 1:
         return "Every word is right. And in a longer sentence?", "quiet"
     return "", "quiet"

@@ -86,9 +86,9 @@ def draw_fading(name: str, back: int, reach: Mapping[str, ArrayLike], states: Ma
     norm, share = curves[name][back], curves[name][back] / curves[name][0]
     said = f"{name}, {back} words back: the gradient is {in_words(norm)}, "
     said += f"{in_words(share)} times that of the last word."
-    canvas.prose(8, 314, said, 12.5)
+    end = canvas.prose(8, 314, said, 12.5)
     ask = f"Guess, then look: how much is left {FAR} words back?" if back < FAR else "And in the other networks?"
-    canvas.prose(8, 352, ask, 12.5, fill="quiet")
+    canvas.prose(8, max(352, end + 3), ask, 12.5, fill="quiet")
     return canvas.view(f"{said} {ask}")
 
 

@@ -206,7 +206,7 @@ def require_translator(
 # Two looks, and what is written without one of them
 CUTS = {"nothing": None, "the look at its own words": "attention", "the look at the source": "cross_attention"}
 MOST_WRITTEN = 10  # tokens
-LINE, FIRST_LINE, NAMES = 22, 118, 66  # of the rows of words: their height, the first, how wide the words are
+LINE, FIRST_LINE, NAMES = 22, 128, 66  # of the rows of words: their height, the first, how wide the words are
 
 
 @torch.no_grad()
@@ -234,8 +234,8 @@ def draw_map(
     canvas.text(left, 64, "cut" if cut_off else "", 12, "start", "wrong")
     for number, word in enumerate(words):
         x = left + wide * (number + 0.4)
-        turned = {"transform": f"rotate(-40 {x:.1f} {FIRST_LINE - 6})"}
-        canvas.text(x, FIRST_LINE - 6, cut(word, 8), 11.5, "start", "quiet" if cut_off else "key", **turned)
+        turned = {"transform": f"rotate(-60 {x + 4:.1f} {FIRST_LINE - 6})"}
+        canvas.text(x + 4, FIRST_LINE - 6, cut(word, 8), 11.5, "start", "quiet" if cut_off else "key", **turned)
     for (row, column), weight in np.ndenumerate(rows):
         place = left + wide * column, FIRST_LINE + LINE * row, wide, LINE
         if column < len(words) and cut_off:
