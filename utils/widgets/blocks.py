@@ -132,7 +132,7 @@ def induction_arrows(symbols: Sequence[str]) -> View:
         canvas.arrow(x - wide, y + 34, x - wide, y + 21, colour, width)
         fill = "ink" if number == target else "quiet"
         canvas.text(x, y + 68, symbols[number - 1], 12.5, fill=fill, bold=number == target)
-        canvas.text(x, y + 83, "before me", 11, fill=fill, bold=number == target)
+        canvas.text(x, y + 83, "before", 11, fill=fill, bold=number == target)
     canvas.text(178, y + 116, "layer 1: each place looks one back,", 13)
     canvas.text(178, y + 134, "and notes what it finds there", 13)
     return canvas.view(

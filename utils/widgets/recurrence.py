@@ -33,7 +33,8 @@ def draw_unrolled(reads: Sequence[str], writes: Sequence[str] = (), encoder: int
         canvas.text(x, top + 20, indexed(letter, number + 1 - (0 if ours else encoder)), 12.5, fill=colour)
         for y, text, role, side in ((top + 90, word, "ink", "end"), (top - 44, written, "here", "start")):
             turned = {"transform": f"rotate(-40 {x:.1f} {y:.1f})"} if turn else {}
-            canvas.text(x, y, text, 12.5, side if turn else "middle", role, **turned)
+            if text:
+                canvas.text(x, y, text, 12.5, side if turn else "middle", role, **turned)
         canvas.arrow(x, top + 74, x, top + 33, "quiet", 2)
         if written:
             canvas.arrow(x, top - 4, x, top - 36, "quiet", 2)
@@ -44,7 +45,8 @@ def draw_unrolled(reads: Sequence[str], writes: Sequence[str] = (), encoder: int
         canvas.text((middles[encoder - 1] + middles[encoder]) / 2, top - 4, "c", 14, fill="value", bold=True)
     else:
         canvas.text(middles[0] + 6, top + 60, "W", 12.5, "start", "quiet")
-        canvas.text(middles[0] + width / 2, top + 6, "U" if len(reads) > 1 else "", 12.5, fill="quiet")
+    if len(reads) > 1 and not encoder:
+        canvas.text(middles[0] + width / 2, top + 6, "U", 12.5, fill="quiet")
     said = "; ".join(f"reads {word}" + f", writes {out}" * bool(out) for word, out in zip(reads, writes))
     passes = f" State {encoder} passes on as the context c." if encoder else ""
     return canvas.view(f"A network unrolled over {len(reads)} steps, each state passed on to the next: {said}.{passes}")

@@ -63,7 +63,7 @@ def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, 
     """The translation on the left, written up to word number `step`, the source on the right; lines from that word to
     the source words as thick as their weights (q, k). Gold links (target, source) are dashed."""
     row, pitch = as_numbers(weights, 2)[step], 25
-    canvas = Phone(98 + pitch * max(len(source), len(target)))
+    canvas = Phone(108 + pitch * max(len(source), len(target)))
     begin = 18 + pitch * step
     linked = [j for i, j in sorted(gold) if i == step]
     for j, (word, weight) in enumerate(zip(source, row.tolist())):
@@ -79,10 +79,10 @@ def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, 
     for i, word in enumerate(target[: step + 1]):
         canvas.text(104, 23 + pitch * i, cut(word, 12), 13.5, "end", "here" if i == step else "ink", i == step)
     heard = ", ".join(f"{source[j]} {row[j]:.0%}" for j in largest(row, 3))
-    canvas.prose(8, canvas.height - 62, f"step {step + 1}: {target[step]} looks at {heard}", 13)
+    canvas.prose(8, canvas.height - 72, f"step {step + 1}: {target[step]} looks at {heard}", 13)
     ahead = target[step + 1 : step + 2]
     ask = f"Guess before you go on: where does it look for {ahead[0]}?" if ahead else ""
-    canvas.prose(8, canvas.height - 18, ask, 12.5, fill="quiet")
+    canvas.prose(8, canvas.height - 28, ask, 12.5, fill="quiet")
     translates = f" It translates {', '.join(source[j] for j in linked)}." if linked else ""
     return canvas.view(f"{target[step]} looks at {heard}.{translates} {ask}".rstrip())
 
