@@ -16,7 +16,7 @@ from pathlib import Path
 import ipywidgets
 import nbformat
 import pytest
-from chromium import CHROMIUM, MISSING
+from chromium import CHROMIUM, MISSING, SMALLEST
 from course_widgets import COURSE
 from lanes import topic
 from nbformat.v4 import new_code_cell, new_notebook
@@ -49,10 +49,6 @@ TAKE = """(box, steps) => steps.map(([place, value]) => {
   const texts = [...svg.querySelectorAll("text")].map(text => text.textContent);
   return [words === svg.getAttribute("aria-label") ? words : "two descriptions", texts, performance.now() - began];
 })"""
-
-
-SMALLEST = """svg => Math.min(...[...svg.querySelectorAll("text")].map(text => +text.getAttribute("font-size")))
-  * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"""  # pixels of the smallest letters
 
 
 def about(value, *topics):
