@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from ..masks import padding_mask
 from ..plots import as_numbers, largest
@@ -52,19 +51,15 @@ def passage(
     looks, reads, state, steps = hasattr(decoder, "attend"), [START_ID], None, []
     while len(steps) < MOST and (not steps or reads[-1] != END_ID):
         logits, state, weights = decoder(torch.tensor([reads[-1:]]), memory, state)  # (1, 1, v), (1, 1, d), (1, 1, k)
-        scores = decoder.score(state.transpose(0, 1), memory.states) if looks else None  # (1, 1, k)
+        query = state.transpose(0, 1)  # (1, 1, d), the batch first
         context = weights @ memory.states if looks else memory.context[None]  # (1, 1, d)
-        steps.append((state, context, logits.softmax(-1), scores, weights))
+        scores = decoder.score(query, memory.states) if looks else None  # (1, 1, k)
+        steps.append((query, context, logits.softmax(-1), scores, weights))
         reads.append(int(logits.argmax()))
-    rows = [as_numbers(torch.cat(part, dim=1)[0], 2) if part[0] is not None else None for part in zip(*_batched(steps))]
+    parts = [None if part[0] is None else as_numbers(torch.cat(part, dim=1)[0], 2) for part in zip(*steps)]
     words = [spanish.words[i] for i in reads]
     named = [english.words[i] for i in tokens[0]], [*right, spanish.words[END_ID]], words[:-1], words[1:]
-    return Passage(*named, as_numbers(memory.states[0], 2), *rows)
-
-
-def _batched(steps: Sequence[tuple]) -> list[tuple[Tensor | None, ...]]:
-    """Of each step the same, a state as (b, 1, d): recurrent layers have the batch second."""
-    return [(state.transpose(0, 1), *others) for state, *others in steps]
+    return Passage(*named, as_numbers(memory.states[0], 2), *parts)
 
 
 def row_y(number: int) -> float:
