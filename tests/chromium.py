@@ -16,6 +16,9 @@ SCRIPT = (Path(base.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 RUN = """([inside, options]) => axe.run(inside ?? document, {resultTypes: ["violations"], ...options}).then(found =>
   found.violations.map(one => one.id + ": " + one.nodes.map(node => node.html.slice(0, 120)).slice(0, 3)))"""
+# Of the SVG of a widget: pixels of its smallest letters.
+SMALLEST = """svg => Math.min(...[...svg.querySelectorAll("text")].map(text => +text.getAttribute("font-size")))
+  * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"""
 
 
 def barriers(page, inside=None, **options):

@@ -5,6 +5,7 @@ and beside each what its description must say, from a computation of its own: to
 stand in it (None otherwise).
 """
 
+import copy
 import itertools
 import math
 import re
@@ -18,6 +19,7 @@ from utils import corpus
 from utils.attention import MultiHeadAttention
 from utils.beyond import MotifReader, PatchTransformer
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
+from utils.rnn import AttentionDecoder, RecurrentDecoder, RecurrentEncoder, RecurrentTranslator
 from utils.torch_weights import load
 from utils.transformer import EncoderBlock, Tagger
 from utils.vectors import WordVectors
@@ -476,8 +478,10 @@ def fading(widgets):
     def expected(state):
         rate, first = (0.7, 2.0) if state["name"] == "slow" else (0.45, 0.5)
         left = math.exp(state["back"] * math.log(rate))
-        said = f"{state['name']}, {state['back']} words back: gradient {first * left}"
-        return f"{said}, {left} times that of the last word.", None
+        said = f"{state['name']}, {state['back']} words back: the gradient is {first * left}, {left} times that of the"
+        near = state["back"] < 20
+        ask = "Guess, then look: how much is left 20 words back?" if near else "And in the other networks?"
+        return f"{said} last word. {ask}", None
 
     return widgets.fading(norms, states), expected
 
@@ -485,28 +489,115 @@ def fading(widgets):
 # RNN with attention
 
 
-def look_back_steps(widgets):
-    memory = torch.tensor([[0, 3], [-2.9, 0.9], [-1.8, -2.4], [1.8, -2.4], [2.9, 0.9]]).double()
-    asks = torch.tensor([[0.9, -1.2], [-0.3, 1.5], [-0.9, -1.2], [-1.5, 0.5], [1.5, 0.5]]).double()
-    words, spanish = ["the", "green", "witch", "arrived", "</s>"], ["llegó", "la", "bruja", "verde", "</s>"]
-    scores = torch.einsum("qd,kd->qk", asks, memory)
-    context = F.scaled_dot_product_attention(asks[None], memory[None], memory[None], scale=1.0)[0]
+def states_of(layer, suffix, xs):
+    """The states (n, d) of torch's GRU over xs (n, d_in), by its cell, step by step."""
+    step, state, found = nn.GRUCell(layer.input_size, layer.hidden_size), torch.zeros(1, layer.hidden_size), []
+    step.load_state_dict({key: getattr(layer, f"{key}_l0{suffix}") for key in step.state_dict()})
+    for x in xs:
+        state = step(x[None], state)
+        found.append(state[0])
+    return torch.stack(found)
+
+
+@torch.no_grad()
+def written_by_hand(model, ids):
+    """What a recurrent translator writes for token ids, and for each step scores, weights (or None), probabilities."""
+    encoder, decoder = model.encoder, model.decoder
+    xs, looks = encoder.embedding.weight[ids], hasattr(decoder, "start")
+    forth, back = states_of(encoder.rnn, "", xs), states_of(encoder.rnn, "_reverse", xs.flip(0)).flip(0)
+    memory, c = torch.cat([forth, back], 1), torch.cat([forth[-1], back[0]])
+    state = decoder.start[None] if looks else torch.tanh(decoder.first(c))[None]
+    step, written, steps = nn.GRUCell(decoder.rnn.input_size, decoder.rnn.hidden_size), [1], []
+    step.load_state_dict({key: getattr(decoder.rnn, f"{key}_l0") for key in step.state_dict()})
+    while len(written) < 15 and (len(written) == 1 or written[-1] != 2):
+        x, scores, weights = decoder.embedding.weight[written[-1:]], None, None
+        out = state = step(x if looks else torch.cat([x, c[None]], 1), state)
+        if looks:
+            W_q, W_k, w = decoder.score.parameters()
+            scores = torch.stack([torch.tanh(state[0] @ W_q + m @ W_k) @ w for m in memory])
+            weights = scores.softmax(0)
+            out = torch.tanh(decoder.combine(torch.cat([weights @ memory, state[0]])))[None]
+        steps.append((scores, weights, decoder.to_logits(out)[0].softmax(0)))
+        written.append(int(steps[-1][-1].argmax()))
+    return written, steps
+
+
+READING = (
+    "the encoder reads. Each of the {} tokens gets a state of 8 numbers. Half of them have read up to it from the "
+)
+READING += "first word on, half from the last one back."
+BRIDGE = "one vector is the only bridge. It is made of the last state of either direction, 8 numbers: all that the "
+BRIDGE += "decoder ever gets of the {} tokens."
+KEPT = (
+    "all states are kept. The decoder may look back at each of the {}, before every word. At the start it knows none."
+)
+NEW = "a new state. It has read {}. From that, from its old state and from c it makes a new one."
+SAME = "the same c again. There is nobody to ask. What this word needs is in these two vectors, or it is lost."
+MIXES = "weights and context. Softmax makes weights of the scores: {}. The states, mixed by them, are the context c of "
+MIXES += "this word."
+
+
+def some(words, row):
+    """The three largest weights; one that rounds to 0 is not named."""
+    return attends(words, row, min(3, int((row >= 0.005).sum())))
+
+
+def asked(name, i, kind, reads, source, step):
+    """What is said of the two stages before a word."""
+    scores, weights, _ = step
+    if name == "one":
+        return (NEW.format(reads), SAME)[kind]
+    best = attends(source, scores / 100, 3).replace("%", "")
+    asks = f"the state asks. It has read {reads}, and asks every state. Highest scores: {best}."
+    return (asks, MIXES.format(some(source, weights)))[kind]
+
+
+def task_of(name, at, wrong, best, last):
+    """What there is to find or to guess in stage number `at` of all words."""
+    if wrong:
+        return "✔ Here it goes wrong first." if at == 3 * wrong[0] + 2 else "○ Find the first word that goes wrong."
+    if name == "all" and at >= 0 and at % 3 == 0:
+        return f"Guess before you go on: what share of the weight will “{best}” get?"
+    return "Every word is right. And in a longer sentence?" if at == last else ""
+
+
+def bridge(widgets):
+    """Step by step, by torch's cells and with sums of their own; one of the models is without attention."""
+    given = ["the tall witch arrived".split(), "the witch".split()]
+    right = ["llegó la bruja alta".split(), ["la", "bruja"]]
+    english, spanish = Vocabulary(given[0]), Vocabulary(right[0])
+    sizes, models = dict(d_embedding=6, d_hidden=8), {}
+    for seed, name in enumerate(("one", "all"), 3):
+        torch.manual_seed(seed)
+        decoder = RecurrentDecoder(8, **sizes) if name == "one" else AttentionDecoder(8, **sizes, score="additive")
+        models[name] = RecurrentTranslator(RecurrentEncoder(8, **sizes), decoder).eval()
+        torch.nn.utils.vector_to_parameters(
+            2 * nn.utils.parameters_to_vector(models[name].parameters()), models[name].parameters()
+        )
+    ids = [[4 + sorted(given[0]).index(word) for word in words] + [2] for words in given]
+    looked = {(name, n): written_by_hand(models[name], ids[n]) for name in models for n in range(2)}
 
     def expected(state):
-        i, stage = state["word"] - 1, state["stage"]
-        weights = scores[i].softmax(0).tolist()
-        listed = [", ".join(f"{word} {n:.12f}" for word, n in zip(words, row)) for row in (scores[i].tolist(), weights)]
-        says = [
-            f"The state of the decoder asks: ({asks[i, 0]}, {asks[i, 1]}).",
-            f"Its dot product with each state: {listed[0]}.",
-            f"Softmax makes weights: {listed[1]}.",
-            f"The states, summed by these weights, are the context: ({context[i, 0]}, {context[i, 1]}).",
-            f"From state and context the next word: {spanish[i]}.",
-        ]
-        table = scores[i].tolist() * (stage > 1) + weights * (stage > 2)
-        return f"Step {i + 1}. {says[stage - 1]}", table
+        name, source = state["name"], [*given[state["sentence"]], "</s>"]
+        (written, steps), true = looked[name, state["sentence"]], [*right[state["sentence"]], "</s>"]
+        words, at = [spanish.words[i] for i in written], min(state["step"] - 3, 3 * len(steps) - 1)
+        i, kind = divmod(max(at, 0), 3)
+        wrong = [k for k in range(len(steps)) if true[k : k + 1] != words[k + 1 : k + 2]]
+        scores = steps[i][0]
+        best = source[int(scores.argmax())] if name == "all" else None
+        task = task_of(name, at, wrong, best, 3 * len(steps) - 1)
+        if at < 0:
+            said = (READING, {"one": BRIDGE, "all": KEPT}[name])[at + 2]
+            return f"{said.format(len(source))} {task}".rstrip(), None
+        if kind < 2:
+            said = f"word {i + 1}: {asked(name, i, kind, words[i], source, steps[i])} {task}"
+            return said.rstrip(), scores.tolist() if best and kind == 0 else None
+        said = f"word {i + 1}: {words[i + 1]}. Having read {words[i]}, it finds most probable: "
+        said += f"{some(spanish.words, steps[i][2])}."
+        said += f" Right would be: {true[i] if i < len(true) else 'nothing more'}." if i in wrong else ""
+        return f"{said} {task}".rstrip(), None
 
-    return widgets.look_back_steps(), expected
+    return widgets.bridge(models, list(zip(given, right)), english, spanish), expected
 
 
 def bottleneck(widgets):
@@ -515,7 +606,8 @@ def bottleneck(widgets):
 
     def expected(state):
         n = state["length"]
-        return f"Sentences of {n} words: one {100 / n}% right; two {100 - 100 / n}% right.", None
+        said = f"Sentences of {n} words: one {100 / n}% right; two {100 - 100 / n}% right. {'✔' if n == 3 else '○'}"
+        return f"{said} Find the first length at which one gets less than half right.", None
 
     return widgets.bottleneck(examples, shares), expected
 
@@ -533,7 +625,9 @@ def decoding(widgets):
         step = min(state["step"], len(target)) - 1
         linked = ", ".join(source[j] for j in range(len(source)) if (step, j) in gold)
         said = f"{target[step]} looks at {attends(source, weights[step], 3)}."
-        return said + (f" It translates {linked}." if linked else ""), None
+        said += f" It translates {linked}." if linked else ""
+        ahead = step + 1 < len(target)
+        return said + (f" Guess before you go on: where does it look for {target[step + 1]}?" if ahead else ""), None
 
     return widgets.decoding(examples), expected
 
@@ -570,10 +664,10 @@ def sentence_builder(widgets):
         target, weights = translate(pair.source)
         looks = ", ".join(f"{word} → {pair.source[k]}" for word, k in zip(target, weights.argmax(-1).tolist()))
         said = (
-            f"{' '.join(pair.source)}: {' '.join(target)}. Largest weights: {looks}. grammar: {' '.join(pair.target)}"
+            f"{' '.join(pair.source)}: {' '.join(target)}. Largest weights: {looks}. Grammar: {' '.join(pair.target)}."
         )
-        sign = "✔" if list(target) == list(pair.target) else "✘"
-        return f"{said} model: {' '.join(target)} {sign}", weights.flatten().tolist()
+        sign, found = ("✔", "○") if list(target) == list(pair.target) else ("✘", "✔")
+        return f"{said} Model: {' '.join(target)} {sign}. {found} Build a sentence that the model gets wrong.", None
 
     return widgets.sentence_builder(translate, "es"), expected
 
@@ -591,7 +685,8 @@ def position_waves(widgets):
         said = (
             f"Positions p = {p} and p + s = {p + s} of 36, {d} columns: dot product {both:.12f}, with itself {d / 2}."
         )
-        return f"{said} From one to the other the hands turn: {turns}.", None
+        task = f"{'✔' if both < d / 4 else '○'} Find an s that makes the product less than half of that with itself."
+        return f"{said} From one to the other the hands turn: {turns}. {task} Does p matter?", None
 
     return widgets.position_waves(), expected
 
@@ -684,19 +779,20 @@ def head_browser(widgets):
 # decoder
 
 
-def writing_step(widgets):
-    """PyTorch's own Transformer with the same weights writes, and its layers are asked for their weights."""
+def small_translator():
+    """PyTorch's own Transformer, and ours with the same weights; returns ours, its sentences and vocabularies, and a
+    function that says what theirs writes, and where it looks, with one attention cut."""
     sentences = ["the tall witch near the castle arrived".split(), "the witch arrived".split()]
     english, spanish = Vocabulary(sentences[0]), Vocabulary("la bruja alta llegó cerca del castillo ayer".split())
     torch.manual_seed(2)
     options = dict(dim_feedforward=32, dropout=0.0, batch_first=True, norm_first=True)
     layer = nn.TransformerEncoderLayer(16, 2, **options)
     reader = nn.TransformerEncoder(layer, 2, nn.LayerNorm(16), enable_nested_tensor=False)
-    theirs = nn.Transformer(16, 2, num_decoder_layers=2, custom_encoder=reader, **options).eval()
+    whole = nn.Transformer(16, 2, num_decoder_layers=2, custom_encoder=reader, **options).eval()
     sizes = dict(d_model=16, num_heads=2, d_ff=32, positions=None)
     encoder = TokenEncoder(len(english), **sizes, num_layers=2)
     writer = LanguageModel(len(spanish), **sizes, num_layers=2, cross=True)
-    translator = load(TransformerTranslator(encoder, writer), theirs).eval()
+    translator = load(TransformerTranslator(encoder, writer), whole).eval()
     with torch.no_grad():
         writer.to_logits.weight.mul_(3)
 
@@ -707,12 +803,16 @@ def writing_step(widgets):
         return attention(x, memory, memory, average_attn_weights=False, **more)
 
     @torch.no_grad()
-    def look(words):
+    def look(words, cut=None, most=20):
         """Tokens, and for each step the weights of the encoder's last layer, of the decoder's layers, probabilities."""
+        theirs = copy.deepcopy(whole)
+        for layer in theirs.decoder.layers if cut else ():
+            getattr(layer, cut).out_proj.weight.zero_()
+            getattr(layer, cut).out_proj.bias.zero_()
         ids = {word: 4 + number for number, word in enumerate(sorted(set(sentences[0])))}
         source = encoder.embedding.vectors(torch.tensor([[*(ids[word] for word in words), 2]]))
         written = [1]
-        while len(written) < 21 and written[-1] != 2:
+        while len(written) < most + 1 and written[-1] != 2:
             x = writer.embedding.vectors(torch.tensor([written]))
             hidden = theirs(source, x, tgt_mask=nn.Transformer.generate_square_subsequent_mask(len(written)))
             logits = hidden @ writer.to_logits.weight.T
@@ -727,25 +827,62 @@ def writing_step(widgets):
             weights.append(pair)
         return [spanish.words[i] for i in written], of_source[0], weights, logits[0].softmax(-1)
 
-    looked = [look(words) for words in sentences]
+    return translator, sentences, english, spanish, look
 
-    def both(words, row):
-        """The two largest weights; one that rounds to 0 is not named."""
-        return attends(words[: len(row)], row, min(2, int((row >= 0.005).sum())))
+
+def both(words, row):
+    """The two largest weights; one that rounds to 0 is not named."""
+    return attends(words[: len(row)], row, min(2, int((row >= 0.005).sum())))
+
+
+def writing_step(widgets):
+    """PyTorch's own Transformer with the same weights writes, and its layers are asked for their weights."""
+    translator, sentences, english, spanish, look = small_translator()
+    looked = [look(words) for words in sentences]
 
     def expected(state):
         written, of_source, weights, probable = looked[state["sentence"]]
         source, i = [*sentences[state["sentence"]], "</s>"], min(state["step"], len(written) - 1) - 1
         some = slice(None) if state["head"] == 0 else slice(state["head"] - 1, state["head"])
         own, cross = (each[some].mean(0)[i] for each in weights[state["layer"] - 1])
+        of_mean = int(weights[state["layer"] - 1][1].mean(0)[i].argmax())
         seen, reads = int(cross.argmax()), written[i]
         place = "mean of the heads" if state["head"] == 0 else f"head {state['head']}"
         said = f"step {i + 1}: it reads {reads}, and writes {written[i + 1]}. layer {state['layer']}, {place}: "
         said += f"{reads} asks the words so far: {both(written, own)}; {reads} asks the source: {both(source, cross)}; "
         said += f"{source[seen]} had asked, in the encoder: {both(source, of_source[some].mean(0)[seen])}. "
-        return f"{said}Next word: {attends(spanish.words, probable[i], 5)}.", None
+        said += (
+            f"Next word: {attends(spanish.words, probable[i], 5)}. {'○' if seen == of_mean else '✔'} Find a head that"
+        )
+        return f"{said} looks most at another word of the source than the mean of the heads does.", None
 
     return widgets.writing_step(translator, sentences, english, spanish), expected
+
+
+def two_looks(widgets):
+    """PyTorch's own Transformer writes, with the output of an attention set to nothing where it is cut."""
+    translator, sentences, english, spanish, look = small_translator()
+    cuts = {"nothing": None, "the look at its own words": "self_attn", "the look at the source": "multihead_attn"}
+    every = itertools.product(enumerate(sentences), cuts.items())
+    looked = {(number, off): look(words, cut, 10) for (number, words), (off, cut) in every}
+
+    def expected(state):
+        off, source = state["off"], [*sentences[state["sentence"]], "</s>"]
+        written, _, weights, _ = looked[state["sentence"], off]
+        i = min(state["step"], len(written) - 1) - 1
+        own, cross = (torch.cat([layer[part] for layer in weights]).mean(0)[i] for part in (0, 1))
+        looks = {"own": f"at its own words: {both(written, own[: i + 1])}"}
+        looks |= {"source": f"at the source: {both(source, cross)}"}
+        looks = [said for name, said in looks.items() if name not in off]
+        said = f"Cut: {off}. Step {i + 1}: it reads {written[i]}, and writes {written[i + 1]}. The source is: "
+        said += f"{' '.join(source[:-1])}. It looks {'; '.join(looks)}. Written: {' '.join(written[1 : i + 2])}."
+        if off != "nothing":
+            said += f" With both looks: {' '.join(looked[state['sentence'], 'nothing'][0][1:])}."
+        ask = "Guess, then cut: which look knows what to say, and which knows what is said already?"
+        ask = "Why does it not find its way through the sentence?" if "own" in off else ask
+        return f"{said} {'Now take another sentence. What changes?' if 'source' in off else ask}", None
+
+    return widgets.two_looks(translator, sentences, english, spanish), expected
 
 
 # writing
@@ -780,7 +917,11 @@ def filling_cache(widgets):
         said = f"step {step} reads {words[step - 1]}: {computed} {rows} computed, {step - computed} only read"
         said = f"{said}. {f'{kv} {some}' if cached else 'No cache'}, kept: {kept} bytes{each}. "
         totals = [counted[kv, way][step - 1][1] for way in (True, False)]
-        return f"{said}Computed so far, in each layer: {totals[0]} rows with a cache, {totals[1]} without.", None
+        last = f"{totals[0]} rows with a cache, {totals[1]} without."
+        ask = "And after 100 steps, with a cache and without?"
+        if step < 6:
+            ask = "Guess before you go on: at step 6, how many rows with a cache, and how many without?"
+        return f"{said}Computed so far, in each layer: {last} {ask}", None
 
     return widgets.filling_cache(words, layers, heads, e), expected
 
@@ -810,7 +951,9 @@ def sampling(widgets):
         settings = f"temperature {state['temperature']:g}, top-k {state['top_k'] or 'all'}, top-p {state['top_p']:g}"
         said = f"{settings} leave {len(nucleus)} of 30 words: {said}" + ", …" * (len(nucleus) > 5)
         spread = f"Entropy from stage to stage: {', '.join(map(str, entropy))}."
-        return f"{said}. {spread} After: {situations[state['situation']]}", entropy
+        task = "✔" if len(nucleus) == 3 and state["top_k"] is None else "○"
+        task += " Leave just 3 words, with top-k at all. Does the same top-p do it after other words, too?"
+        return f"{said}. {spread} After: {situations[state['situation']]}. {task}", entropy
 
     return widgets.sampling(situations, logits, words), expected
 
@@ -864,7 +1007,8 @@ def patches(widgets):
         says = ", ".join(f"{k} {100 * p}%" for p, k in zip(first.values.tolist(), first.indices.tolist()))
         said = f"Image {state['image'] + 1}: a {digit}, {state['order']}, {len(on)} of 16 patches shown, "
         said += f"layer {state['layer']}. Most of all, {who} at {looks}. Most probable: {says}; it is a {digit}."
-        return said, None
+        done = len(on) <= 8 and first.indices[0] == digit
+        return f"{said} {'✔' if done else '○'} Leave 8 patches or fewer, and let it still say {digit}.", None
 
     return widgets.patches(images, digits, model), expected
 
@@ -905,7 +1049,9 @@ def motifs(widgets):
             said += (
                 "; in all on " * bool(mass) + ", ".join(f"{name} {100 * part}%" for name, part in mass.items()) + "."
             )
-        return said, None
+        task = "✔" if logits.softmax(-1)[0, 1] > 0.9 else "○"
+        task += " Make it say more than 90%. Which motifs does it take, and does it matter where they stand?"
+        return f"{said} {task}", None
 
     return widgets.motifs(model, bases), expected
 
@@ -949,7 +1095,7 @@ COURSE = {
         paint_mask,
         masked_influence,
         fading,
-        look_back_steps,
+        bridge,
         bottleneck,
         decoding,
         sentence_builder,
@@ -957,6 +1103,7 @@ COURSE = {
         block_stepper,
         head_browser,
         writing_step,
+        two_looks,
         filling_cache,
         sampling,
         patches,

@@ -366,6 +366,11 @@ def test_keys_stay_in_a_widget(open_notebook, lab, complaints):
         assert cells.count() == number and control.evaluate("one => one === document.activeElement")
         shown = box.locator("svg[aria-label]").first.get_attribute("aria-label")
         assert box.get_by_role("status").inner_text() == shown
+    slider = boxes.filter(has=page.get_by_role("button", name="Play or pause")).first.locator("[role=slider]").first
+    before, play = slider.get_attribute("aria-valuenow"), page.get_by_role("button", name="Play or pause").first
+    play.click()
+    page.wait_for_function("([one, before]) => one.ariaValueNow !== before", arg=[slider.element_handle(), before])
+    play.click()
     for ours in (".attention-course", ".jp-RenderedHTMLCommon"):
         assert barriers(page, ours) == [], ours
     page.keyboard.press("Control+s")  # commands with Ctrl go on to JupyterLab

@@ -16,7 +16,7 @@ from pathlib import Path
 import ipywidgets
 import nbformat
 import pytest
-from chromium import CHROMIUM, MISSING
+from chromium import CHROMIUM, MISSING, SMALLEST
 from course_widgets import COURSE
 from lanes import topic
 from nbformat.v4 import new_code_cell, new_notebook
@@ -49,10 +49,6 @@ TAKE = """(box, steps) => steps.map(([place, value]) => {
   const texts = [...svg.querySelectorAll("text")].map(text => text.textContent);
   return [words === svg.getAttribute("aria-label") ? words : "two descriptions", texts, performance.now() - began];
 })"""
-
-
-SMALLEST = """svg => Math.min(...[...svg.querySelectorAll("text")].map(text => +text.getAttribute("font-size")))
-  * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"""  # pixels of the smallest letters
 
 
 def about(value, *topics):
@@ -122,17 +118,72 @@ def test_a_page_shows_what_the_kernel_shows(name, open_page, site, browser_repor
     number = sum(len(control["texts"]) for control in kept["controls"])
     assert len(reached) > min(0.8 * number, 0.8 * films.STEPS), "the walk tries the controls' values"
     assert size <= MOST_BYTES
-    if int(re.search(r'viewBox="0 0 (\d+)', kept["svg"])[1]) < 400:  # drawn for a phone, so it fits there
-        box = open_page(name)
-        box.page.set_viewport_size({"width": 390, "height": 844})
-        screen = box.locator(".living-screen")
-        assert (
-            screen.evaluate("one => one.scrollWidth <= one.clientWidth") and box.locator("svg").evaluate(SMALLEST) >= 11
-        )
     browser_report.append(
         f"on a page {name:<24} {kept['states']:5} pictures, {size / 1000:4.0f} kB, {len(kept['walk'])} changes as in "
         f"the kernel, median {median:.1f} ms"
     )
+
+
+@in_chromium
+@pytest.mark.parametrize("name", list(map(film, WIDGETS)))
+def test_on_a_phone_every_picture_fits(name, open_page):
+    """At 390 pixels neither page nor picture scrolls sideways, and the smallest letters have eleven; along the whole
+    way of the slider that plays."""
+    box = open_page(name)
+    box.page.set_viewport_size({"width": 390, "height": 844})
+    screen, leader = box.locator(".living-screen"), box.locator(".living-control:has(.living-play) input")
+    places = range(int(leader.get_attribute("max")) + 1) if leader.count() else [None]
+    for place in places:
+        if place is not None:
+            leader.fill(str(place))
+        assert box.page.evaluate("document.documentElement.scrollWidth") <= 390, place
+        assert screen.evaluate("one => one.scrollWidth <= one.clientWidth"), place
+        assert box.locator("svg").evaluate(SMALLEST) >= 11, place
+
+
+@in_chromium
+def test_a_film_plays_by_itself(open_page):
+    """▶ leads from the first picture to the last, what is said of each stands below it, and a hand stops it."""
+    box = open_page("attention_flow")
+    page, status, slider = box.page, box.get_by_role("status"), box.get_by_role("slider", name="step")
+    page.clock.install()
+    button = box.get_by_role("button")
+    assert button.inner_text() == "▶ Play" and slider.input_value() == "0"
+    button.click()
+    said = [slider.input_value()]
+    for _ in range(3):
+        page.clock.run_for(400)
+        words = box.locator("details p").text_content()
+        assert status.inner_text() == words and status.bounding_box()["height"] > 20, "a caption that can be seen"
+        page.clock.run_for(min(700 + 45 * len(words), 90_000 / 10))
+        said.append(slider.input_value())
+    assert said == ["1", "2", "3", "4"] and button.inner_text() == "❚❚ Pause"
+    slider.fill("2")
+    assert button.inner_text() == "▶ Play" and status.bounding_box()["height"] <= 1
+    page.clock.run_for(20_000)
+    assert slider.input_value() == "2"
+    button.click()
+    page.clock.run_for(100_000)
+    assert slider.input_value() == "9" and button.inner_text() == "▶ Play", "it ends"
+    button.click()
+    assert slider.input_value() == "0", "and begins anew"
+    button.click()
+
+
+@in_chromium
+def test_what_is_new_fades_in_unless_less_motion_is_wanted(open_page):
+    box = open_page("attention_flow")
+    slider, new = box.get_by_role("slider", name="step"), box.locator("svg .new")
+    assert new.count() == 0
+    slider.fill("1")
+    box.page.wait_for_timeout(600)
+    slider.fill("2")
+    texts = new.evaluate_all("all => all.map(one => one.textContent)")
+    assert 0 < len(texts) < box.locator("svg *").count() / 2 and "Kᵀ" not in texts
+    box.page.emulate_media(reduced_motion="reduce")
+    box.page.wait_for_timeout(600)
+    slider.fill("3")
+    assert new.count() == 0
 
 
 @in_chromium
@@ -174,16 +225,6 @@ def test_a_widget_is_used_by_keyboard_and_heard(open_page):
     assert box.locator(".living-screen").evaluate("one => one === document.activeElement"), "it scrolls by keyboard"
     page.keyboard.press("Shift+Tab")
     assert outline == "solid3px"
-
-
-@in_chromium
-@pytest.mark.lane("all")
-def test_a_phone_scrolls_the_picture_and_not_the_page(open_page):
-    for name in ("paint_mask", "writing_step", "patches"):
-        box = open_page(name)
-        box.page.set_viewport_size({"width": 390, "height": 844})
-        assert box.page.evaluate("document.documentElement.scrollWidth") <= 390, name
-        assert box.locator("svg").evaluate(SMALLEST) > 9.9, f"{name}: pixels of the smallest letters"
 
 
 @in_chromium

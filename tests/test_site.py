@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 pytest.importorskip("sphinx", reason="the packages of requirements-site.txt are not installed (make setup-site)")
 
-from chromium import CHROMIUM, MISSING, barriers
+from chromium import CHROMIUM, MISSING, SMALLEST, barriers
 from topics import named
 
 from tools.notebooks import files, links, reading_time
@@ -325,6 +325,19 @@ class TestInChromium:
             assert not page.evaluate(SMALL), name
             page.wait_for_function(f"({UNREACHED})().length === 0")  # page.js looks at boxes after they are laid out
             assert not complaints, name
+
+    def test_on_a_phone_every_film_fits(self, open_page, address, pages):
+        page, complaints = open_page(390, "dark", address)
+        played = 0
+        for name in pages:
+            page.goto(address + name)
+            for box in page.locator(".living").all():
+                box.scroll_into_view_if_needed()
+                box.locator("fieldset:not([disabled])").wait_for()
+                assert box.locator(".living-screen").evaluate("one => one.scrollWidth <= one.clientWidth"), name
+                assert box.locator("svg").evaluate(SMALLEST) >= 11, name
+                played += 1
+        assert played >= 5 and not complaints
 
     @pytest.mark.lane("all")
     def test_axe_finds_no_barrier(self, open_page, address, pages):

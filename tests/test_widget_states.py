@@ -12,7 +12,7 @@ from course_widgets import COURSE
 from tools.site.record_widgets import record, values
 from utils import widgets
 from utils.style import ROLES, blend, luminance
-from utils.widgets import encoder
+from utils.widgets import blocks, differences, encoder, recurrence
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 MOST = {"check": 150, "test": 150, "all": 600}  # states; of more, all values of all controls and a sample
@@ -96,13 +96,20 @@ def unreadable(root):
     return found
 
 
+STILL_WIDE = {"paint_mask", "block_stepper"}  # not drawn for a phone yet
+
+
+def width(root):
+    return float(root.get("viewBox").split()[2])
+
+
 def misplaced(root):
-    """Texts of a picture for phones that are smaller than eleven pixels there, or run out of it; of others none.
+    """Texts of a picture for phones that are smaller than eleven pixels there, or run out of it.
 
     In Helvetica and Arial a letter is about half as wide as high, a digit 0.56, and a bold one a little more."""
     _, _, wide, tall = map(float, root.get("viewBox").split())
     found = []
-    for element in root.iter(f"{SVG}text") if wide < 400 else ():
+    for element in root.iter(f"{SVG}text"):
         x, y, size = (float(element.get(name)) for name in ("x", "y", "font-size"))
         mono = "monospace" in element.get("font-family", "")
         length = (0.6 if mono else 0.52) * size * len(element.text or "")
@@ -139,7 +146,7 @@ def test_every_state_is_right(name, browser_report, pytestconfig):
         assert agree(description, said), (state, description, said)
         assert table is None or same_table(drawn(root), table), (state, drawn(root), table)
         assert not unreadable(root) and not strange(root), (state, unreadable(root), strange(root))
-        assert not misplaced(root), (state, misplaced(root))
+        assert (width(root) == 356 and not misplaced(root)) or name in STILL_WIDE, (state, misplaced(root))
         for control, value in state.items():
             seen[control].add(value)
         began = time.process_time()
@@ -148,6 +155,28 @@ def test_every_state_is_right(name, browser_report, pytestconfig):
     assert not any(missed.values()), missed
     browser_report.append(f"every state of {name:<25} {number:5} states, slowest {1000 * slowest:4.0f} ms")
     assert slowest < 1, "seconds; 0.1 on the machine of the course"
+
+
+DRAWINGS = {
+    "unrolled": lambda: recurrence.draw_unrolled("dear friend I am well".split()),
+    "unrolled, with guesses": lambda: recurrence.draw_unrolled(
+        ["<s>", *"so long and thanks".split()] * 2, list("ab") * 5
+    ),
+    "encoder and decoder, unrolled": lambda: recurrence.draw_unrolled(list("abcdefghij"), [*5 * [""], *"abcde"], 5),
+    "norms": lambda: blocks.norm_axes(["unmistakable", "b", "c"], torch.linspace(-9, 9, 15).view(3, 5)),
+    "orders": blocks.norm_orders,
+    "induction": lambda: blocks.induction_arrows(list("ABCDEFA")),
+    "encoder and decoder": lambda: blocks.encoder_and_decoder(list("abcd"), "the words are in several lines".split()),
+    "turned": lambda: differences.turned_pairs((1.0, 0.3), (0.7, 0.6), [(1, 0), (3, 2), (6, 5), (9, 1)]),
+    "in blocks": lambda: differences.softmax_in_blocks([1.25, 2.0, 0.5, -1.0, -3.5, 1.5, 0.0, 2.5], 2),
+}
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_fits_a_phone_and_can_be_read(name):
+    root = xml.etree.ElementTree.fromstring(DRAWINGS[name]().svg)
+    assert width(root) == 356 and not misplaced(root), misplaced(root)
+    assert not unreadable(root) and not strange(root), (unreadable(root), strange(root))
 
 
 def test_all_states_are_walked_where_they_are_few():

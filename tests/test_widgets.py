@@ -15,13 +15,13 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from utils import decoding, plots, widgets
+from utils import decoding, plots, rnn, widgets
 from utils.attention import MultiHeadAttention
 from utils.beyond import MOTIFS, MotifReader, PatchTransformer, motif_sequences
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
 from utils.transformer import Tagger
 from utils.vocabulary import Vocabulary
-from utils.widgets import attention, beyond, controls, writing
+from utils.widgets import attention, beyond, controls, looking_back, recurrence, translation, writing
 from utils.widgets.heads import work_of_heads
 
 WORDS = "king queen man woman ship boat ocean sea paris france rome italy".split()
@@ -130,14 +130,14 @@ def test_messages_are_plain_words():
     assert "longer than 40 signs" in shown_after("einsum_loops", "a" * 41)
 
 
-def writing_step(**changes):
-    """A small translator that was not trained, and the arguments of the widget, some of them changed."""
+def writing_step(make=widgets.writing_step, **changes):
+    """A small translator that was not trained, and the arguments of a widget, some of them changed."""
     torch.manual_seed(0)
     sizes = dict(d_model=8, num_heads=2, d_ff=16, num_layers=1)
     english, spanish = Vocabulary(SENTENCE.split()), Vocabulary("la bruja alta".split())
     encoder, writer = TokenEncoder(len(english), **sizes), LanguageModel(len(spanish), **sizes, cross=True)
     given = {"translator": TransformerTranslator(encoder, writer), "sentences": [SENTENCE.split()]}
-    return widgets.writing_step(**given | {"english": english, "spanish": spanish} | changes)
+    return make(**given | {"english": english, "spanish": spanish} | changes)
 
 
 @pytest.mark.parametrize(
@@ -190,6 +190,55 @@ def test_what_the_heads_find_is_what_the_layer_gives():
     for wrong in ((list("abc"), x, layer), (list("abcd"), x, MultiHeadAttention(d_model=12, num_heads=6).double())):
         with pytest.raises(ValueError, match="give up to 8 and 2 to 4"):
             widgets.heads_at_work(*wrong, "a")
+
+
+def test_weights_of_a_translation_are_written_in_per_cent():
+    weights = np.array([[0.004, 0.996, 0.0], [0.25, 0.5, 0.25]])
+    facts = {"grammar": "la bruja", "model": "la bruja ✔"}
+    svg = translation.draw_translation(["the", "witch"], ["la", "bruja"], weights, [(1, 1)], facts).svg
+    assert re.findall(r">(\d+)</text>", svg) == ["100", "25", "50"] and svg.count('stroke="var(--right)"') == 1
+
+
+SMALL = dict(d_embedding=4, d_hidden=4)
+
+
+@pytest.mark.parametrize(
+    "source, problem", [(["the"] * 14, "has 14 words; give 1 to 13"), ([], "has 0 words"), (["wtich"], "near it: w")]
+)
+def test_a_sentence_that_crosses_no_bridge_is_refused(source, problem):
+    model = rnn.RecurrentTranslator(rnn.RecurrentEncoder(11, **SMALL), rnn.RecurrentDecoder(7, **SMALL))
+    vocabularies = Vocabulary(SENTENCE.split()), Vocabulary("la bruja alta".split())
+    with pytest.raises(ValueError, match=problem):
+        widgets.bridge({"one": model}, [(source, ["la"])], *vocabularies)
+
+
+def test_without_attention_there_is_one_picture_a_word():
+    model = rnn.RecurrentTranslator(rnn.RecurrentEncoder(11, **SMALL), rnn.RecurrentDecoder(7, **SMALL)).eval()
+    vocabularies = Vocabulary(SENTENCE.split()), Vocabulary("la bruja alta".split())
+    explorer = widgets.bridge({"one": model}, [(["the", "witch"], ["la", "bruja"])], *vocabularies)
+    seen = looking_back.passage(model, ["the", "witch"], ["la", "bruja"], *vocabularies)
+    assert list(explorer.controls) == ["sentence", "step"] and explorer.controls["step"].max == 2 + len(seen.writes)
+
+
+def test_two_looks_are_cut_one_at_a_time_and_the_model_stays_as_it_was():
+    torch.manual_seed(0)
+    sizes = dict(d_model=8, num_heads=2, d_ff=16, num_layers=2)
+    model = TransformerTranslator(TokenEncoder(11, **sizes), LanguageModel(7, **sizes, cross=True)).eval()
+    given = torch.tensor([[4, 5, 2]]), torch.ones(1, 1, 1, 3, dtype=torch.bool), torch.tensor([[1, 4, 5]])
+    other = torch.tensor([[6, 7, 2]]), *given[1:]
+    with torch.no_grad():
+        before = model(*given)[0]
+        deaf, alone = writing.without(model, "cross_attention"), writing.without(model, "attention")
+        assert torch.equal(deaf(*given)[0], deaf(*other)[0]) and not torch.equal(before, model(*other)[0])
+        swapped = torch.tensor([[1, 5, 5]])
+        assert torch.equal(alone(*given)[0][:, -1], alone(*given[:2], swapped)[0][:, -1]), "what was said is not known"
+        assert not torch.equal(before[:, -1], model(*given[:2], swapped)[0][:, -1])
+        assert torch.equal(before, model(*given)[0])
+
+
+def test_a_sentence_too_long_for_two_looks_is_refused():
+    with pytest.raises(ValueError, match="a sentence has 10 words; there is room for 9"):
+        writing_step(make=widgets.two_looks, sentences=[["the"] * 10])
 
 
 def test_key_heads_are_those_that_share_the_heads_of_queries():
@@ -259,6 +308,50 @@ def test_a_learners_own_figures_keep_their_style():
     import matplotlib
 
     assert matplotlib.rcParams["text.parse_math"] and matplotlib.rcParams["font.size"] == 10
+
+
+# What plays by itself
+
+
+def test_a_slider_that_steps_can_play_by_itself():
+    explorer = widgets.filling_cache(["a", "b", "c"], 1, 2, 2)
+    player, slider = explorer.player, explorer.controls["step"]
+    row = next(row for row in explorer.box.children if slider in getattr(row, "children", ()))
+    assert row.children[row.children.index(slider) + 1] is player
+    assert (player.min, player.max, player.step, player.value) == (1, 3, 1, 1)
+    player.value = 2
+    assert slider.value == 2 and "step 2 reads b" in explorer.screen.value
+    assert player.interval == 700 + 20 * len(explorer.draw(**explorer.state).description)
+    slider.value = 1
+    assert player.value == 1, "it goes on from where the slider is"
+    assert player not in explorer.controls.values() and "player" not in explorer.state
+
+
+def test_which_slider_plays_is_said_where_it_is_not_the_first():
+    assert widgets.position_waves().plays == "shift" and widgets.attention_shapes().plays == "n_queries"
+    assert widgets.shape_quiz().plays == "" and widgets.shape_quiz().player is None
+    assert widgets.softmax_temperature(["a", "b"], [0.0, 1.0]).player is None, "the player counts in whole numbers"
+
+
+def test_all_pictures_of_a_film_are_shown_in_ninety_seconds():
+    slider = widgets.two_arrows().controls["angle"]  # 73 values
+    assert controls.pause("x" * 10, slider) == 700 + 200 and controls.pause("x" * 1000, slider) == round(90_000 / 73)
+
+
+def test_names_of_curves_lie_beside_all_curves():
+    rates = {"Elman": 0.5, "GRU": 0.6, "Elman, U three times as large": 1.08}
+    reach = {name: [rate**k for k in range(31)] for name, rate in rates.items()}
+    states = {name: np.zeros((31, 4)) for name in rates}
+    for name in rates:
+        root = xml.etree.ElementTree.fromstring(recurrence.draw_fading(name, 3, reach, states).svg)
+        curves = [one.get("points").split() for one in root.iter() if one.tag.endswith("polyline")]
+        points = [tuple(map(float, point.split(","))) for curve in curves for point in curve]
+        named = [one for one in root.iter() if one.text in rates]
+        assert len(named) == 3
+        for text in named:
+            x, y, half = float(text.get("x")), float(text.get("y")), 3.3 * len(text.text)
+            assert 0 <= x - half and x + half <= 356, text.text
+            assert not [(a, b) for a, b in points if abs(a - x) < half and y - 9 < b < y + 2], (name, text.text)
 
 
 # Cells that run again

@@ -235,7 +235,8 @@ def parts(recorder: Recorder, chance: random.Random) -> tuple[list[dict], list[d
 
 
 def film(explorer: Explorer, page: Page) -> dict:
-    """The film of a widget: its `controls`, `pictures` and `words`, and the `shapes` of which pictures are made."""
+    """The film of a widget: its `controls`, `pictures` and `words`, the `shapes` of which pictures are made, and which
+    of the controls `plays`, None if none does."""
     recorder, chance = Recorder(explorer, page), random.Random(0)
     try:
         if recorder.number() > MOST and not page.rows:
@@ -252,7 +253,8 @@ def film(explorer: Explorer, page: Page) -> dict:
         for part in words:
             part["frames"] = ["".join(frame) for frame in part["frames"]]
         controls = [control(recorder, name) for name in recorder.shown]
-        return {"controls": controls, "pictures": pictures, "words": words, "shapes": list(shapes)}
+        kept = {"controls": controls, "pictures": pictures, "words": words, "shapes": list(shapes)}
+        return kept | {"plays": recorder.shown.index(explorer.plays) if explorer.plays in recorder.shown else None}
     finally:
         recorder.set(recorder.first)
         for one in explorer.controls.values():

@@ -15,17 +15,25 @@
   }
 
   function play(box, film) {
-    const { controls, pictures, words, shapes } = film, values = controls.map((control) => control.first);
+    const { controls, pictures, words, shapes, plays } = film, values = controls.map((control) => control.first);
     const inputs = controls.map((_, place) => box.querySelector(`[data-control="${place}"]`));
     const find = (selector) => box.querySelector(selector);
     const screen = find(".living-screen"), status = find("[role=status]"), folded = find(".living-words p");
-    let soon, said;
+    const button = document.createElement("button"), calm = matchMedia("(prefers-reduced-motion: reduce)");
+    let soon, said, turn = 0, shown = [], changed = 0;
 
     const frame = ({ of, at, frames }) =>
       frames[at[of.reduce((number, place) => number * controls[place].texts.length + values[place], 0)]];
 
     function draw() {
-      screen.innerHTML = pictures.map((part) => frame(part).map((shape) => shapes[shape]).join("")).join("") + "</svg>";
+      const drawn = pictures.flatMap(frame), old = new Set(shown);
+      screen.innerHTML = drawn.map((shape) => shapes[shape]).join("") + "</svg>";
+      const still = performance.now() - changed > 400;  // not while a slider is drawn along
+      if (shown.length && still && !calm.matches)  // what is new fades in; a shape is the beginning of one element
+        [screen.firstChild, ...screen.firstChild.querySelectorAll("*")].forEach((element, place) =>
+          element.classList.toggle("new", place > 0 && !old.has(drawn[place])));
+      shown = drawn;
+      changed = performance.now();
       const now = words.map(frame).join("").trim(), first = said === undefined;
       screen.firstChild.setAttribute("aria-label", now);
       folded.textContent = now;
@@ -58,11 +66,49 @@
       draw();
     }
 
+    // ▶ moves one slider to its last value, each picture as long as it takes to read what is said of it, and all of
+    // them in 90 seconds; at the end it begins anew.
+    const [PLAY, PAUSE] = [["▶", "Play"], ["❚❚", "Pause"]];
+    const name = ([sign, word]) => { button.innerHTML = `<i aria-hidden="true">${sign}</i> ${word}`; };
+    const atEnd = () => values[plays] === controls[plays].texts.length - 1;
+
+    function stop() {
+      clearTimeout(turn);
+      turn = 0;
+      name(PLAY);
+    }
+
+    function step(value) {
+      inputs[plays].value = value;
+      change(plays);
+      const pause = Math.min(700 + 45 * said.length, 90000 / controls[plays].texts.length);
+      turn = setTimeout(() => atEnd() ? stop() : step(values[plays] + 1), pause);
+    }
+
+    function addButton() {
+      button.type = "button";
+      button.className = "living-play";
+      name(PLAY);
+      button.addEventListener("click", () => {
+        if (turn) return stop();
+        box.classList.add("captions");
+        name(PAUSE);
+        step(atEnd() ? 0 : values[plays] + 1);
+      });
+      inputs[plays].closest(".living-control").append(button);
+      new IntersectionObserver(([{ isIntersecting }]) => { if (!isIntersecting) stop(); }).observe(screen);
+    }
+
     inputs.forEach((input, place) => {
       show(place);
-      input.addEventListener("input", () => change(place));
+      input.addEventListener("input", () => {
+        if (turn) stop();
+        box.classList.remove("captions");
+        change(place);
+      });
     });
     draw();
+    if (plays !== null) addButton();
     find(".living-controls").disabled = false;
     box.dataset.ready = "";
   }

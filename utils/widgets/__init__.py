@@ -15,9 +15,10 @@ from .beyond import motifs, patch_sizes, patches
 from .encoder import block_stepper, head_browser, position_waves
 from .flow import attention_flow
 from .heads import head_split, heads_at_work, shelf
+from .looking_back import bridge
 from .masking import masked_influence, paint_mask
 from .projections import kernel_smoothing, projections
-from .recurrence import fading, look_back_steps
+from .recurrence import fading
 from .translation import bottleneck, decoding, sentence_builder
 from .vectors import two_arrows, word_map
-from .writing import filling_cache, sampling, writing_step
+from .writing import filling_cache, sampling, two_looks, writing_step

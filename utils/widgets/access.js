@@ -13,6 +13,9 @@ const start = () => {
       const slider = handle.closest(".jupyter-widgets");
       handle.setAttribute("aria-label", slider.querySelector("label, .widget-label").textContent);
     }
+    for (const button of box.querySelectorAll(".widget-play button:not([aria-label])")) {
+      button.setAttribute("aria-label", button.querySelector(".fa-stop") ? "Stop" : "Play or pause");
+    }
     const view = box.querySelector("svg[aria-label], [role=alert]");
     const said = view && (view.getAttribute("aria-label") ?? view.textContent);
     clearTimeout(waiting); // a slider that moves is not to be heard at every step

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..beyond import BASES, EITHER, MOTIFS, patchify, unpatchify
 from ..plots import as_numbers, largest
-from .canvas import Canvas, Phone, View, verdict
+from .canvas import Phone, View, verdict
 from .controls import Explorer, checkbox, menu
 
 # Patches of a digit
@@ -46,33 +46,36 @@ def read_patches(
     return laid[0], logits[0].softmax(-1), [layer[0].mean(0) for layer in weights]
 
 
-def draw_grid(canvas: Canvas, left: float, shown: Sequence[int], weights: np.ndarray | None, asks: int | None) -> None:
+BOX, GRIDS, GRID_TOP = 42, (6, 182), 78  # pixels of a patch, where the two grids begin
+
+
+def draw_grid(canvas: Phone, left: float, shown: Sequence[int], weights: np.ndarray | None, asks: int | None) -> None:
     """The 16 places of an image: hidden ones as "?", weights (shown,) as colours where there are any, one framed."""
     for place in range(PLACES):
-        x, y = left + 60 * (place % SIDE), 62 + 60 * (place // SIDE)
+        x, y = left + BOX * (place % SIDE), GRID_TOP + BOX * (place // SIDE)
         if place not in shown:
-            canvas.rect(x, y, 60, 60, "raised", stroke="edge")
-            canvas.text(x + 30, y + 38, "?", 22, fill="quiet")
+            canvas.rect(x, y, BOX, BOX, "raised", stroke="edge")
+            canvas.text(x + BOX / 2, y + 27, "?", 17, fill="quiet")
         elif weights is not None:
             share = float(weights[shown.index(place)])
-            letters = canvas.shade(x, y, 60, 60, "weight", share / weights.max())
-            canvas.text(x + 30, y + 41, f"{share:.0%}", 15, fill=letters)
-            canvas.text(x + 6, y + 16, place, 11, "start", letters)
+            letters = canvas.shade(x, y, BOX, BOX, "weight", share / weights.max())
+            canvas.text(x + BOX / 2, y + 33, f"{share:.0%}", 12.5, fill=letters)
+            canvas.text(x + 4, y + 13, place, 11, "start", letters)
         else:
-            canvas.rect(x, y, 60, 60, stroke="edge")
+            canvas.rect(x, y, BOX, BOX, stroke="edge")
     if asks is not None:
-        x, y = left + 60 * (asks % SIDE), 62 + 60 * (asks // SIDE)
-        canvas.rect(x + 2, y + 2, 56, 56, stroke="here", stroke_width=4)
+        x, y = left + BOX * (asks % SIDE), GRID_TOP + BOX * (asks // SIDE)
+        canvas.rect(x + 1.5, y + 1.5, BOX - 3, BOX - 3, stroke="here", stroke_width=3)
 
 
-def draw_bars(canvas: Canvas, left: float, probabilities: np.ndarray, right: int) -> None:
-    """A bar for each class, the right one's name in green."""
+def draw_bars(canvas: Phone, top: float, probabilities: np.ndarray, right: int) -> None:
+    """A bar for each class, in two columns, the right one's name in green."""
     for digit, share in enumerate(probabilities.tolist()):
-        y = 62 + 24 * digit
+        x, y = 24 + 178 * (digit // 5), top + 21 * (digit % 5)
         colour = "right" if digit == right else "ink"
-        canvas.text(left, y + 17, digit, 15, "end", colour, bold=digit == right)
-        canvas.rect(left + 10, y + 3, 190 * share, 18, "right" if digit == right else "data")
-        canvas.text(left + 18 + 190 * share, y + 17, f"{share:.0%}", 13, "start", colour)
+        canvas.text(x - 6, y + 13, digit, 13, "end", colour, bold=digit == right)
+        canvas.rect(x, y, 108 * share, 16, "right" if digit == right else "data")
+        canvas.text(x + 6 + 108 * share, y + 13, f"{share:.0%}", 12, "start", colour)
 
 
 def draw_patches(
@@ -80,21 +83,30 @@ def draw_patches(
     probabilities: ArrayLike, digit: int,
 ) -> View:  # fmt: skip
     """An image as a model gets it, the attention (shown,) of what asks, a place or a name, and ten probabilities."""
-    row, probabilities, canvas = as_numbers(row, 1), as_numbers(probabilities, 1), Canvas(960, 318)
+    row, probabilities, canvas = as_numbers(row, 1), as_numbers(probabilities, 1), Phone(434)
     frame = asks if isinstance(asks, int) else None
     asked = "all patches look" if asks == "all patches" else f"{asks if frame is None else f'patch {asks}'} looks"
-    for x, heading in ((20, "what the model gets"), (330, f"where {asked}"), (690, "its answer")):
-        canvas.text(x, 50, heading, 14, "start", "quiet")
-    canvas.text(20, 24, title, 15, "start", bold=True)
+    y = canvas.prose(6, 19, title, 13, bold=True)
+    for x, heading in zip(GRIDS, ("what the model gets", f"where {asked}")):
+        canvas.text(x, max(y + 6, 66), heading, 12, "start", "quiet")
     ink = unpatchify(laid[None], 8, 8)[0].numpy()
-    canvas.pixels(20, 62, 240, 240, np.repeat(1 - ink[..., None], 3, axis=-1).clip(0, 1))
-    draw_grid(canvas, 20, shown, None, frame)
-    draw_grid(canvas, 330, shown, row, frame)
-    draw_bars(canvas, 700, probabilities, digit)
+    canvas.pixels(GRIDS[0], GRID_TOP, 4 * BOX, 4 * BOX, np.repeat(1 - ink[..., None], 3, axis=-1).clip(0, 1))
+    draw_grid(canvas, GRIDS[0], shown, None, frame)
+    draw_grid(canvas, GRIDS[1], shown, row, frame)
+    canvas.text(6, 272, "its answer", 12, "start", "quiet")
+    draw_bars(canvas, 282, probabilities, digit)
     best, most = largest(probabilities, 2), largest(row, 2)
+    done = best[0] == digit and len(shown) <= FEW_PATCHES
+    sign, role = ("✔", "right") if done else ("○", "quiet")
+    task = f"{sign} Leave {FEW_PATCHES} patches or fewer, and let it still say {digit}."
+    canvas.prose(6, 408, task, fill=role)
     looks = ", ".join(f"patch {shown[k]} {row[k]:.0%}" for k in most)
     answers = ", ".join(f"{k} {probabilities[k]:.0%}" for k in best)
-    return canvas.view(f"{title}. Most of all, {asked} at {looks}. Most probable: {answers}; it is a {digit}.")
+    said = f"{title}. Most of all, {asked} at {looks}. Most probable: {answers}; it is a {digit}. {task}"
+    return canvas.view(said)
+
+
+FEW_PATCHES = 8
 
 
 def named_digits(images: Tensor, digits: Tensor) -> list[tuple[str, int]]:
@@ -154,8 +166,8 @@ def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
 
 # Motifs in DNA
 
-LENGTH, LINE = 120, 60  # bases of a sequence, and of a line of the picture
-SPOTS = {"A": (6, 48, 88), "B": (20, 68, 104), "decoy": (34, 78, 110)}  # where each motif can stand: none overlap
+LENGTH, LINE = 120, 30  # bases of a sequence, and of a line of the picture
+SPOTS = {"A": (6, 48, 92), "B": (20, 68, 104), "decoy": (34, 78, 112)}  # where each motif can stand: none overlap
 DEPTH = (1, 0.45)  # of the bars of the two heads
 COLOURED = {"A": "here", "B": "data", "decoy": "quiet"}
 
@@ -187,44 +199,44 @@ def on_motif(places: dict[str, int], windows: int, width: int) -> dict[str, np.n
     return {name: count >= 4 for name, count in shared.items()}
 
 
-def draw_line(canvas: Canvas, top: float, start: int, bases: Tensor, places: dict[str, int], heads: np.ndarray) -> None:
+def draw_line(canvas: Phone, top: float, start: int, bases: Tensor, places: dict[str, int], heads: np.ndarray) -> None:
     """LINE bases from number `start` on, motifs underlined; above them the weights (h, windows), at each window's
-    middle, as bars, head 1 on the left, head 2 on the right and pale; 100 % are 60 pixels."""
-    step, width = 900 / LINE, LENGTH - heads.shape[1] + 1
-    canvas.line(30, top + 70, 930, top + 70, "edge")
-    canvas.line(30, top + 10, 930, top + 10, "edge")
-    canvas.text(930, top + 6, "100%", 11, "end", "quiet")
+    middle, as bars, head 1 on the left, head 2 on the right and pale; 100 % are 40 pixels."""
+    step, width = 344 / LINE, LENGTH - heads.shape[1] + 1
+    canvas.line(6, top + 48, 350, top + 48, "edge")
+    canvas.line(6, top + 8, 350, top + 8, "edge")
+    canvas.text(350, top + 4, "100%", 11, "end", "quiet")
     for head, (row, depth) in enumerate(zip(heads, DEPTH)):
-        for window, share in enumerate((60 * row).tolist()):
-            x = 30 + step * (window + width / 2 - start)
-            if 30 <= x < 930 and share > 0.3:
-                canvas.rect(x - 5 + 5 * head, top + 70 - share, 5, share, "weight", fill_opacity=depth)
+        for window, share in enumerate((40 * row).tolist()):
+            x = 6 + step * (window + width / 2 - start)
+            if 6 <= x < 350 and share > 0.3:
+                canvas.rect(x - 4.5 + 4.5 * head, top + 48 - share, 4.5, share, "weight", fill_opacity=depth)
     covered = {start + k: name for name, start in places.items() for k in range(len(MOTIFS[name]))}
     for place in range(start, start + LINE):
         name, letter = covered.get(place), BASES[int(bases[place])]
-        x = 30 + step * (place - start + 0.5)
-        canvas.text(x, top + 88, letter, 13, fill=COLOURED.get(name, "quiet"), bold=bool(name))
+        canvas.text(6 + step * (place - start + 0.5), top + 62, letter, 11.5, fill=COLOURED.get(name, "quiet"),
+                    bold=bool(name))  # fmt: skip
     for name, place in places.items():
         if start <= place < start + LINE:
-            left, long = 30 + step * (place - start), step * len(MOTIFS[name])
-            canvas.rect(left, top + 94, long, 5, COLOURED[name])
-            canvas.text(left + long / 2, top + 114, name, 13, fill=COLOURED[name], bold=True)
-    canvas.text(30, top + 114, start, 11, fill="quiet")
+            left, long = 6 + step * (place - start), step * len(MOTIFS[name])
+            canvas.rect(left, top + 67, long, 4, COLOURED[name])
+            canvas.text(left + long / 2, top + 84, name, 12, fill=COLOURED[name], bold=True)
+    canvas.text(6, top + 80, start, 11, "start", fill="quiet")
 
 
 def draw_motifs(title: str, bases: Tensor, places: dict[str, int], probability: float, weights: ArrayLike) -> View:
     """Bases (120,) with planted motifs {name: first base}, a model's probability that both A and B are there, and the
     weights (h, windows) of its heads over the sequence."""
-    heads, canvas, said = as_numbers(weights, 2), Canvas(960, 320), []
+    heads, canvas, said = as_numbers(weights, 2), Phone(512), []
     width = LENGTH - heads.shape[1] + 1
     there = on_motif(places, heads.shape[1], width)
-    canvas.text(30, 26, title, 15, "start", bold=True)
-    canvas.text(560, 26, f"both motifs, says the model: {probability:.0%}", 15, "start", bold=True)
-    canvas.rect(560, 36, 370, 12, "raised")
-    canvas.rect(560, 36, 370 * probability, 12, "data")
+    canvas.prose(6, 18, title, 13, bold=True)
+    canvas.text(6, 54, f"both motifs, says the model: {probability:.0%}", 13, "start", bold=True)
+    canvas.rect(6, 62, 344, 12, "raised")
+    canvas.rect(6, 62, 344 * probability, 12, "data")
     for number, row in enumerate(heads, 1):
-        legend = f"weights of head {number}{', pale' * (number > 1)}, the largest {row.max():.0%}"
-        canvas.text(240 * number - 210, 50, legend, 13, "start", "weight")
+        legend = f"{'left' if number == 1 else 'right, pale'}: head {number}, at most {row.max():.0%}"
+        canvas.text((6, 350)[number - 1], 92, legend, 11.5, ("start", "end")[number - 1], "weight")
         window = largest(row, 1)[0]
         name = next((name for name, on in there.items() if on[window]), None)
         where = f"motif {name}" if name in ("A", "B") else f"the {name}" if name else "no motif"
@@ -232,8 +244,11 @@ def draw_motifs(title: str, bases: Tensor, places: dict[str, int], probability: 
         span = f"bases {window} to {window + width - 1}, on {where}"
         said.append(f"Head {number}: largest weight {row[window]:.0%}, {span}{'; in all on ' * bool(shares)}{shares}.")
     for line in range(LENGTH // LINE):
-        draw_line(canvas, 62 + 126 * line, LINE * line, bases, places, heads)
-    return canvas.view(f"{title}. Probability of both motifs {probability:.0%}. {' '.join(said)}")
+        draw_line(canvas, 100 + 93 * line, LINE * line, bases, places, heads)
+    sign, role = ("✔", "right") if probability > 0.9 else ("○", "quiet")
+    task = f"{sign} Make it say more than 90%. Which motifs does it take, and does it matter where they stand?"
+    canvas.prose(6, 484, task, fill=role)
+    return canvas.view(f"{title}. Probability of both motifs {probability:.0%}. {' '.join(said)} {task}")
 
 
 def motifs(model: Callable, bases: Tensor) -> Explorer:
@@ -257,7 +272,7 @@ def motifs(model: Callable, bases: Tensor) -> Explorer:
         return draw_motifs(f"Sequence {sequence + 1}: {named}", letters, places, probability, weights[-1][0, :, 0])
 
     controls = {"sequence": menu("sequence", [(str(i + 1), i) for i in range(len(bases))], width="160px")}
-    for name, begin in zip(SPOTS, (1, 2, 0)):
+    for name, begin in zip(SPOTS, (1, 0, 0)):
         options = [("cut out", 0), *((f"from base {place} on", i) for i, place in enumerate(SPOTS[name], 1))]
         controls[name] = menu(name if name == "decoy" else f"motif {name}", options, begin, "230px")
     return Explorer(draw, controls)

@@ -127,21 +127,6 @@ class Canvas:
         return View(svg, description)
 
 
-class Narrow(Canvas):
-    """A canvas so narrow that its letters are still 10 pixels high on a phone, where it keeps its shape."""
-
-    def __init__(self, height: float):
-        super().__init__(580, round(height))
-
-    def text(
-        self, x: float, y: float, text: object, anchor: str = "start", fill: str = "ink",
-        size: float = 16.0, bold: bool = False, **more: object,
-    ) -> None:  # fmt: skip
-        """Smaller where it would run out of the picture on the right."""
-        fits = (580 - x) / ((0.6 if bold else 0.54) * max(len(str(text)), 1)) if anchor == "start" else size
-        super().text(x, y, text, min(size, fits), anchor, fill, bold, **more)
-
-
 class Phone(Canvas):
     """A canvas as wide as a phone, where its letters, 11 pixels or more, keep their size; elsewhere it is larger."""
 
@@ -170,6 +155,14 @@ def in_xml(text: object) -> str:
 def cut(text: str, signs: int) -> str:
     """The text, or where it is longer than `signs` its beginning and "…"."""
     return text if len(text) <= signs else text[: signs - 1] + "…"
+
+
+LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def indexed(letter: str, number: int) -> str:
+    """A letter with a number below it: s₁."""
+    return f"{letter}{number}".translate(LOW)
 
 
 def two_decimals(value: float) -> str:

@@ -20,19 +20,44 @@ class Explorer:
     """Controls above a view. Shown as a widget where a kernel runs, and elsewhere as its first view.
 
     draw(name=value, …) → View takes a value for each of the `controls`. rows: how these are laid out; side by side, as
-    many as there is room for, if not given. A first drawing that fails raises at once."""
+    many as there is room for, if not given. plays: the slider that can move by itself, the first if not given. A first
+    drawing that fails raises at once."""
 
-    def __init__(self, draw: Callable[..., View], controls: dict[str, Widget], rows: Sequence[Widget] | None = None):
+    def __init__(
+        self, draw: Callable[..., View], controls: dict[str, Widget], rows: Sequence[Widget] | None = None,
+        plays: str = "",
+    ):  # fmt: skip
         self.draw, self.controls, self.screen = draw, controls, ipywidgets.HTML()
+        self.plays, self.player = plays or next(filter(self.is_path, controls), ""), None
         self.first = self.redraw()
         for control in controls.values():
             control.observe(self.on_change, "value")
         if rows is None:
             rows = [ipywidgets.HBox(list(controls.values()), layout=ipywidgets.Layout(flex_flow="row wrap"))]
+        self.add_player(rows)
         access = ipywidgets.HTML(ACCESS, layout=ipywidgets.Layout(display="none"))
         self.box = ipywidgets.VBox([*rows, self.screen, access])
         self.box.add_class("attention-course")
         replace_last_run(self)
+
+    def is_path(self, name: str) -> bool:
+        """Is this control a slider along which there is something to follow?"""
+        control = self.controls[name]
+        return isinstance(control, SLIDERS) and control.max - control.min > control.step
+
+    def add_player(self, rows: Sequence[Widget]) -> None:
+        """Put ▶ behind the slider that plays, in its row; the widget that does so counts in whole numbers."""
+        leader = self.controls.get(self.plays)
+        row = next((row for row in rows if leader in getattr(row, "children", ())), None)
+        if row is None or not isinstance(leader, ipywidgets.IntSlider):
+            return
+        self.player = ipywidgets.Play(
+            value=leader.value, min=leader.min, max=leader.max, step=leader.step, show_repeat=False,
+            interval=pause(self.first.description, leader),
+        )  # fmt: skip
+        ipywidgets.link((self.player, "value"), (leader, "value"))
+        place = row.children.index(leader) + 1
+        row.children = (*row.children[:place], self.player, *row.children[place:])
 
     @property
     def state(self) -> dict[str, object]:
@@ -42,6 +67,8 @@ class Explorer:
     def redraw(self) -> View:
         view = self.draw(**self.state)
         self.screen.value = view.svg
+        if self.player:
+            self.player.interval = pause(view.description, self.controls[self.plays])
         return view
 
     def on_change(self, _change: object) -> None:
@@ -62,6 +89,16 @@ class Explorer:
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
         shown = {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id}
         return {"application/vnd.jupyter.widget-view+json": shown} | self.first._repr_mimebundle_()
+
+
+SLIDERS = (ipywidgets.IntSlider, ipywidgets.FloatSlider)
+
+
+def pause(description: str, leader: Widget) -> int:
+    """For how many milliseconds a picture stands while it plays: until its text is read, which is shorter than its
+    description, and all of them in 90 seconds."""
+    pictures = (leader.max - leader.min) / leader.step + 1
+    return round(min(700 + 20 * len(description), 90_000 / pictures))
 
 
 ALIVE = {}  # cell id: (the run of the cell, its explorers)

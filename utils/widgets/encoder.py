@@ -25,58 +25,64 @@ def turned(table: np.ndarray, pair: int, shift: int) -> float:
     return shift * math.degrees(math.atan2(sine, cosine))
 
 
-def draw_table(canvas: Canvas, table: np.ndarray, framed: Sequence[tuple[int, str, str]]) -> None:
+def draw_table(canvas: Phone, table: np.ndarray, framed: Sequence[tuple[int, str, str]]) -> None:
     """The table (n, d) as colours, a row for each position; framed rows: (row, colour, name)."""
-    (n, d), (left, top) = table.shape, (60, 30)
-    height = 320 / n
-    canvas.text(left, 20, f"{n} positions (down), {d} columns (across)", 14, "start", bold=True)
-    canvas.pixels(left, top, 440, 320, WAVES((table + 1) / 2)[..., :3])
-    for (row, colour, name), x, side in zip(framed, (52, 508), ("end", "start")):
-        canvas.rect(left - 1, top - 1 + height * row, 442, height + 2, "none", stroke=colour, stroke_width=2)
-        canvas.text(x, top + height * (row + 0.5) + 5, name, 13, side, colour, bold=True)
+    (n, d), (left, top, wide, tall) = table.shape, (26, 26, 288, 216)
+    height = tall / n
+    canvas.text(left, 18, f"{n} positions (down), {d} columns (across)", 12.5, "start", bold=True)
+    canvas.pixels(left, top, wide, tall, WAVES((table + 1) / 2)[..., :3])
+    for (row, colour, name), x, side in zip(framed, (left - 5, left + wide + 5), ("end", "start")):
+        place = left - 1, top - 1 + height * row, wide + 2, height + 2
+        canvas.rect(*place, "none", stroke=colour, stroke_width=2)
+        canvas.text(x, top + height * (row + 0.5) + 4, name, 12, side, colour, bold=True)
 
 
-def draw_clocks(canvas: Canvas, table: np.ndarray, position: int, other: int) -> list[str]:
+def draw_clocks(canvas: Phone, table: np.ndarray, position: int, other: int) -> list[str]:
     """Four pairs of columns as hands of a clock, at two positions; returns in words by how much each pair turns."""
     half, said = table.shape[1] // 2, []
     for number, pair in enumerate(sorted({round(i * (half - 1) / 3) for i in range(4)})):
-        x, y = 650 + 190 * (number % 2), 84 + 170 * (number // 2)
-        canvas.add("circle", cx=x, cy=y, r=54, fill="none", stroke="edge", stroke_width=2)
+        x, y = 46 + 88 * number, 296
+        canvas.add("circle", cx=x, cy=y, r=36, fill="none", stroke="edge", stroke_width=2)
         for row, colour in ((position, "ink"), (other, "here")):
             sine, cosine = table[row, 2 * pair : 2 * pair + 2]
-            canvas.arrow(x, y, float(x + 50 * sine), float(y - 50 * cosine), colour, 3)
+            canvas.arrow(x, y, float(x + 33 * sine), float(y - 33 * cosine), colour, 2.5)
         angle = turned(table, pair, other - position)
         said.append(f"columns {2 * pair} and {2 * pair + 1} by {angle:.1f}°")
-        canvas.text(x, y + 76, f"columns {2 * pair}, {2 * pair + 1}", 13)
-        canvas.text(x, y + 94, f"turned by {angle:.1f}°", 13, fill="here")
+        canvas.text(x, y + 52, f"{2 * pair} and {2 * pair + 1}", 12)
+        canvas.text(x, y + 69, f"{angle:.1f}°", 12.5, fill="here", bold=True)
+    canvas.text(6, 256, "pairs of columns as hands: p, and p + s", 12.5, "start", bold=True)
     return said
 
 
-def draw_products(canvas: Canvas, dots: np.ndarray, position: int, other: int) -> None:
+def draw_products(canvas: Phone, dots: np.ndarray, position: int, other: int) -> None:
     """The dot product of one position with each position, dots (n,), as bars."""
-    canvas.text(60, 386, "dot product of position p with each position", 14, "start", bold=True)
-    canvas.line(60, 488, 900, 488, "quiet")
-    step = 840 / len(dots)
+    canvas.text(6, 392, "dot product of p with each position", 12.5, "start", bold=True)
+    canvas.text(6, 410, f"with itself {dots[position]:.2f}, with p + s {dots[other]:.2f}", 12.5, "start", "here")
+    canvas.line(6, 492, 350, 492, "quiet")
+    step = 344 / len(dots)
     for row, value in enumerate(dots):
-        tall, colour = 88 * float(value) / dots.max(), "ink" if row == position else "here" if row == other else "data"
-        canvas.rect(60 + step * row + 1, 488 - max(tall, 0), step - 2, abs(tall), colour)
+        tall, colour = 70 * float(value) / dots.max(), "ink" if row == position else "here" if row == other else "data"
+        canvas.rect(6 + step * row + 0.5, 492 - max(tall, 0), step - 1, abs(tall), colour)
         if row % 4 == 0:
-            canvas.text(60 + step * (row + 0.5), 505, row, 12)
-    canvas.text(900, 386, f"p · (p + s) = {dots[other]:.2f}, p · p = {dots[position]:.2f}", 14, "end", "here")
+            canvas.text(6 + step * (row + 0.5), 507, row, 11)
 
 
 def draw_waves(d_model: int, position: int, shift: int) -> View:
-    """The waves of 36 positions (36, d_model), d_model even; two rows, `shift` apart, are framed. Beside it four pairs
-    of columns as hands of a clock, at both positions; below it the dot product of one position with all others."""
-    table, other, canvas = as_numbers(sinusoidal_positions(36, d_model), 2), position + shift, Canvas(960, 512)
+    """The waves of 36 positions (36, d_model), d_model even; two rows, `shift` apart, are framed. Below it four pairs
+    of columns as hands of a clock, at both positions; then the dot product of one position with all others."""
+    table, other, canvas = as_numbers(sinusoidal_positions(36, d_model), 2), position + shift, Phone(554)
     dots = table @ table[position]
-    draw_table(canvas, table, ((position, "ink", "p"), (other, "here", "p + s")))
+    draw_table(canvas, table, ((position, "ink", "p"), (other, "here", "p+s")))
     hands = draw_clocks(canvas, table, position, other)
     draw_products(canvas, dots, position, other)
+    found = dots[other] < dots[position] / 2
+    sign, role = ("✔", "right") if found else ("○", "quiet")
+    task = f"{sign} Find an s that makes the product less than half of that with itself. Does p matter?"
+    canvas.prose(6, 528, task, fill=role)
     return canvas.view(
         f"Positions p = {position} and p + s = {other} of {len(table)}, {table.shape[1]} columns: "
         f"dot product {dots[other]:.2f}, with itself {dots[position]:.2f}. "
-        f"From one to the other the hands turn: {'; '.join(hands)}."
+        f"From one to the other the hands turn: {'; '.join(hands)}. {task}"
     )
 
 
@@ -88,7 +94,7 @@ def position_waves() -> Explorer:
         "position": slider("position p", 4, 0, 23),
         "shift": slider("shift s", 1, 0, 12),
     }
-    return Explorer(draw_waves, controls)
+    return Explorer(draw_waves, controls, plays="shift")
 
 
 # Through a block

@@ -5,15 +5,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from numpy.typing import ArrayLike
 
 from ..plots import as_numbers, largest
-from .canvas import Canvas, Phone, View, cut
+from .canvas import Phone, View, cut
 from .controls import Explorer, checkbox, menu, slider
 
 # Length
 
 
-def draw_lengths(length: int, source: Sequence[str], right: Sequence[str], written: Mapping, shares: Mapping) -> View:
+def draw_lengths(
+    length: int, source: Sequence[str], right: Sequence[str], written: Mapping, shares: Mapping, found: bool
+) -> View:
     """One sentence with its right translation and those `written` by models {name: words}; words that differ in red.
-    `shares`: {name: share of the sentences of this length that are right}."""
+    `shares`: {name: share of the sentences of this length that are right}; found: this is the length of the task."""
     canvas, y = Phone(0), 48.0
     canvas.text(8, 20, f"{length} words", 15, "start", bold=True)
     for label, words in (("source", source), ("right", right)):
@@ -34,18 +36,26 @@ def draw_lengths(length: int, source: Sequence[str], right: Sequence[str], writt
             x += wide
         y += 30
     canvas.text(8, y, f"bar: share of sentences with {length} words that are right", 12, "start", "quiet")
-    canvas.height = round(max(y + 10, 160 + 110 * len(written)))
+    sign, role = ("✔", "right") if found else ("○", "quiet")
+    task = f"{sign} Find the first length at which {next(iter(written))} gets less than half right."
+    y = canvas.prose(8, y + 24, task, fill=role, bold=found)
+    canvas.height = round(max(y, 184 + 110 * len(written)))
     said = "; ".join(f"{name} {shares[name]:.0%} right" for name in written)
-    return canvas.view(f"Sentences of {length} words: {said}.")
+    return canvas.view(f"Sentences of {length} words: {said}. {task}")
 
 
 def bottleneck(examples: Mapping[int, tuple], shares: Mapping[int, Mapping[str, float]]) -> Explorer:
     """Move the length and see a sentence of it, with the translations of each model.
 
     examples: {length: (source, right, {model: written})}, words; shares: {length: {model: share right}}."""
-    lengths = sorted(examples)
-    words = slider("words in the source", lengths[-4], lengths[0], lengths[-1])
-    return Explorer(lambda length: draw_lengths(length, *examples[length], shares[length]), {"length": words})
+    lengths, name = sorted(examples), next(iter(next(iter(shares.values()))))
+    half = next((length for length in lengths if shares[length][name] < 0.5), None)
+    words = slider("words in the source", lengths[0], lengths[0], lengths[-1])
+
+    def draw(length):
+        return draw_lengths(length, *examples[length], shares[length], length == half)
+
+    return Explorer(draw, {"length": words})
 
 
 # Word by word
@@ -53,7 +63,7 @@ def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, 
     """The translation on the left, written up to word number `step`, the source on the right; lines from that word to
     the source words as thick as their weights (q, k). Gold links (target, source) are dashed."""
     row, pitch = as_numbers(weights, 2)[step], 25
-    canvas = Phone(70 + pitch * max(len(source), len(target)))
+    canvas = Phone(108 + pitch * max(len(source), len(target)))
     begin = 18 + pitch * step
     linked = [j for i, j in sorted(gold) if i == step]
     for j, (word, weight) in enumerate(zip(source, row.tolist())):
@@ -69,9 +79,12 @@ def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, 
     for i, word in enumerate(target[: step + 1]):
         canvas.text(104, 23 + pitch * i, cut(word, 12), 13.5, "end", "here" if i == step else "ink", i == step)
     heard = ", ".join(f"{source[j]} {row[j]:.0%}" for j in largest(row, 3))
-    canvas.prose(8, canvas.height - 28, f"step {step + 1}: {target[step]} looks at {heard}", 13)
+    canvas.prose(8, canvas.height - 72, f"step {step + 1}: {target[step]} looks at {heard}", 13)
+    ahead = target[step + 1 : step + 2]
+    ask = f"Guess before you go on: where does it look for {ahead[0]}?" if ahead else ""
+    canvas.prose(8, canvas.height - 28, ask, 12.5, fill="quiet")
     translates = f" It translates {', '.join(source[j] for j in linked)}." if linked else ""
-    return canvas.view(f"{target[step]} looks at {heard}.{translates}")
+    return canvas.view(f"{target[step]} looks at {heard}.{translates} {ask}".rstrip())
 
 
 def decoding(examples: Sequence[tuple]) -> Explorer:
@@ -92,25 +105,38 @@ def decoding(examples: Sequence[tuple]) -> Explorer:
 
 # Any sentence
 def draw_translation(
-    source: Sequence[str], target: Sequence[str], weights: ArrayLike, gold: Iterable, facts: Sequence[str] = ()
+    source: Sequence[str], target: Sequence[str], weights: ArrayLike, gold: Iterable, facts: Mapping[str, str]
 ) -> View:
-    """Weights (q, k) of a translation as a table, a row for each target word; gold links framed; `facts` above."""
-    weights, top = as_numbers(weights, 2), 88 + 24 * len(facts)
-    canvas, width = Canvas(960, 96 + 28 * max(11, len(target)) + 24 * len(facts)), min(70, 800 / len(source))
+    """Weights (q, k) of a translation in per cent, a row for each target word, a column for each source word; gold
+    links framed; above them `facts`, by what they are called, below them the task."""
+    weights, canvas, y = as_numbers(weights, 2), Phone(0), 20.0
+    for name, fact in facts.items():
+        canvas.text(6, y, name, 12, "start", "quiet")
+        y = canvas.prose(66, y, fact, 12.5) + 4
+    left, wide = 92, min(40.0, (266 - 4.4 * len(source[-1])) / len(source))
+    top = y + 12 + 4.3 * max(map(len, source))
     for j, word in enumerate(source):
-        x = 140 + width * (j + 0.5)
-        canvas.text(x, top - 8, word, 13.5, "start", transform=f"rotate(-40 {x:.1f} {top - 8})")
+        x = left + wide * (j + 0.4)
+        canvas.text(x, top - 7, word, 12, "start", "key", transform=f"rotate(-40 {x:.1f} {top - 7:.1f})")
     for i, word in enumerate(target):
-        canvas.text(130, top + 28 * i + 19, word, 14.5, "end")
-        for j in range(len(source)):
-            canvas.cell(140 + width * j, top + 28 * i, width, 26, weights[i, j], 1.0)
+        canvas.text(left - 6, top + 22 * i + 15, cut(word, 13), 12, "end", "query")
+        for j, weight in enumerate(weights[i, : len(source)].tolist()):
+            letters = canvas.shade(left + wide * j, top + 22 * i, wide, 22, "weight", weight)
+            if weight >= 0.005:
+                canvas.text(left + wide * (j + 0.5), top + 22 * i + 15, f"{100 * weight:.0f}", 11, fill=letters)
     for i, j in sorted(gold):
         if i < len(target):
-            canvas.rect(141 + width * j, top + 1 + 28 * i, width - 2, 24, "none", stroke="right", stroke_width=2.5)
-    for number, fact in enumerate(facts):
-        canvas.text(20, 24 + 24 * number, fact, 14.5, "start")
+            place = left + 1 + wide * j, top + 1 + 22 * i, wide - 2, 20
+            canvas.rect(*place, "none", stroke="right", stroke_width=2.5)
+    foot = top + 22 * len(target) + 20
+    canvas.text(6, foot, "weights in per cent; framed: the gold links", 12, "start", "quiet")
+    found = "✘" in facts["model"]
+    task = f"{'✔' if found else '○'} Build a sentence that the model gets wrong."
+    end = canvas.prose(6, foot + 22, task, fill="right" if found else "quiet", bold=found)
+    canvas.height = round(end)
     peaks = ", ".join(f"{word} → {source[largest(row)[0]]}" for word, row in zip(target, weights))
-    return canvas.view(f"{' '.join(source)}: {' '.join(target)}. Largest weights: {peaks}. " + " ".join(facts))
+    said = f"{' '.join(source)}: {' '.join(target)}. Largest weights: {peaks}. "
+    return canvas.view(said + f"Grammar: {facts['grammar']}. Model: {facts['model']}. {task}")
 
 
 DETERMINERS = {  # as the menu shows them: the word, and whether it stands before several things
@@ -131,10 +157,10 @@ def sentence_builder(
     for verb, thing in (("found", "ring"), ("lost", "key"), ("painted", "door")):
         predicates[f"{verb} the {thing}"] = verb, corpus.NounPhrase(thing)
     modifiers = {
+        "nothing more": None,
         "who saw the cat": corpus.Relative("saw", corpus.NounPhrase("cat")),
         "who sang": corpus.Relative("sang"),
         "near the castle": corpus.Prepositional("near", corpus.NounPhrase("castle")),
-        "nothing more": None,
     }
     nouns, adjectives = ("witch", "dragon", "turtle"), ("green", "happy", "brave", "young")
 
@@ -144,7 +170,8 @@ def sentence_builder(
         pair = corpus.translate(corpus.Clause(subject, *predicates[predicate], negated), language)
         target, weights = translate(pair.source)
         right = tuple(target) == pair.target
-        facts = [f"grammar: {' '.join(pair.target)}", f"model: {' '.join(target)} {'✔' if right else '✘'}"]
+        facts = {"sentence": " ".join(pair.source), "grammar": " ".join(pair.target)}
+        facts["model"] = f"{' '.join(target)} {'✔' if right else '✘'}"
         return draw_translation(pair.source, target, weights, pair.alignment if right else (), facts)
 
     controls = {

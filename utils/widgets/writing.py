@@ -1,5 +1,6 @@
 """Notebook 07: what a translator looks at while it writes a word, a cache that fills up, and a choice among words."""
 
+import copy
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,16 +15,17 @@ from ..decoding import keep_top_k, keep_top_p
 from ..masks import padding_mask
 from ..plots import as_numbers, largest
 from ..vocabulary import END_ID, START_ID, Vocabulary
-from .canvas import Narrow, View, cut, two_decimals
+from .canvas import Phone, View, cut, two_decimals
 from .controls import Explorer, checkbox, menu, slider
 
 KEPT = "data"  # what was computed before; "here" is computed now
-LONGEST = 11  # signs of a word; a longer one is cut
+LONGEST = 10  # signs of a word; a longer one is cut
 
 
 # One step of writing
 MOST_TOKENS = 20  # of a sentence; more would be too small to read
-ROW_Y = [118.0 + 24 * row for row in range(MOST_TOKENS + 2)]  # of the two columns of words
+ROW_Y = [104.0 + 21 * row for row in range(MOST_TOKENS + 2)]  # of the two columns of words
+SOURCE_X, WRITTEN_X, BOX = 64, 232, 80  # where these columns begin, and how wide the right one is
 
 
 class Steps(NamedTuple):
@@ -42,16 +44,17 @@ class Steps(NamedTuple):
 
 @torch.no_grad()
 def steps_of_writing(
-    translator: TransformerTranslator, words: Sequence[str], english: Vocabulary, spanish: Vocabulary
-) -> Steps:
-    """What the translator writes for the English words, greedily, `</s>` or 20 tokens being the end; read once more, as
-    in training, for the weights of all steps at once: with its causal mask they are those of the writing."""
+    translator: TransformerTranslator, words: Sequence[str], english: Vocabulary, spanish: Vocabulary,
+    limit: int = MOST_TOKENS,
+) -> Steps:  # fmt: skip
+    """What the translator writes for the English words, greedily, `</s>` or `limit` tokens being the end; read again,
+    as in training, for the weights of all steps at once: with its causal mask they are those of the writing."""
     source = torch.tensor([english.encode(words, end=True, strict=True)])  # (1, k)
     if not 1 < source.shape[1] <= MOST_TOKENS:
         raise ValueError(f"the sentence {words!r} has {source.shape[1] - 1} words; give 1 to {MOST_TOKENS - 1} of them")
     mask = padding_mask(source)
-    ids = translator.translate(source, mask, MOST_TOKENS)[0][0]
-    writes = ids + [END_ID] * (len(ids) < MOST_TOKENS)
+    ids = translator.translate(source, mask, limit)[0][0]
+    writes = ids + [END_ID] * (len(ids) < limit)
     reads = [START_ID, *writes[:-1]]
     logits, weights = translator(source, mask, torch.tensor([reads]))  # (1, q, v)
     named = [english.words[i] for i in source[0]], *([spanish.words[i] for i in some] for some in (reads, writes))
@@ -75,67 +78,69 @@ def best_first(shares: np.ndarray, count: int) -> list[int]:
     return np.argsort(-shares, kind="stable")[:count].tolist()
 
 
-def draw_own(canvas: Narrow, x: float, side: int, row: np.ndarray, asks: int, colour: str) -> None:
+def draw_own(canvas: Phone, x: float, side: int, row: np.ndarray, asks: int, colour: str) -> None:
     """Within one column of words: from word number `asks` an arc to each other, to the left (side -1) or right (1) of
     x, as thick as its weight in row (n,), and the weights as numbers beyond the arcs."""
-    start = ROW_Y[asks] - 6
+    start = ROW_Y[asks] - 5
     for number in np.flatnonzero(row >= 0.005):
-        weight, y = float(row[number]), ROW_Y[number] - 6
+        weight, y = float(row[number]), ROW_Y[number] - 5
         if number != asks:
-            bulge = x + side * min(52, 14 + 7 * abs(number - asks))
+            bulge = x + side * min(36, 10 + 5 * abs(number - asks))
             path = f"M{x:.1f} {start:.1f} C{bulge:.1f} {start:.1f} {bulge:.1f} {y:.1f} {x:.1f} {y:.1f}"
-            shown = {"stroke_width": 1 + 9 * weight, "opacity": f"{0.3 + 0.6 * weight:.2f}"}
+            shown = {"stroke_width": 1 + 7 * weight, "opacity": f"{0.3 + 0.6 * weight:.2f}"}
             canvas.add("path", d=path, fill="none", stroke=colour, **shown)
-        canvas.text(x + side * 80, y + 6, f"{weight:.0%}", "start" if side < 0 else "end", colour, bold=number == asks)
+        bold = number == asks
+        canvas.text(4 if side < 0 else 353, y + 5, f"{weight:.0%}", 11.5, "start" if side < 0 else "end", colour, bold)
 
 
-def draw_cross(canvas: Narrow, steps: Steps, step: int, row: np.ndarray, seen: int) -> None:
+def draw_cross(canvas: Phone, steps: Steps, step: int, row: np.ndarray, seen: int) -> None:
     """The source, whose word number `seen` is looked at most, and beside it the words so far with the next one; from
     the word that is read a line to each source word, as thick as its weight in row (k,)."""
     for number in np.flatnonzero(row >= 0.005):
         weight, y = float(row[number]), ROW_Y[number]
-        canvas.line(
-            390, ROW_Y[step - 1] - 6, 270, y - 6, "weight", 1 + 11 * weight, opacity=f"{0.3 + 0.5 * weight:.2f}"
-        )
-        canvas.text(264, y, f"{weight:.0%}", "end", "weight")
-    for x, anchor, y, colour, name in (
-        (10, "start", 72, "value", "self-attention"), (300, "middle", 72, "weight", "cross-attention"),
-        (572, "end", 72, "query", "self-attention"), (104, "start", 94, "quiet", "the encoder read"),
-        (398, "start", 94, "quiet", "written so far"),
+        looks = {"stroke_width": 1 + 9 * weight, "opacity": f"{0.3 + 0.5 * weight:.2f}"}
+        canvas.line(WRITTEN_X - 5, ROW_Y[step - 1] - 5, 172, y - 5, "weight", **looks)
+        canvas.text(168, y, f"{weight:.0%}", 11.5, "end", "weight")
+    for x, anchor, colour, name in (
+        (4, "start", "value", "self-attention"), (180, "middle", "weight", "cross-attention"),
+        (353, "end", "query", "self-attention"),
     ):  # fmt: skip
-        canvas.text(x, y, name, anchor, colour, bold=colour != "quiet")
+        canvas.text(x, 64, name, 12, anchor, colour, bold=True)
+    canvas.text(SOURCE_X, 83, "the encoder read", 11.5, "start", "quiet")
+    canvas.text(WRITTEN_X, 83, "written so far", 11.5, "start", "quiet")
     for number, word in enumerate(steps.source):
-        canvas.text(
-            104, ROW_Y[number], cut(word, LONGEST), fill="value" if number == seen else "ink", bold=number == seen
-        )
+        looks = {"fill": "value" if number == seen else "ink", "bold": number == seen}
+        canvas.text(SOURCE_X, ROW_Y[number], cut(word, LONGEST), 12.5, "start", **looks)
     for number, word in enumerate([*steps.reads[:step], steps.writes[step - 1]], 1):
         colour, dashes = ("query", {}) if number == step else ("quiet", {"stroke_dasharray": "5 4"})
         if number >= step:
-            canvas.rect(392, ROW_Y[number - 1] - 16, 98, 21, "none", stroke=colour, stroke_width=2, rx=5, **dashes)
+            box = WRITTEN_X - 5, ROW_Y[number - 1] - 15, BOX, 20
+            canvas.rect(*box, "none", stroke=colour, stroke_width=2, rx=5, **dashes)
         ink = "query" if number == step else "ink"
-        canvas.text(398, ROW_Y[number - 1], cut(word, LONGEST), fill=ink, bold=number >= step)
+        canvas.text(WRITTEN_X, ROW_Y[number - 1], cut(word, LONGEST), 12.5, "start", ink, number >= step)
 
 
-def draw_probable(canvas: Narrow, top: float, words: Sequence[str], probable: np.ndarray) -> str:
+def draw_probable(canvas: Phone, top: float, words: Sequence[str], probable: np.ndarray) -> str:
     """The five most probable next words as bars, probable (v,); returns them in words."""
     best = [(cut(words[k], LONGEST), float(probable[k])) for k in best_first(probable, 5)]
     for number, (word, share) in enumerate(best):
-        y = top + 23 * number
-        canvas.text(130, y, word, "end", bold=not number)
-        canvas.rect(138, y - 13, 350 * share, 16, "quiet")
-        canvas.text(144 + 350 * share, y, f"{share:.1%}", bold=not number)
+        y = top + 20 * number
+        canvas.text(84, y, word, 12.5, "end", bold=not number)
+        canvas.rect(91, y - 11, 200 * share, 14, "data")
+        canvas.text(97 + 200 * share, y, f"{share:.1%}", 12, "start", bold=not number)
     return ", ".join(f"{word} {share:.1%}" for word, share in best)
 
 
 def draw_writing(steps: Steps, step: int, layer: int, head: int, rows: int, words: Sequence[str]) -> View:
     """Step number `step` of writing: the three attentions in one layer and head (0: their mean), and the five most
     probable of all `words`. The picture has room for so many rows of words."""
-    i, asks, below = step - 1, cut(steps.reads[step - 1], LONGEST), ROW_Y[rows] + 10
+    i, asks, below = step - 1, cut(steps.reads[step - 1], LONGEST), ROW_Y[rows] + 4
+    all_heads = steps.cross[layer - 1].mean(0)[i]
     own, cross = (of_head(weights[layer - 1], head)[i] for weights in (steps.own, steps.cross))
-    seen, canvas = largest(cross)[0], Narrow(below + 190)
+    seen, canvas = largest(cross)[0], Phone(below + 270)
     encoder, heard = of_head(steps.encoder, head)[seen], cut(steps.source[seen], LONGEST)
-    draw_own(canvas, 98, -1, encoder, seen, "value")
-    draw_own(canvas, 492, 1, own, i, "query")
+    draw_own(canvas, SOURCE_X - 4, -1, encoder, seen, "value")
+    draw_own(canvas, WRITTEN_X + BOX - 3, 1, own, i, "query")
     draw_cross(canvas, steps, step, cross, seen)
     title = f"step {step}: it reads {asks}, and writes {cut(steps.writes[i], LONGEST)}"
     place = f"layer {layer}, " + (f"head {head}" if head else "mean of the heads")
@@ -144,12 +149,16 @@ def draw_writing(steps: Steps, step: int, layer: int, head: int, rows: int, word
         "weight": f"{asks} asks the source: {named_largest(steps.source, cross)}",
         "value": f"{heard} had asked, in the encoder: {named_largest(steps.source, encoder)}",
     }
-    canvas.text(10, 26, title, size=18, bold=True)
-    canvas.text(10, 48, place, fill="quiet")
+    canvas.text(6, 20, title, min(14.5, 570 / len(title)), "start", bold=True)
+    canvas.text(6, 40, place, 12.5, "start", fill="quiet")
     for number, (colour, said) in enumerate(looks.items()):
-        canvas.text(10, below + 23 * number, said, fill=colour)
-    next_words = draw_probable(canvas, below + 82, words, steps.probable[i])
-    return canvas.view(f"{title}. {place}: {'; '.join(looks.values())}. Next word: {next_words}.")
+        canvas.prose(6, below + 35 * number, said, fill=colour)
+    next_words = draw_probable(canvas, below + 114, words, steps.probable[i])
+    found = seen != largest(all_heads)[0]
+    sign, role = ("✔", "right") if found else ("○", "quiet")
+    task = f"{sign} Find a head that looks most at another word of the source than the mean of the heads does."
+    canvas.prose(6, below + 224, task, fill=role)
+    return canvas.view(f"{title}. {place}: {'; '.join(looks.values())}. Next word: {next_words}. {task}")
 
 
 def writing_step(
@@ -161,14 +170,7 @@ def writing_step(
 
     ValueError: no sentence, or one that is too long or has words that are not `english`; vocabularies of other models.
     """
-    if not hasattr(translator, "language_model"):  # a notebook may define the class anew
-        raise ValueError(f"a {type(translator).__name__} lacks some attentions; give a TransformerTranslator")
-    sizes = [part.embedding.vectors.num_embeddings for part in (translator.encoder, translator.language_model)]
-    if sizes != [len(english), len(spanish)]:
-        given = f"the vocabularies have {len(english)} and {len(spanish)} words"
-        raise ValueError(f"{given}, the translator's {sizes[0]} and {sizes[1]}: first the source's, then the target's")
-    if isinstance(sentences, str) or not sentences:
-        raise ValueError(f"sentences {sentences!r} must be a list of sentences, each a list of words")
+    require_translator(translator, sentences, english, spanish)
     written = [steps_of_writing(translator, words, english, spanish) for words in sentences]
     longest = max(len(one.reads) for one in written)
     rows = max(longest + 1, *(len(one.source) for one in written))
@@ -187,6 +189,133 @@ def writing_step(
     return Explorer(draw, controls)
 
 
+def require_translator(
+    translator: TransformerTranslator, sentences: Sequence[Sequence[str]], english: Vocabulary, spanish: Vocabulary
+) -> None:
+    """ValueError: no sentences, or a model or vocabularies that do not go with them."""
+    if not hasattr(translator, "language_model"):  # a notebook may define the class anew
+        raise ValueError(f"a {type(translator).__name__} lacks some attentions; give a TransformerTranslator")
+    sizes = [part.embedding.vectors.num_embeddings for part in (translator.encoder, translator.language_model)]
+    if sizes != [len(english), len(spanish)]:
+        given = f"the vocabularies have {len(english)} and {len(spanish)} words"
+        raise ValueError(f"{given}, the translator's {sizes[0]} and {sizes[1]}: first the source's, then the target's")
+    if isinstance(sentences, str) or not sentences:
+        raise ValueError(f"sentences {sentences!r} must be a list of sentences, each a list of words")
+
+
+# Two looks, and what is written without one of them
+CUTS = {"nothing": None, "the look at its own words": "attention", "the look at the source": "cross_attention"}
+MOST_WRITTEN = 10  # tokens
+LINE, FIRST_LINE, NAMES = 22, 128, 66  # of the rows of words: their height, the first, how wide the words are
+
+
+@torch.no_grad()
+def without(translator: TransformerTranslator, name: str | None) -> TransformerTranslator:
+    """A copy of the translator in which one attention of every block of the decoder adds nothing; None: the same."""
+    if name is None:
+        return translator
+    changed = copy.deepcopy(translator)
+    for block in changed.language_model.decoder.blocks:
+        for weights in getattr(block, name).W_o.parameters():
+            weights.zero_()
+    return changed
+
+
+def mean_map(layers: Sequence[np.ndarray]) -> np.ndarray:
+    """The mean (q, k) of all heads of all layers, (h, q, k) each."""
+    return np.mean([layer.mean(0) for layer in layers], axis=0)
+
+
+def draw_map(
+    canvas: Phone, left: float, wide: float, rows: np.ndarray, words: Sequence[str], title: str, cut_off: bool
+) -> None:
+    """The weights (q, k) of the steps so far, a line each, over the words that are asked; empty where it is cut off."""
+    canvas.text(left, 48, title, 12.5, "start", "wrong" if cut_off else "weight", True)
+    canvas.text(left, 64, "cut" if cut_off else "", 12, "start", "wrong")
+    for number, word in enumerate(words):
+        x = left + wide * (number + 0.4)
+        turned = {"transform": f"rotate(-60 {x + 4:.1f} {FIRST_LINE - 6})"}
+        canvas.text(x + 4, FIRST_LINE - 6, cut(word, 8), 11.5, "start", "quiet" if cut_off else "key", **turned)
+    for (row, column), weight in np.ndenumerate(rows):
+        place = left + wide * column, FIRST_LINE + LINE * row, wide, LINE
+        if column < len(words) and cut_off:
+            canvas.rect(*place, "none", stroke="edge", stroke_dasharray="2 3")
+        elif column < len(words):
+            canvas.shade(*place, "weight", float(weight))
+
+
+def draw_looks(steps: Steps, whole: Steps, step: int, off: str, size: tuple[float, int]) -> View:
+    """Step number `step` of writing, with `off` cut: a line for each step, over its look at the words so far and its
+    look at the source to the word that it writes. whole: what is written with both looks; size: how wide a column is,
+    and how many lines there is room for."""
+    i, (wide, lines), asks = step - 1, size, cut(steps.reads[step - 1], LONGEST)
+    own, cross = mean_map(steps.own)[:step], mean_map(steps.cross)[:step]
+    low = FIRST_LINE + LINE * lines
+    canvas, left = Phone(low + 148), NAMES + 12 + wide * lines
+    title = f"step {step}: it reads {asks}, and writes {cut(steps.writes[i], LONGEST)}"
+    canvas.text(6, 20, title, min(14.5, 570 / len(title)), "start", bold=True)
+    for heading, x, rows, words, name in (
+        ("1 own words", NAMES, np.tril(own), steps.reads[:step], "attention"),
+        ("2 source", left, cross, steps.source, "cross_attention"),
+    ):
+        draw_map(canvas, x, wide, rows, words, heading, CUTS[off] == name)
+    end = left + wide * len(steps.source)
+    for number, (read, written) in enumerate(zip(steps.reads[:step], steps.writes)):
+        y, here = FIRST_LINE + LINE * number + 16, number == i
+        canvas.text(NAMES - 6, y, cut(read, 9), 12.5, "end", "query" if here else "quiet", here)
+        moves = canvas.appear(0.3) if here else {}
+        canvas.text(end + 6, y, cut(written, 9), 12.5, "start", "here" if here else "ink", here, **moves)
+    canvas.rect(1, FIRST_LINE + LINE * i, 354, LINE, stroke="here", stroke_width=2, rx=4)
+    looks = {
+        "at its own words": ("attention", steps.reads[:step], own[i, :step]),
+        "at the source": ("cross_attention", steps.source, cross[i]),
+    }
+    said = [f"{at}: {named_largest(words, row)}" for at, (name, words, row) in looks.items() if CUTS[off] != name]
+    looked = f"It looks {'; '.join(said)}."
+    so_far = " ".join(steps.writes[:step])
+    texts = {f"The source is: {' '.join(steps.source[:-1])}.": "quiet", looked: "ink", f"Written: {so_far}.": "here"}
+    if CUTS[off]:
+        texts[f"With both looks: {' '.join(whole.writes)}."] = "quiet"
+    ask = {
+        "nothing": "Guess, then cut: which look knows what to say, and which knows what is said already?",
+        "the look at its own words": "Why does it not find its way through the sentence?",
+        "the look at the source": "Now take another sentence. What changes?",
+    }[off]
+    y = low + 16
+    for text, role in (texts | {ask: "quiet"}).items():
+        y = canvas.prose(6, y, text, 12.5, fill=role) + 2
+    canvas.height = round(max(y, low + 148))
+    return canvas.view(f"Cut: {off}. {title[0].upper()}{title[1:]}. {' '.join([*texts, ask])}")
+
+
+def two_looks(
+    translator: TransformerTranslator, sentences: Sequence[Sequence[str]], english: Vocabulary, spanish: Vocabulary
+) -> Explorer:
+    """Watch a sentence being written, one line a step, from the word that is read over the look at the words so far and
+    the look at the source to the next word; cut one of the looks in all blocks, and see what is written then.
+
+    ValueError as in `writing_step`, or a sentence of more than 9 words."""
+    require_translator(translator, sentences, english, spanish)
+    if max(map(len, sentences)) >= MOST_WRITTEN:
+        raise ValueError(f"a sentence has {max(map(len, sentences))} words; there is room for {MOST_WRITTEN - 1}")
+    models = {name: without(translator, off) for name, off in CUTS.items()}
+    written = {
+        (number, name): steps_of_writing(model, words, english, spanish, MOST_WRITTEN)
+        for number, words in enumerate(sentences)
+        for name, model in models.items()
+    }
+    lines = max(len(one.reads) for one in written.values())
+    wide = min(20.0, (356 - 2 * NAMES - 12) / (lines + max(len(words) for words in sentences) + 1))
+
+    def draw(sentence, off, step):
+        steps = written[sentence, off]
+        return draw_looks(steps, written[sentence, "nothing"], min(step, len(steps.reads)), off, (wide, lines))
+
+    titles = [(" ".join(words), number) for number, words in enumerate(sentences)]
+    controls = {"sentence": menu("sentence", titles), "off": menu("cut", list(CUTS))}
+    return Explorer(draw, controls | {"step": slider("step of writing", 1, 1, lines)})
+
+
 # A cache that fills up
 BYTES = 4  # of a number in float32
 
@@ -196,25 +325,26 @@ def work_of_step(step: int, cached: bool) -> tuple[int, int]:
     return (1, step) if cached else (step, step * (step + 1) // 2)
 
 
-def draw_history(canvas: Narrow, top: float, words: Sequence[str], step: int, cached: bool, width: float) -> None:
+def draw_history(canvas: Phone, top: float, words: Sequence[str], step: int, cached: bool, width: float) -> None:
     """A row of cells for each step, a cell for each token: its keys and values are computed, or only read."""
     for token, word in enumerate(words):
-        x, ink = 108 + width * (token + 0.5), {"fill": "ink" if token < step else "quiet", "bold": token == step - 1}
-        canvas.text(x, top - 8, cut(word, LONGEST), transform=f"rotate(-40 {x:.1f} {top - 8:.1f})", **ink)
+        x, ink = 60 + width * (token + 0.4), {"fill": "ink" if token < step else "quiet", "bold": token == step - 1}
+        turned = {"transform": f"rotate(-40 {x:.1f} {top - 7:.1f})"}
+        canvas.text(x, top - 7, cut(word, LONGEST), 12, "start", **ink, **turned)
     for row in range(len(words)):
-        y = top + 22 * row
-        canvas.text(104, y + 17, f"step {row + 1}", "end", "ink" if row < step else "quiet", bold=row == step - 1)
+        y = top + 20 * row
+        canvas.text(54, y + 15, f"step {row + 1}", 12, "end", "ink" if row < step else "quiet", row == step - 1)
         for token in range(row + 1):
             fill = "raised" if row >= step else "here" if token == row or not cached else KEPT
-            canvas.rect(112 + width * token, y, width, 22, fill, stroke="ground", stroke_width=2)
-    canvas.rect(111, top - 1 + 22 * (step - 1), width * step + 2, 24, "none", stroke="ink", stroke_width=2.5)
-    for y, fill, meaning in ((top + 6, "here", "computed"), (top + 30, KEPT, "kept, only read")):
-        canvas.rect(402, y, 16, 16, fill)
-        canvas.text(424, y + 14, meaning)
+            canvas.rect(60 + width * token, y, width, 20, fill, stroke="ground", stroke_width=2)
+    canvas.rect(59, top - 1 + 20 * (step - 1), width * step + 2, 22, "none", stroke="ink", stroke_width=2.5)
+    for y, fill, meaning in ((top + 1, "here", "computed"), (top + 21, KEPT, "kept, only read")):
+        canvas.rect(242, y, 14, 14, fill)
+        canvas.text(262, y + 12, meaning, 12, "start")
 
 
 def draw_kept(
-    canvas: Narrow, top: float, sizes: tuple[int, int, int], fills: Sequence[str | None], width: float
+    canvas: Phone, top: float, sizes: tuple[int, int, int], fills: Sequence[str | None], width: float
 ) -> None:
     """What is kept of each token in each layer: keys on the left, values on the right, a band for each key head. There
     is room for as many as heads. sizes: layers, heads, key heads; fills: the colour of each token, None for nothing."""
@@ -224,11 +354,11 @@ def draw_kept(
     bands, tall = (num_kv_heads, band) if band >= 3 else (1, band * num_kv_heads)  # thinner ones are drawn as one
     for layer in range(num_layers):
         y = top + slot * layer
-        canvas.text(104, y + slot / 2 + 5, f"layer {layer + 1}" if slot >= 20 else "", "end", "quiet")
+        canvas.text(54, y + slot / 2 + 4, f"layer {layer + 1}" if slot >= 20 else "", 12, "end", "quiet")
         for token, fill in enumerate(fills):
-            canvas.rect(113 + width * token, y, width - 2, 0.9 * slot, "raised")
+            canvas.rect(61 + width * token, y, width - 2, 0.9 * slot, "raised")
             for number in range(2 * bands if fill else 0):
-                left, edge = 113 + width * token + number % 2 * (width / 2 - 0.5), float(bands > 1)
+                left, edge = 61 + width * token + number % 2 * (width / 2 - 0.5), float(bands > 1)
                 place = left, y + tall * (number // 2), width / 2 - 1.5, tall
                 canvas.rect(*place, fill, stroke="ground", stroke_width=edge)
 
@@ -237,30 +367,34 @@ def draw_cache(words: Sequence[str], sizes: tuple[int, int, int], d_head: int, s
     """Step number `step` of a decoder that reads the words one by one, with a cache or without; sizes: layers, heads,
     key heads."""
     tokens, computed, each = len(words), work_of_step(step, cached)[0], 2 * sizes[0] * sizes[2] * d_head * BYTES
-    width, top = min(40.0, 400 / tokens), 52 + 6.4 * max(min(len(word), LONGEST) for word in words)
-    below = top + 22 * tokens + 32
-    canvas, rows = Narrow(below + 254), "1 row" if computed == 1 else f"{computed} rows"
+    width, top = min(32.0, 290 / tokens), 44 + 4.6 * max(min(len(word), LONGEST) for word in words)
+    below = top + 20 * tokens + 28
+    canvas, rows = Phone(below + 290), "1 row" if computed == 1 else f"{computed} rows"
     title = f"step {step} reads {cut(words[step - 1], LONGEST)}: {rows} computed, {step - computed} only read"
     kept = f"{each * step:,} bytes, {each:,} for each token" if cached else "0 bytes"
     detail = f"keys left, values right: {d_head} numbers of {BYTES} bytes a head"
     fills = [("here" if token == step - 1 else KEPT) if cached and token < step else None for token in range(tokens)]
-    canvas.text(10, 24, title, size=18, bold=True)
+    canvas.text(6, 20, title, min(14.5, 570 / len(title)), "start", bold=True)
     draw_history(canvas, top, words, step, cached, width)
-    canvas.text(10, below, f"kept for the next step: {kept}", bold=True)
-    canvas.text(
-        10, below + 23, detail if cached else "nothing: all rows are computed anew, and thrown away", fill="quiet"
-    )
-    draw_kept(canvas, below + 36, sizes, fills, width)
-    canvas.text(10, below + 190, "rows of keys and values computed so far, in each layer", fill="quiet")
+    canvas.text(6, below, f"kept: {kept}", 12.5, "start", bold=True)
+    detail = detail if cached else "all rows are computed anew, and thrown away"
+    canvas.text(6, below + 19, detail, 12, "start", "quiet")
+    draw_kept(canvas, below + 30, sizes, fills, width)
+    canvas.text(6, below + 174, "rows computed so far, in each layer", 12.5, "start", bold=True)
     totals = [work_of_step(step, way)[1] for way in (True, False)]
-    for y, name, total in ((below + 214, "cache", totals[0]), (below + 238, "no cache", totals[1])):
-        here, long = (name == "cache") == cached, 760 * total / (tokens * (tokens + 1))
-        canvas.text(104, y, name, "end", bold=here)
-        canvas.rect(112, y - 14, long, 18, "here")
-        canvas.text(120 + long, y, total, bold=here)
+    for y, name, total in ((below + 196, "cache", totals[0]), (below + 218, "no cache", totals[1])):
+        here, long = (name == "cache") == cached, 500 * total / (tokens * (tokens + 1))
+        canvas.text(62, y, name, 12, "end", bold=here)
+        canvas.rect(68, y - 12, long, 16, "here")
+        canvas.text(74 + long, y, total, 12, "start", bold=here)
+    if step < tokens:
+        ask = f"Guess before you go on: at step {tokens}, how many rows with a cache, and how many without?"
+    else:
+        ask = "And after 100 steps, with a cache and without?"
+    canvas.prose(6, below + 246, ask, fill="quiet")
     heads = ("1 key head" if sizes[2] == 1 else f"{sizes[2]} key heads") if cached else "No cache"
     so_far = f"Computed so far, in each layer: {totals[0]} rows with a cache, {totals[1]} without."
-    return canvas.view(f"{title}. {heads}, kept: {kept}. {so_far}")
+    return canvas.view(f"{title}. {heads}, kept: {kept}. {so_far} {ask}")
 
 
 def filling_cache(words: Sequence[str], num_layers: int, num_heads: int, d_head: int) -> Explorer:
@@ -277,7 +411,7 @@ def filling_cache(words: Sequence[str], num_layers: int, num_heads: int, d_head:
         return draw_cache(words, (num_layers, num_heads, kv_heads), d_head, step, cached)
 
     controls = {
-        "step": slider("step", (len(words) + 1) // 2, 1, len(words)),
+        "step": slider("step", 1, 1, len(words)),
         "cached": checkbox("keep keys and values", True),
         "kv_heads": menu("key heads", fewer),
     }
@@ -296,14 +430,17 @@ def sampling_stages(logits: Tensor, temperature: float, top_k: int | None, top_p
     return [one.softmax(-1) for one in (logits, warm, first, keep_top_p(first, top_p))]
 
 
-def draw_shares(canvas: Narrow, x: float, shares: np.ndarray, before: np.ndarray | None) -> None:
+def draw_shares(canvas: Phone, x: float, shares: np.ndarray, before: np.ndarray | None) -> None:
     """A column of probabilities as bars and numbers; what is 0, but was not `before`, is cut (None: nothing can be)."""
     for number, share in enumerate(shares.tolist()):
-        y, gone = 108 + 24 * number, before is not None and share == 0
-        canvas.rect(x, y - 16, 104, 21, "raised")
-        canvas.rect(x, y - 16, 104 * share, 21, "data", fill_opacity=0.35)
+        y, gone = 104 + 21 * number, before is not None and share == 0
+        canvas.rect(x, y - 14, 63, 18, "raised")
+        canvas.rect(x, y - 14, 63 * share, 18, "data", fill_opacity=0.35)
         said = f"{share:.1%}" if not gone else "cut" if before[number] else ""
-        canvas.text(x + 100, y, said, "end", "quiet" if gone else "ink", bold=number == 0)
+        canvas.text(x + 61, y, said, 11.5, "end", "quiet" if gone else "ink", bold=number == 0)
+
+
+FEW = 3  # words that the task asks for
 
 
 def draw_sampling(situation: str, stages: Sequence[Tensor], words: Sequence[str], settings: Sequence[str]) -> View:
@@ -315,24 +452,28 @@ def draw_sampling(situation: str, stages: Sequence[Tensor], words: Sequence[str]
         names.append(f"{more} others")
         shares = np.column_stack([shares, np.delete(table, shown, 1).sum(1)])
     entropy = -(table * np.log(np.where(table > 0, table, 1.0))).sum(1)
-    left, foot, canvas = (table > 0).sum(1), 122 + 24 * len(names), Narrow(184 + 24 * len(names))
-    canvas.text(10, 26, situation if len(situation) <= 50 else f"…{situation[-49:]}", bold=True)
+    left, foot, canvas = (table > 0).sum(1), 116 + 21 * len(names), Phone(216 + 21 * len(names))
+    canvas.text(6, 22, situation if len(situation) <= 44 else f"…{situation[-43:]}", 13.5, "start", bold=True)
     for stage, name in enumerate(("softmax", "temperature", "top-k", "top-p")):
-        x = 124 + 114 * stage
-        canvas.text(x, 58, name)
-        canvas.text(x, 80, f"then {settings[stage - 1]}" if stage else "at first", fill="quiet")
+        x = 86 + 67 * stage
+        canvas.text(x + 31, 54, name, 11.5)
+        canvas.text(x + 31, 74, f"then {settings[stage - 1]}" if stage else "at first", 12, fill="quiet")
         draw_shares(canvas, x, shares[stage], shares[stage - 1] if stage > 1 else None)
         for line, fact in enumerate((left[stage], two_decimals(entropy[stage]), f"{np.exp(entropy[stage]):.1f}")):
-            canvas.text(x + 100, foot + 24 * line, fact, "end")
+            canvas.text(x + 61, foot + 20 * line, fact, 12, "end")
     for number, name in enumerate(names):
-        canvas.text(116, 108 + 24 * number, name, "end", bold=number == 0)
+        canvas.text(80, 104 + 21 * number, name, 12.5, "end", bold=number == 0)
     for line, name in enumerate(("words left", "entropy", "perplexity")):
-        canvas.text(116, foot + 24 * line, name, "end", "quiet")
+        canvas.text(80, foot + 20 * line, name, 12, "end", "quiet")
     kept = [k for k in shown if table[-1, k] > 0][:5]
     said = ", ".join(f"{words[k]} {table[-1, k]:.1%}" for k in kept) + ", …" * int(left[-1] > len(kept))
     all_set = "temperature {}, top-k {}, top-p {}".format(*settings)
     spread = f"Entropy from stage to stage: {', '.join(two_decimals(one) for one in entropy)}."
-    return canvas.view(f"{all_set} leave {left[-1]} of {len(words)} words: {said}. {spread} After: {situation}")
+    found = left[-1] == FEW and settings[1] == "all"
+    sign, role = ("✔", "right") if found else ("○", "quiet")
+    task = f"{sign} Leave just {FEW} words, with top-k at all. Does the same top-p do it after other words, too?"
+    canvas.prose(6, foot + 70, task, fill=role)
+    return canvas.view(f"{all_set} leave {left[-1]} of {len(words)} words: {said}. {spread} After: {situation}. {task}")
 
 
 def sampling(situations: Sequence[str], logits: ArrayLike, words: Sequence[str]) -> Explorer:
@@ -353,8 +494,8 @@ def sampling(situations: Sequence[str], logits: ArrayLike, words: Sequence[str])
 
     controls = {
         "situation": menu("situation", [(text, number) for number, text in enumerate(situations)]),
-        "temperature": slider("temperature", 0.7, 0.1, 2.0, 0.1),
+        "temperature": slider("temperature", 1.0, 0.1, 2.0, 0.1),
         "top_k": menu("top-k", [("all", None), *((str(count), count) for count in (1, 2, 3, 5, 10, 20))], None),
-        "top_p": slider("top-p", 0.9, 0.05, 1.0, 0.05),
+        "top_p": slider("top-p", 1.0, 0.05, 1.0, 0.05),
     }
     return Explorer(draw, controls)
