@@ -25,7 +25,7 @@ from utils import cells
 from utils.style import image_html, luminance
 
 ROOT = Path(__file__).parent.parent
-SINGLE = named("single_token_attention")
+SINGLE, FIRST = named("single_token_attention"), named("start_here")
 pytestmark = pytest.mark.lane("test")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 FORMULAS = {path.stem: sum(reading_time.count(files.read(path))[1:3]) for path in NOTEBOOKS}  # displayed, inline
@@ -88,7 +88,16 @@ def pages(site):
 def test_every_notebook_has_a_page_and_the_map_leads_to_it(pages):
     for path in NOTEBOOKS:
         assert f"{path.stem}.html" in pages and f"{path.stem}.html" in pages["index.html"].addresses
-    assert "_static/notebook.png" in pages["index.html"].alts and pages["index.html"].alts["_static/notebook.png"]
+
+
+def test_the_map_stands_on_every_page_once_and_leads_to_every_notebook(site, pages):
+    for name in pages.keys() - {"search.html"}:
+        text = (site / name).read_text(encoding="utf-8")
+        (drawn,) = re.findall(r'<div class="transformer"><svg .*?</svg></div>', text)
+        assert {f'href="{path.stem}.html"' for path in NOTEBOOKS} <= set(re.findall(r'href="[^"]+"', drawn)), name
+        here = re.search(r"This notebook builds: [^.]+", drawn)
+        assert bool(here) == (name[:2].isdigit() and f"{name[:-5]}" != FIRST), name
+        assert "data:image/svg+xml" not in text, f"{name}: the notebook's picture of the map stands there, too"
 
 
 def test_pages_are_well_formed(pages):

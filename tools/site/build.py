@@ -18,10 +18,10 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from tools.notebooks import links
+from tools.notebooks import links, transformer_map
 from tools.notebooks.files import COURSE, paths, read
 from tools.site import pages, record
-from tools.site.notebook_pages import framed, page, size
+from tools.site.notebook_pages import folded, page
 
 HERE = Path(__file__).resolve().parent
 
@@ -34,7 +34,6 @@ BEGIN = (
 )
 ON_THE_MAP = "They are on [the map](index.md), with links that open each of them on Colab or Binder.\n"
 SEARCH = "searchindex.js"  # a file that every site of Sphinx has
-PICTURE = "docs/notebook.png"  # README's
 ROW = re.compile(r"^\| (\d\d) \| \[([^]]+)\]\(notebooks/(\w+)\.ipynb\) \| ([^|]+) \| (\d+) \+ (\d+) \|", re.MULTILINE)
 
 
@@ -45,18 +44,22 @@ def write_sources(folder, topics=None):
     static = folder / "_static"
     static.mkdir(parents=True)
     copy_mathjax(static / "mathjax")
-    shutil.copy(COURSE / PICTURE, static)
     names = [path.stem for path in paths()]
     filmed = [path for path in paths() if topics is None or path.stem[3:] in topics]
     record.write(static / "widgets", filmed)
-    others = [path.stem for path in pages.write(folder)]
+    whole, others = transformer_map.page_html(None, links.stems()), pages.write(folder)
     for path in paths():
         shown = record.names(path).items() if path in filmed else ()
         living = {cell: functools.partial(record.widget_html, name, path) for cell, name in shown}
         notebook = read(path)
         (folder / f"{path.stem}.md").write_text(page(notebook, path.name, folder, repo, living), encoding="utf-8")
-    (folder / "readme.md").write_text(readme_page(readme, repo), encoding="utf-8")
-    (folder / "index.md").write_text(front_page(readme, repo, names, [*others, "readme"]), encoding="utf-8")
+    others.append(folder / "readme.md")
+    others[-1].write_text(readme_page(readme, repo), encoding="utf-8")
+    for path in others:
+        title, _, text = path.read_text(encoding="utf-8").partition("\n\n")
+        path.write_text(f"{title}\n\n{folded('The map', whole)}\n\n{text}", encoding="utf-8")
+    front = front_page(readme, repo, names, [path.stem for path in others], whole)
+    (folder / "index.md").write_text(front, encoding="utf-8")
 
 
 def copy_mathjax(folder):
@@ -69,13 +72,11 @@ def copy_mathjax(folder):
             shutil.copy(package.locate_file(file), target)
 
 
-def front_page(readme, repo, names, others):
-    """The map of the course, from README: its first lines, its picture, and the rows of its table of notebooks."""
+def front_page(readme, repo, names, others, picture):
+    """The map of the course: README's first lines, the picture, and the rows of README's table of notebooks."""
     title, lead = re.match(r"# (.+)\n\n((?:.+\n)+)", readme).groups()
-    alt = re.search(rf"!\[([^]]+)\]\({PICTURE}\)", readme)[1]
-    width_height = size((COURSE / PICTURE).read_bytes(), "image/png")
     later = re.search(r"^To come: .+", readme, re.MULTILINE)
-    parts = [f"# {title}", lead, framed(f"_static/{Path(PICTURE).name}", alt, *width_height)]
+    parts = [f"# {title}", picture, lead]
     parts += [BEGIN, "## The map of the course", '<div class="map">']
     parts += [entry(found, repo) for found in ROW.finditer(readme)]
     parts += ["</div>", later[0] if later else "", toctree("Notebooks", names), toctree("About", others)]
