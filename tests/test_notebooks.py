@@ -254,7 +254,7 @@ def test_anatomy(name):
     assert folded.count("<details>") == folded.count("<summary>") == folded.count("</details>")
 
 
-ONE_WIDGET = {"recurrent_networks", "encoder_at_work", "decoder"}  # since the split, and a second is still to come
+ONE_WIDGET = {"recurrent_networks", "decoder"}  # since the split, and a second is still to come
 
 
 @every_notebook
