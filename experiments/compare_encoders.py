@@ -1,20 +1,29 @@
 """Train the taggers of the notebook on the encoder at work with several seeds, for its tables.
 
     python -m experiments.compare_encoders [KIND ...] [--seeds 0 1 2 3 4]        all kinds: ten minutes
+    python -m experiments.compare_encoders --journey [--seeds 0 1 2 3 4]        two minutes
 
 KIND: sine, learned, rotary, none, elman; each is trained twice, without and with the sentences in which somebody else
 stands between a verb and its subject ("taught"). A row a training: tags right on the test sentences; on sentences of 17
 to 20 words, at the places 1 to 16 and at the places 17 to 20, which no sentence of the training has; and verbs right in
 the templates of the notebook, with a place and with somebody between subject and verb, at the beginning of a sentence,
 in a second clause, and behind two adjectives.
+
+--journey: the taught encoder with sines, on sentences that it was not trained on, with somebody between a word and its
+noun: of the words that stand 4 places or more from their noun, the share whose tag can be read after the embedding and
+after each sublayer; by the model's own last norm and output layer, and by a linear layer that is fitted to the vectors
+there (to those of every second sentence; the share is that of the others). Then how often a verb gives its subject more
+weight than the somebody, in the last layer and as a mean over its heads: of the 144 verbs at the start of a sentence,
+and of the 192 in a second clause.
 """
 
 import argparse
 
 import torch
+from sklearn.linear_model import LogisticRegression
 from torch import nn
 
-from utils import corpus, rnn, training
+from utils import corpus, probes, rnn, training
 from utils.decoder import TokenEncoder
 from utils.masks import padding_mask
 from utils.transformer import Tagger
@@ -99,6 +108,15 @@ class Bench:
         wanted = torch.tensor([corpus.TAGS.index("m sg" if noun in MALE else "f sg") for noun in subjects])
         return (given == wanted).sum().item()
 
+    @torch.no_grad()
+    def hears_subject(self, model, template):
+        """In how many of 48 sentences the verb gives its subject more weight than the other noun, in the last layer."""
+        subject, other = (place for place, word in enumerate(template.split()) if word == "{}")
+        filled = [template.format(noun, one).split() for noun, nouns in SOMEBODY.items() for one in nouns]
+        tokens = self.vocabulary.batch(filled)
+        weights = model.encoder(model.embedding(tokens))[1][-1].mean(1)[:, -1]  # (b, k)
+        return (weights[:, subject] > weights[:, other]).sum().item()
+
     def row(self, kind, seed, taught):
         model = self.trained(kind, seed, taught)
         [test], (seen, new) = self.right(model, self.test), self.right(model, self.long, (0, 16), (16, 20))
@@ -110,14 +128,45 @@ class Bench:
         return f"{kind:8} {'taught' if taught else '':6} seed {seed}   " + "   ".join(cells)
 
 
+def far_words(bench):
+    """Fresh sentences with somebody between a word and its noun, as a batch, and which words stand far from theirs."""
+    known = {pair.source for pair in [*bench.train, *bench.mixed, *bench.test]}
+    sentences = corpus.Grammar("it", seed=2).sample(14_000, 8, 16)
+    fresh = [pair for pair in sentences if corpus.crossed(pair) and pair.source not in known]
+    tokens, tags, nouns = bench.collate(fresh)
+    return tokens, tags, (tags >= 0) & ((nouns - torch.arange(tokens.shape[1])).abs() >= 4)
+
+
+def journey(bench, seed):
+    """What can be read of the far words on their way through the taught encoder, as a line of text."""
+    model = bench.trained("sine", seed, True).eval()
+    tokens, tags, far = far_words(bench)
+    logits, _ = probes.readings(model, tokens, padding_mask(tokens))  # (s, b, n, tags)
+    own = [f"{share:.1%}" for share in (logits.argmax(-1) == tags)[:, far].float().mean(-1).tolist()]
+    model.to_logits = nn.Identity()
+    vectors, _ = probes.readings(model, tokens, padding_mask(tokens))  # (s, b, n, d): what the output layer would read
+    half = far & (torch.arange(len(tokens)) % 2 == 0)[:, None]
+    fitted = []
+    for x in vectors:
+        probe = LogisticRegression(max_iter=2000).fit(x[half].numpy(), tags[half].numpy())
+        fitted.append(f"{probe.score(x[far & ~half].numpy(), tags[far & ~half].numpy()):.1%}")
+    first, second = (sum(bench.hears_subject(model, one) for one in templates) for templates in (FIRST, SECOND))
+    return f"seed {seed}, {far.sum():,} words   own {own}   fitted {fitted}   hears its subject {first}, {second}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kinds = ["sine", "learned", "rotary", "none", "elman"]
     parser.add_argument("kinds", nargs="*", default=kinds, metavar="KIND", help=", ".join(kinds))
     parser.add_argument("--seeds", type=int, nargs="+", default=range(5))
+    parser.add_argument("--journey", action="store_true", help="what can be read of a word on its way")
     options = parser.parse_args()
     torch.set_num_threads(1)
     bench = Bench()
+    if options.journey:
+        for seed in options.seeds:
+            print(journey(bench, seed), flush=True)
+        return
     for kind in options.kinds:
         for taught in (False, True):
             for seed in options.seeds:

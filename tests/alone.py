@@ -21,7 +21,7 @@ def publish(folder):
     """Make the files as they are now, those that a notebook needs, a repository in `folder`; returns its address."""
     if not (ROOT / ".git").exists():
         pytest.skip("this copy of the course is not a git repository")
-    listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "utils", "data", folder=ROOT)
+    listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "utils", "data", "docs", folder=ROOT)
     for name in listed.split("\0"):
         if name and (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

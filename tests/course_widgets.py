@@ -21,7 +21,7 @@ from utils.beyond import MotifReader, PatchTransformer
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
 from utils.rnn import AttentionDecoder, RecurrentDecoder, RecurrentEncoder, RecurrentTranslator
 from utils.torch_weights import load
-from utils.transformer import EncoderBlock, Tagger
+from utils.transformer import Tagger, sinusoidal_positions
 from utils.vectors import WordVectors
 from utils.vocabulary import Vocabulary
 from utils.widgets import attention, beyond
@@ -691,51 +691,59 @@ def position_waves(widgets):
     return widgets.position_waves(), expected
 
 
-def block_stepper(widgets):
-    words, x = "two witches greeted a dragon".split(), numbers(5, 16)
-    torch.manual_seed(5)
-    layer = nn.TransformerEncoderLayer(16, 4, 32, 0.0, norm_first=True, batch_first=True).eval()
-    for norm in (layer.norm1, layer.norm2):
-        nn.init.uniform_(norm.weight, 0.5, 2.0)
-        nn.init.normal_(norm.bias)
-    block = load(EncoderBlock(d_model=16, num_heads=4, d_ff=32), layer).eval()
+def stations_of_torch(tagger, theirs, tokens):
+    """What a tagger with the weights of PyTorch's encoder would say of the last token, after each of its sublayers, and
+    whom the token hears in each layer."""
+    x = tagger.embedding.vectors(tokens) + sinusoidal_positions(tokens.shape[1], 16)
+    read, heard = [x], []
+    for one in theirs.layers:
+        y = one.norm1(x)
+        added, weights = one.self_attn(y, y, y)
+        heard.append(weights[0, -1])  # the mean over the heads
+        read += [x + added, one(x)]
+        x = read[-1]
+    return [tagger.to_logits(theirs.norm(one))[0, -1].softmax(-1) for one in read], heard
 
-    def attention(x):
-        return layer.self_attn(x, x, x)[0]
 
-    def feed_forward(x):
-        return layer.linear2(layer.linear1(x).relu())
-
-    norm_note = "each row gets mean 0 and deviation 1"
-    mixes = "every word takes from the others: the only station where rows mix"
-    alone = "each row by itself: to d_ff entries, relu, and back"
+def word_journey(widgets):
+    """PyTorch's own encoder with the same weights, cut off after each of its sublayers."""
+    sentences = {"the wizard near the green witch arrived": "m sg", "the witch arrived": "f sg", "a boy slept": "f pl"}
+    vocabulary, tags = Vocabulary(" ".join(sentences).split()), corpus.TAGS
+    ids = {word: 4 + number for number, word in enumerate(sorted(set(" ".join(sentences).split())))}
+    torch.manual_seed(3)
+    tagger = Tagger(len(vocabulary), num_tags=4, d_model=16, num_heads=2, num_layers=2, d_ff=32).eval()
+    layer = nn.TransformerEncoderLayer(16, 2, 32, 0.0, norm_first=True, batch_first=True)
+    theirs = nn.TransformerEncoder(layer, 2, nn.LayerNorm(16), enable_nested_tensor=False).eval()
+    for parameter in theirs.layers.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    load(tagger.encoder, theirs)
+    names = ["its own vector", "+ attention 1", "+ feed-forward 1", "+ attention 2", "+ feed-forward 2"]
 
     @torch.no_grad()
     def expected(state):
-        norm, step, on = state["norm"], state["step"], float(state["bypass"])
-        first, second = ("what came in at x is added", "what went past is added") if on else ["nothing is added"] * 2
-        if norm == "pre":
-            h = attention(layer.norm1(x)) + on * x
-            values = [x, layer.norm1(x), attention(layer.norm1(x)), h, layer.norm2(h), feed_forward(layer.norm2(h))]
-            values.append(values[-1] + on * h)
-            notes = ["norm 1", norm_note, "attention", mixes, "+", first, "norm 2", norm_note, "feed-forward", alone]
-            notes += ["+", second]
+        words, step = state["sentence"].split(), state["step"]
+        read, heard = stations_of_torch(tagger, theirs, torch.tensor([[ids[word] for word in words]]))
+        best, right, word = [int(one.argmax()) for one in read], tags.index(sentences[state["sentence"]]), words[-1]
+        sign = "right" if best[step - 1] == right else "wrong"
+        now = f"would say {tags[best[step - 1]]}, {100 * read[step - 1].max():.12f}%: {sign}."
+        if step in (2, 4):
+            most = sorted(zip(heard[step // 2 - 1].tolist(), words), reverse=True)[:2]
+            said = (
+                f"It heard {' and '.join(f'{heard_word} {100 * a:.12f}%' for a, heard_word in most)}. Now {word} {now}"
+            )
         else:
-            h = layer.norm1(attention(x) + on * x)
-            values = [x, attention(x), attention(x) + on * x, h, feed_forward(h), feed_forward(h) + on * h]
-            values.append(layer.norm2(values[-1]))
-            notes = ["attention", mixes, "+", first, "norm 1", norm_note, "feed-forward", alone, "+", second]
-            notes += ["norm 2", norm_note]
-        table, lengths = [], []
-        for value in (values[step - 1], values[step]):
-            lengths.append(value.norm(dim=-1).mean())
-            measures = value.mean(-1), value.std(-1, correction=0), value.norm(dim=-1)
-            table += [*value[:, :3].flatten().tolist(), *torch.stack(measures, -1).flatten().tolist()]
-        note = f"{norm}-norm, step {step}, {notes[2 * step - 2]}: {notes[2 * step - 1]}."
-        goes_in, comes_out = (f"rows of length {length:.12f} on average" for length in lengths)
-        return f"{note} goes in: {goes_in}; comes out: {comes_out}.", table
+            said = f"Nobody is heard here: {word} thinks for itself. It {now}"
+            said = f"The vector of {word} alone, which has heard nobody, {now}" if step == 1 else said
+        leads = [set(best[at:]) == {right} for at in range(5)]
+        task = "○ Find the step from which on the right tag leads. Guess first!"
+        if leads[step - 1]:
+            task = f"✔ The right tag leads, from “{names[leads.index(True)]}” on."
+        elif step == 5:
+            task = "✘ The right tag never takes the lead for good. Whom should it have heard?"
+        title = f"{state['sentence']}: what {word} would say, step {step} of 5, {names[step - 1]}."
+        return f"{title} {said} {task}", None
 
-    return widgets.block_stepper(words, x, block), expected
+    return widgets.word_journey(tagger, vocabulary, tags, sentences), expected
 
 
 # encoder at work
@@ -1100,7 +1108,7 @@ COURSE = {
         decoding,
         sentence_builder,
         position_waves,
-        block_stepper,
+        word_journey,
         head_browser,
         writing_step,
         two_looks,

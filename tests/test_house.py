@@ -577,6 +577,8 @@ def test_the_address_is_written_everywhere_once(published):
     assert set(links.update(published, "ada/attention")) == names | {
         "README.md",
         "places.md",
+        "map.svg",
+        "map_dark.svg",
         str(links.SETUP_CELL),
     }
     assert links.update(published, "ada/attention") == [] == links.update(published)

@@ -254,14 +254,11 @@ def test_anatomy(name):
     assert folded.count("<details>") == folded.count("<summary>") == folded.count("</details>")
 
 
-ONE_WIDGET = {"encoder_at_work"}  # since the split, and a second is still to come
-
-
 @every_notebook
 def test_four_exercises_and_two_widgets(name):
     assert len(exercise_cells(NOTEBOOKS[name])) >= 4
     calls = re.findall(r"^widgets\.\w+\(", "\n".join(cell.source for cell in code_cells(name)), re.MULTILINE)
-    assert len(calls) >= (1 if name[3:] in ONE_WIDGET else 2)
+    assert len(calls) >= 2
 
 
 def syllabus_ids(text):

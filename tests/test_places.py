@@ -147,7 +147,7 @@ def imported(code):
 def test_on_colab_and_nowhere_else_a_learner_is_told_how_to_keep_the_work():
     there = "import sys, types; sys.modules['google.colab'] = types.ModuleType('google.colab')\n"
     said = imported(there + "import utils; import utils")
-    assert said.count("\n") == 1 and "File > Save a copy in Drive" in said
+    assert said.count("SVG object") == 1 and said.count("\n") == 3 and "File > Save a copy in Drive" in said
     assert imported("import utils") == ""
 
 

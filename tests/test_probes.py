@@ -2,6 +2,7 @@
 how long."""
 
 import copy
+from itertools import pairwise
 
 import pytest
 import torch
@@ -11,8 +12,8 @@ from torch import nn
 
 from utils.attention import MultiHeadAttention
 from utils.masks import causal_mask
-from utils.probes import ablate, causality_probe, kept, leaks, milliseconds, two_changes
-from utils.transformer import Encoder
+from utils.probes import ablate, causality_probe, kept, leaks, milliseconds, readings, two_changes
+from utils.transformer import Encoder, Tagger
 
 
 class Causal(nn.Module):
@@ -144,6 +145,24 @@ def draw(*shape):
 
 def close(actual, expected):
     torch.testing.assert_close(actual, expected, atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_the_last_reading_is_the_taggers_and_a_sublayer_that_adds_nothing_changes_none(norm):
+    torch.manual_seed(0)
+    tagger = Tagger(9, num_tags=3, d_model=8, num_heads=2, num_layers=2, d_ff=16, norm=norm).eval()
+    tokens, mask = torch.randint(9, (4, 6)), torch.rand(4, 1, 1, 6) > 0.4
+    mask[..., 0] = True
+    logits, weights = readings(tagger, tokens, mask)
+    expected, expected_weights = tagger(tokens, mask)
+    assert logits.shape == (5, 4, 6, 3) and torch.equal(logits[-1], expected)
+    assert all(torch.equal(*pair) for pair in zip(weights, expected_weights, strict=True))
+    assert all((before - after).abs().max() > 1e-3 for before, after in pairwise(logits))
+    if norm == "pre":  # what adds 0 leaves the stream as it is
+        for parameter in tagger.encoder.blocks[1].attention.W_o.parameters():
+            torch.nn.init.zeros_(parameter)
+        logits, _ = readings(tagger, tokens, mask)
+        assert torch.equal(logits[3], logits[2]) and not torch.equal(logits[4], logits[3])
 
 
 def test_an_ablated_head_adds_nothing_and_comes_back():

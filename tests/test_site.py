@@ -26,7 +26,7 @@ from utils import cells
 from utils.style import image_html, luminance
 
 ROOT = Path(__file__).parent.parent
-SINGLE = named("single_token_attention")
+SINGLE, FIRST = named("single_token_attention"), named("start_here")
 pytestmark = pytest.mark.lane("test")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 FORMULAS = {path.stem: sum(reading_time.count(files.read(path))[1:3]) for path in NOTEBOOKS}  # displayed, inline
@@ -107,6 +107,16 @@ def test_every_open_question_is_on_its_page(site):
     text = (site / "questions.html").read_text(encoding="utf-8")
     assert all(f'href="{path.stem}.html"' in text for path in NOTEBOOKS) and "Open question." not in text
     assert len(re.findall(r'href="https://arxiv\.org/abs/\d{4}\.\d{5}"', text)) == 2 * len(NOTEBOOKS)
+
+
+def test_the_map_stands_on_every_page_once_and_leads_to_every_notebook(site, pages):
+    for name in pages.keys() - {"search.html"}:
+        text = (site / name).read_text(encoding="utf-8")
+        (drawn,) = re.findall(r'<div class="transformer"><svg .*?</svg></div>', text)
+        assert {f'href="{path.stem}.html"' for path in NOTEBOOKS} <= set(re.findall(r'href="[^"]+"', drawn)), name
+        here = re.search(r"This notebook builds: [^.]+", drawn)
+        assert bool(here) == (name[:2].isdigit() and f"{name[:-5]}" != FIRST), name
+        assert "data:image/svg+xml" not in text, f"{name}: the notebook's picture of the map stands there, too"
 
 
 def test_pages_are_well_formed(pages):

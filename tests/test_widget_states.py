@@ -12,7 +12,7 @@ from course_widgets import COURSE
 from tools.site.record_widgets import record, values
 from utils import widgets
 from utils.style import ROLES, blend, luminance
-from utils.widgets import blocks, differences, encoder, recurrence
+from utils.widgets import blocks, differences, recurrence
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 MOST = {"check": 150, "test": 150, "all": 600}  # states; of more, all values of all controls and a sample
@@ -182,8 +182,8 @@ def test_a_drawing_fits_a_phone_and_can_be_read(name):
 def test_all_states_are_walked_where_they_are_few():
     explorer, _ = COURSE["shape_quiz"](widgets)
     assert len(list(record(explorer))) == 5 * 4
-    explorer, _ = COURSE["block_stepper"](widgets)
-    assert len(list(record(explorer))) == 2 * 6 * 2
+    explorer, _ = COURSE["word_journey"](widgets)
+    assert len(list(record(explorer))) == 3 * 5
     explorer, _ = COURSE["two_arrows"](widgets)
     some = [tuple(state.values()) for state, _, _ in record(explorer, most=300)]
     assert len(some) == len(set(some)) == 300 and {angle for angle, *_ in some} == set(range(0, 361, 5))
@@ -201,28 +201,3 @@ def test_a_walk_that_is_left_leaves_the_widget_as_it_was():
     assert explorer.state == first and explorer.screen.value == shown
     explorer.controls["box_0_0"].value = False
     assert explorer.screen.value != shown
-
-
-@pytest.mark.parametrize("norm, station", [("pre", 3), ("pre", 6), ("post", 2), ("post", 5)])
-def test_a_wrong_connection_of_a_block_does_not_go_unnoticed(monkeypatch, norm, station):
-    right = encoder.ORDERS[norm][station][1]
-    for wrong in set(range(station)) - {right}:
-        stations = list(encoder.ORDERS[norm])
-        stations[station] = "+", wrong
-        with monkeypatch.context() as patch:
-            patch.setitem(encoder.ORDERS, norm, tuple(stations))
-            explorer, expected = COURSE["block_stepper"](widgets)
-            told = [
-                agree(said, expected(state)[0])
-                and same_table(drawn(xml.etree.ElementTree.fromstring(svg)), expected(state)[1])
-                for state, svg, said in record(explorer)
-            ]
-        assert not all(told), f"{norm}: {station} from {wrong} instead of {right}"
-
-
-@pytest.mark.parametrize("norm", encoder.ORDERS)
-def test_the_last_station_is_the_block(norm):
-    torch.manual_seed(0)
-    block, x = encoder.EncoderBlock(d_model=16, num_heads=4, d_ff=32, norm=norm).eval(), torch.randn(5, 16)
-    with torch.no_grad():
-        assert torch.equal(encoder.block_stations(block, x, norm)[-1], block(x)[0])

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from .checks import require_tensors, require_whole
-from .transformer import Encoder
+from .transformer import Encoder, Tagger
 
 
 def causality_probe(module: nn.Module, x: Tensor, seed: int = 0) -> dict[str, Tensor]:
@@ -97,6 +97,24 @@ def ablate(encoder: Encoder, layer: int, head: int) -> Iterator[None]:
         yield
     finally:
         hook.remove()
+
+
+@torch.no_grad()
+def readings(tagger: Tagger, tokens: Tensor, mask: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
+    """What a tagger would say of each word if it stopped after the embedding or after any of its sublayers, whose
+    vectors are read as if they were the last (nostalgebraist 2020, "interpreting GPT: the logit lens").
+
+    tokens (b, n), mask as the tagger takes it, which has feed-forward layers; returns the logits (s, b, n, tags), where
+    s is 1 and two more for each layer, and the weights (b, h, q, k) of each layer. The last logits are the tagger's."""
+    x, weights = tagger.embedding(tokens), []  # (b, n, d)
+    stream = [x]
+    for block in tagger.encoder.blocks:
+        attended, weights_of_block = block.attention(block.norm_1.before(x), mask=mask)
+        stream.append(block.norm_1.after(x, attended))
+        x = block.norm_2.after(stream[-1], block.feed_forward(block.norm_2.before(stream[-1])))
+        stream.append(x)
+        weights.append(weights_of_block)
+    return tagger.to_logits(tagger.encoder.final_norm(torch.stack(stream))), weights  # (s, b, n, tags)
 
 
 def kept(run: Callable[[Tensor], object], x: Tensor) -> float:

@@ -1,4 +1,4 @@
-"""Write the course's address, its version and the numbers of notebooks where they stand (`make links REPO=owner/name`).
+"""Write the course's address, its version, the numbers of notebooks and the map where they stand (`make links`).
 
     python -m tools.notebooks.links [OWNER/NAME]        without a name: only bring everything in line with setup_cell.py
 
@@ -9,7 +9,8 @@ first cell, and every link to the course in notebooks, README.md and docs/.
 
 A notebook's number stands in the name of its file. From there come the number in its title, and text and target of
 every link to it, for which its topic decides: `[notebook 05](05_masking.ipynb)`; so do numbers and links of README's
-table. A plain "notebook 05" in the text of a notebook becomes such a link.
+table. A plain "notebook 05" in the text of a notebook becomes such a link. And from there come the numbers on the map
+(transformer_map.py), in each notebook's first cell and in docs/.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import re
 from pathlib import Path
 from urllib.parse import urlencode
 
+from tools.notebooks import transformer_map
 from tools.notebooks.files import COURSE, paths, read, write
 from utils import VERSION
 from utils.files import write_whole
@@ -114,6 +116,7 @@ def update_notebook(path, cell_source, old_repo, repo, known):
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = with_numbers(replace_address(cell.source, old_repo, repo), known)
+    title.source = transformer_map.with_map(title.source, path.stem[3:], known)
     return write(notebook, path)
 
 
@@ -134,6 +137,9 @@ def update(root, new_repo=None):
         text = replace_address(path.read_text(encoding="utf-8"), old_repo, repo)
         if write_whole(path, with_table(text, known) if path.name == "README.md" else text):
             changed.append(path.name)
+    for name, picture in transformer_map.files(known).items():
+        if write_whole(root / "docs" / name, picture):
+            changed.append(name)
     if write_whole(cell, source + "\n"):  # last: where anything above fails, the old address is still known
         changed.append(str(SETUP_CELL))
     return changed

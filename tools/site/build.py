@@ -18,10 +18,10 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from tools.notebooks import links
+from tools.notebooks import links, transformer_map
 from tools.notebooks.files import COURSE, paths, read
 from tools.site import cards, pages, record
-from tools.site.notebook_pages import page
+from tools.site.notebook_pages import folded, page
 
 HERE = Path(__file__).resolve().parent
 
@@ -70,14 +70,18 @@ def write_sources(folder, topics=None):
     names = [path.stem for path in paths()]
     filmed = [path for path in paths() if topics is None or path.stem[3:] in topics]
     record.write(static / "widgets", filmed)
-    others = [path.stem for path in pages.write(folder)]
+    whole, others = transformer_map.page_html(None, links.stems()), pages.write(folder)
     for path in paths():
         shown = record.names(path).items() if path in filmed else ()
         living = {cell: functools.partial(record.widget_html, name, path) for cell, name in shown}
         notebook = read(path)
         (folder / f"{path.stem}.md").write_text(page(notebook, path.name, folder, repo, living), encoding="utf-8")
-    (folder / "readme.md").write_text(readme_page(readme, repo), encoding="utf-8")
-    front = front_page(readme, repo, names, [*others, "readme"], first_picture(filmed))
+    others.append(folder / "readme.md")
+    others[-1].write_text(readme_page(readme, repo), encoding="utf-8")
+    for path in others:
+        title, _, text = path.read_text(encoding="utf-8").partition("\n\n")
+        path.write_text(f"{title}\n\n{folded('The map', whole)}\n\n{text}", encoding="utf-8")
+    front = front_page(readme, repo, names, [path.stem for path in others], first_picture(filmed), whole)
     (folder / "index.md").write_text(front, encoding="utf-8")
 
 
@@ -91,15 +95,15 @@ def copy_mathjax(folder):
             shutil.copy(package.locate_file(file), target)
 
 
-def front_page(readme, repo, names, others, picture):
-    """What the course is: a picture that plays, README's first sentences, two doors; then the map of the course, the
-    rows of README's table of notebooks."""
+def front_page(readme, repo, names, others, picture, whole):
+    """What the course is: a picture that plays, README's first sentences, two doors; then the map of the course: the
+    whole picture, and the rows of README's table of notebooks."""
     title, lead, whom = re.match(r"# (.+)\n\n(.+)\n\n(.+)\n", readme).groups()
     later = re.search(r"^To come: .+", readme, re.MULTILINE)
     colab, binder = links.launch_links(f"{names[0]}.ipynb", repo)
     doors = DOORS.format(name=names[0], colab=colab, binder=binder)
     parts = [f"# {title}", OPENING.format(picture=picture, lead=lead, doors=doors, whom=whom)]
-    parts += ["## The map of the course", '<div class="map">']
+    parts += ["## The map of the course", whole, '<div class="map">']
     parts += [entry(found, repo) for found in ROW.finditer(readme)]
     parts += ["</div>", later[0] if later else "", AFTERWARDS]
     return "\n\n".join([*parts, toctree("Notebooks", names), toctree("About", others)]) + "\n"

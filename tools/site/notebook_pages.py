@@ -14,7 +14,7 @@ import struct
 from pathlib import Path
 from urllib.parse import quote
 
-from tools.notebooks import links
+from tools.notebooks import links, transformer_map
 from utils import cells
 
 FIGURES = "_static/figures"  # where pictures lie, seen from a page
@@ -30,13 +30,22 @@ def page(notebook, name, folder, repo, living=None):
     living: {cell id: function of the HTML of a picture → the HTML of the cell's widget, which shows it at first}.
     """
     title, rest = notebook.cells[0], notebook.cells[1:]
-    blocks = [with_site_links(title.source)]
+    blocks = [with_site_links(headed(title.source, name))]
     for cell in rest:
         if cell.cell_type == "markdown":
             blocks.append(with_site_links(cell.source))
         else:
             blocks.append(code_cell(cell, name, folder, repo, (living or {}).get(cell.id)))
     return "\n\n".join(blocks) + "\n"
+
+
+def headed(source, name):
+    """The text of a notebook's first cell with the map below its title, each part a link; none where it has none."""
+    bare = transformer_map.without_map(source)
+    if bare == source:
+        return source
+    title, _, text = bare.partition("\n\n")
+    return f"{title}\n\n{transformer_map.page_html(name[3:].removesuffix('.ipynb'), links.stems())}\n\n{text}"
 
 
 def with_site_links(source):

@@ -12,7 +12,7 @@ from .attention import (
     weight_and_share,
 )
 from .beyond import motifs, patch_sizes, patches
-from .encoder import block_stepper, head_browser, position_waves
+from .encoder import head_browser, position_waves, word_journey
 from .flow import attention_flow
 from .heads import head_split, heads_at_work, shelf
 from .looking_back import bridge
