@@ -59,6 +59,34 @@ def sentence_attention(widgets):
     return widgets.sentence_attention(SHIP, built, "sailed"), expected
 
 
+def first_look(widgets):
+    """Scores and mixture word by word, neighbours by one product with all the words that are offered."""
+    X, offered = rows(SHIP), F.normalize(torch.tensor(VECTORS.matrix[:10_000]), dim=1)
+
+    def read(vector):
+        return [word for word, _ in VECTORS.nearest(vector, 4)]
+
+    def nearest(vector, word):
+        order = (offered @ F.normalize(vector, dim=0)).argsort(descending=True)[:4].tolist()
+        return ", ".join([VECTORS.words[k] for k in order if VECTORS.words[k] != word][:3])
+
+    others = ~torch.eye(9, dtype=torch.bool)
+    weights = F.scaled_dot_product_attention(X[None], X[None], torch.eye(9)[None], others)[0]
+
+    def expected(state):
+        i, word = state["chosen"], SHIP[state["chosen"]]
+        scores = [sum(a * b for a, b in zip(X[i].tolist(), row.tolist())) / 10 for k, row in enumerate(X) if k != i]
+        powers = [math.exp(score) for score in scores]
+        mixture = sum(power / sum(powers) * row for power, row in zip(powers, X[torch.arange(9) != i]))
+        said = (
+            f"“{word}” is compared with every other word and shares out 100 %: most to {attends(SHIP, weights[i], 3)}. "
+        )
+        said += "The words' vectors, that much of each, make its new vector. Nearest to the old one are "
+        return f"{said}{nearest(X[i], word)}; to the new one {nearest(mixture, word)}.", scores
+
+    return widgets.first_look(SHIP, X, weights, read, "sailed"), expected
+
+
 def attention_shapes(widgets):
     def expected(state):
         q, k, e, v = (state[name] for name in ("n_queries", "n_keys", "d_head", "d_value"))
@@ -105,7 +133,9 @@ def two_arrows(widgets):
         b = torch.stack([b.real, b.imag])
         lengths = f"lengths {a.norm()} and {b.norm()}"
         cosine, dot = F.cosine_similarity(a, b, dim=0), torch.dot(a, b)
-        return f"Two arrows at {state['angle']}°, {lengths}: cosine {cosine:+f}, dot product {dot:+f}.", None
+        task = "✔" if state["angle"] in (90, 270) else "○"
+        said = f"Two arrows at {state['angle']}°, {lengths}: cosine {cosine:+f}, dot product {dot:+f}. {task} "
+        return f"{said}Make the dot product 0, and no arrow shorter.", None
 
     return widgets.two_arrows(), expected
 
@@ -142,18 +172,31 @@ def word_map(widgets):
 # single-token attention
 
 
-def softmax_temperature(widgets):
-    words, scores = ["the", "ship", "sailed", "gently", "away"], [0.5, 2.0, 1.0, -1.0, 0.0]
+def derivatives(scores, chosen, temperature=1.0):
+    """How one weight changes with each score: torch's own derivative, and the weights."""
+    scores = torch.tensor(scores, dtype=torch.float64, requires_grad=True)
+    weights = F.softmax(scores / temperature, dim=0)
+    return torch.autograd.grad(weights[chosen], scores)[0].tolist(), weights.tolist()
+
+
+def small(number):
+    return number if abs(number) >= 1e-9 else "below 1e-9"
+
+
+def softmax_sharing(widgets):
+    words = ["the", "ship", "sailed", "away"]
 
     def expected(state):
-        exponentials = [math.exp((score - 2.0) / state["temperature"]) for score in scores]
-        weights = [part / sum(exponentials) for part in exponentials]
-        spread = math.prod(weight**-weight for weight in weights)
-        said = ", ".join(f"{word} {weight:.12f}" for word, weight in zip(words, weights))
-        title = f"softmax(scores / {state['temperature']})"
-        return f"{title}. Weights: {said}. sum 1. as spread out as {spread} equal weights.", None
+        scores = [float(state[f"score_{k}"]) for k in range(1, 5)]
+        grows, weights = derivatives(scores, state["chosen"], state["temperature"])
+        shares = ", ".join(f"{word} {weight:.12f}" for word, weight in zip(words, weights))
+        moves = ", ".join(f"{word} {small(number)}" for word, number in zip(words, grows))
+        done = weights[1] > 0.8 and scores == [0, 2, 1, -1]
+        said = f"softmax(scores / {state['temperature']}). Shares of one bar: {shares}. With each score the share of "
+        said += f"{words[state['chosen']]} grows by: {moves}. {'✔' if done else '○'} Touch no score: give ship more "
+        return f"{said}than 0.8. It gets {weights[1]}.", None
 
-    return widgets.softmax_temperature(words, scores), expected
+    return widgets.softmax_sharing(words, [0, 2, 1, -1], 1), expected
 
 
 def softmax_saturation(widgets):
@@ -170,16 +213,14 @@ def softmax_saturation(widgets):
         e = 2 ** state["power"]
         scale = math.sqrt(e) if state["divide"] else 1.0
         scores = np.array([np.dot(key[k, :e], query[:e]) for k in range(5)]) / scale
-        weights, all_weights = (
-            softmax(scores),
-            softmax(np.einsum("nke,noe->nk", many[..., :e], others[..., :e]) / scale),
-        )
-        gradient, mean = (weights * (1 - weights)).max(), (all_weights * (1 - all_weights)).max(-1).mean()
+        best, all_weights = scores.argmax(), softmax(np.einsum("nke,noe->nk", many[..., :e], others[..., :e]) / scale)
+        grows, weights = derivatives(scores.tolist(), best)
         said = ", ".join(f"key {k} {weight:.12f}" for k, weight in enumerate(weights))
+        moves = ", ".join(f"key {k} {small(number)}" for k, number in enumerate(grows))
         title = f"d_k = {e}, {'divided by √d_k' if state['divide'] else 'not divided'}"
-        gradient = gradient if gradient >= 1e-9 else "below 1e-9"
-        facts = f"largest gradient {gradient}. standard deviation of the scores {scores.std(ddof=1)}."
-        return f"{title}. Weights: {said}. {facts} mean of the largest gradient over 500 draws {mean}.", None
+        mean = (all_weights * (1 - all_weights)).max(-1).mean()
+        said = f"{title}. Shares of one bar: {said}. With each score the share of key {best} grows by: {moves}. "
+        return f"{said}Largest gradient: {small(max(grows))}. Its mean over 500 draws: {mean}.", None
 
     return widgets.softmax_saturation(keys=5, seed=7), expected
 
@@ -1086,12 +1127,13 @@ COURSE = {
     make.__name__: make
     for make in (
         sentence_attention,
+        first_look,
         attention_shapes,
         shape_quiz,
         two_arrows,
         word_map,
         projections,
-        softmax_temperature,
+        softmax_sharing,
         softmax_saturation,
         attention_flow,
         kernel_smoothing,

@@ -427,6 +427,22 @@ def test_without_a_cell_id_nothing_is_closed(kernel, monkeypatch):
     assert first.box.comm
 
 
+def test_play_moves_the_slider_and_the_slider_play():
+    Q = torch.tensor([[0.0, 2], [2, 0]])
+    explorer, parts = widgets.attention_flow(["cats", "eat"], Q, Q, Q, "eat"), []
+    parts.append(explorer.box)
+    for part in parts:
+        parts += getattr(part, "children", ())
+    (play,) = [part for part in parts if isinstance(part, ipywidgets.Play)]
+    step = explorer.controls["step"]
+    assert (play.min, play.max, play.value) == (step.min, step.max, 1) and "Step 1 of" in explorer.screen.value
+    play.value = 3
+    assert step.value == 3 and "Step 3 of" in explorer.screen.value
+    step.value = 2
+    assert play.value == 2, "it goes on from where the slider was put"
+    explorer.close()
+
+
 def test_a_description_is_text_that_can_be_sent():
     view = attention.draw_links(["a\x00", "\ud800b", "c"], np.eye(3) + 0.1, 0)
     view.description.encode("utf-8")

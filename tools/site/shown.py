@@ -33,6 +33,10 @@ PAGES = {
         {f"entry_{entry}": (-2, 0, 3) for entry in range(1, 5)},
         note="Here each number of your query has three values, in the notebook seven.",
     ),
+    "softmax_sharing": Page(
+        {"score_1": (-2, 0, 3), "score_2": (0, 2, 4), "score_3": (-2, 1, 3), "score_4": (-3, -1, 2)},
+        note="Here each score has three of its values, in the notebook nine.",
+    ),
     "two_arrows": Page(
         {"length_a": (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)}
         | {"length_b": (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)},

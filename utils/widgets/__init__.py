@@ -7,8 +7,6 @@ from .attention import (
     einsum_loops,
     sentence_attention,
     shape_quiz,
-    softmax_saturation,
-    softmax_temperature,
     weight_and_share,
 )
 from .beyond import motifs, patch_sizes, patches
@@ -17,8 +15,10 @@ from .flow import attention_flow
 from .heads import head_split, heads_at_work, shelf
 from .looking_back import bridge
 from .masking import masked_influence, paint_mask
+from .mixing import first_look
 from .projections import kernel_smoothing, projections
 from .recurrence import fading
+from .softmax import softmax_saturation, softmax_sharing
 from .translation import bottleneck, decoding, sentence_builder
 from .vectors import two_arrows, word_map
 from .writing import filling_cache, sampling, two_looks, writing_step

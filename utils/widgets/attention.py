@@ -1,18 +1,16 @@
-"""Notebooks 00, 02 and 03: who attends to whom, softmax at any temperature, einsum, shapes."""
+"""Who attends to whom, weight beside share, einsum as loops, shapes."""
 
 import math
 import textwrap
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
-from torch import Tensor
 
-from ..plots import as_numbers, in_words, largest
+from ..plots import as_numbers, largest
 from .board import Board
 from .canvas import MONOSPACE, Phone, View, cut, draw_attending, verdict
-from .controls import Explorer, checkbox, menu, slider, text
+from .controls import Explorer, menu, slider, text
 
 
 def numbered(words: Sequence[str]) -> list[tuple[str, int]]:
@@ -67,76 +65,6 @@ def weight_and_share(words: Sequence[str], weights: ArrayLike, values: ArrayLike
     """Pick a word and compare what it gives to each word with what comes of that; weights (n, n), values (n, v)."""
     word = menu("word", numbered(words), words.index(first))
     return Explorer(lambda chosen: draw_weight_and_share(words, weights, values, chosen), {"chosen": word})
-
-
-# Softmax
-def draw_weights(
-    labels: Sequence[str], scores: ArrayLike, weights: ArrayLike, title: str, facts: Sequence[str] = ()
-) -> View:
-    """For each key its score and its weight as a bar, and below all weights as shares of one; `facts` are lines of text
-    at the foot."""
-    step = 340 / len(labels)
-    canvas, x, shares = Phone(276 + 19 * sum(1 + (len(fact) > 52) for fact in facts)), 8.0, [float(w) for w in weights]
-    canvas.text(8, 20, title, 15, "start", bold=True)
-    canvas.line(8, 172, 348, 172)
-    for number, (label, score, weight) in enumerate(zip(labels, scores, shares)):
-        middle, height = 8 + step * (number + 0.5), 116 * weight
-        canvas.rect(middle - step * 0.32, 172 - height, step * 0.64, height, "weight")
-        canvas.text(middle, 166 - height, f"{weight:.3f}", 12, bold=True)
-        canvas.text(middle, 188, cut(label, 10), 12)
-        canvas.text(middle, 205, "score", 11, fill="quiet")
-        canvas.text(middle, 219, f"{score:+.2f}", 11, fill="quiet")
-        canvas.shade(x, 230, 340 * weight, 18, "weight", 0.2 + 0.7 * weight)
-        x += 340 * weight
-    y = 270.0
-    for fact in facts:
-        y = canvas.prose(8, y, fact, 13)
-    said = ", ".join(f"{label} {weight:.3f}" for label, weight in zip(labels, weights))
-    return canvas.view(f"{title}. Weights: {said}. " + " ".join(f"{fact}." for fact in facts))
-
-
-def softmax_temperature(labels: Sequence[str], scores: ArrayLike) -> Explorer:
-    """The weights of fixed scores (k,) at any temperature."""
-    scores = torch.as_tensor(scores, dtype=torch.float64)
-
-    def draw(temperature):
-        weights = torch.softmax(scores / temperature, dim=-1)
-        effective = math.exp(-torch.special.xlogy(weights, weights).sum())
-        facts = (f"sum {weights.sum():.3f}", f"as spread out as {effective:.1f} equal weights")
-        return draw_weights(labels, scores, weights, f"softmax(scores / {temperature:g})", facts)
-
-    return Explorer(draw, {"temperature": slider("temperature", 1.0, 0.1, 10.0, 0.1)})
-
-
-def largest_gradient(weights: Tensor) -> Tensor:
-    """The largest of the derivatives w (1 - w) of softmax weights (…, k), each by its own score: (…)."""
-    return (weights * (1 - weights)).max(-1).values
-
-
-def softmax_saturation(keys: int = 5, seed: int = 0) -> Explorer:
-    """One random query and some keys, cut to any size: the weights with and without the division by √d_k, and what
-    is left of the gradient, here and on average over 500 draws."""
-    generator = torch.Generator().manual_seed(seed)
-    query, key = torch.randn(1024, generator=generator), torch.randn(keys, 1024, generator=generator)
-    query, key = query.double(), key.double()  # in float32 the gradient below is rounding where one weight is near 1
-    many = torch.randn(500, keys, 1024, generator=generator) * torch.randn(500, 1, 1024, generator=generator)
-    sums = {power: many[..., : 2**power].sum(-1) for power in range(11)}  # each (500, k): scores of 500 draws
-
-    def draw(power, divide):
-        scale = math.sqrt(2**power) if divide else 1
-        scores = key[:, : 2**power] @ query[: 2**power] / scale
-        weights = torch.softmax(scores, dim=-1)
-        facts = (
-            f"largest gradient {in_words(largest_gradient(weights), 2)}",
-            f"standard deviation of the scores {scores.std():.2g}",
-            "mean of the largest gradient over 500 draws "
-            f"{largest_gradient(torch.softmax(sums[power] / scale, dim=-1)).mean():.2g}",
-        )
-        title = f"d_k = {2**power}, {'divided by √d_k' if divide else 'not divided'}"
-        return draw_weights([f"key {k}" for k in range(keys)], scores.tolist(), weights.tolist(), title, facts)
-
-    controls = {"power": slider("d_k = 2 to the power of", 8, 0, 10), "divide": checkbox("divide by √d_k", False)}
-    return Explorer(draw, controls)
 
 
 # Einsum
@@ -241,27 +169,31 @@ def einsum_loops() -> Explorer:
 def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:
     """The matrices of attention drawn to scale, each with its shape, where their rows and columns meet; the first row
     and column of each product are framed, and what they make."""
-    columns = {"Q": (d_head, 8), "S": (n_keys, 8), "Z": (d_value, 8)}
-    board = Board([""] * n_queries, columns, 60 + 8 * 12, row=8, above=8, apart=90)
-    canvas, shapes = Phone(board.top + 8 * 10 + 76), {"Q": (n_queries, d_head), "K": (d_head, n_keys)}
+    side = min(14, 270 // (d_head + n_keys + d_value), 132 // max(d_head, n_keys), 100 // n_queries)
+    columns = {"Q": (d_head, side), "S": (n_keys, side), "Z": (d_value, side)}
+    board = Board([""] * n_queries, columns, 70 + side * max(d_head, n_keys), row=side, above=side, apart=70)
+    canvas, shapes = Phone(70 + 132 + 100 + 86), {"Q": (n_queries, d_head), "K": (d_head, n_keys)}
     shapes |= {"S": (n_queries, n_keys), "V": (n_keys, d_value), "Z": (n_queries, d_value)}
-    names = {"Q": "Q (q, e)", "K": "Kᵀ (e, k)", "S": "weights (q, k)", "V": "V (k, v)", "Z": "output (q, v)"}
-    roles = {"Q": "query", "K": "key", "S": "weight", "V": "value", "Z": "value"}
-    cells = {}
+    names = {"Q": ("Q", "(q, e)"), "K": ("Kᵀ", "(e, k)"), "S": ("weights", "(q, k)")}
+    names |= {"V": ("V", "(k, v)"), "Z": ("output", "(q, v)")}
+    roles, cells = {"Q": "query", "K": "key", "S": "weight", "V": "value", "Z": "value"}, {}
+    for part, (rows, width) in shapes.items():
+        cells[part] = [[board.place(part, row, column, rows) for column in range(width)] for row in range(rows)]
+    for left, above, to in (("Q", "K", "S"), ("S", "V", "Z")):
+        board.beams(canvas, cells[left][0][-1], cells[above][-1][0], cells[to][0][0], (roles[left], roles[above]))
     for part, (rows, width) in shapes.items():
         board.table(canvas, part, [[""] * width] * rows, roles[part], np.full((rows, width), 0.45))
-        cells[part] = [[board.place(part, row, column, rows) for column in range(width)] for row in range(rows)]
-        x, (_, y, _, tall) = board.middle(part), cells[part][0 if part in "KV" else -1][0]
-        y = y - 22 if part in "KV" else y + tall + 18
-        x = min(max(x, 40), 316)
-        canvas.text(x, y, names[part], 12, fill=roles[part], bold=True)
-        canvas.text(x, y + 15, f"({rows}, {width})", 12, fill="quiet")
+        (_, y, _, tall), x = cells[part][0 if part in "KV" else -1][0], min(max(board.middle(part), 28), 328)
+        y = y - 38 if part in "KV" else y + tall + 16
+        for line, said in enumerate((*names[part], f"({rows}, {width})")):
+            canvas.text(x, y + 15 * line, said, 12, fill="quiet" if line else roles[part], bold=line == 0)
     for left, above, to in (("Q", "K", "S"), ("S", "V", "Z")):
         row, column, cell = cells[left][0], [line[0] for line in cells[above]], cells[to][0][0]
         board.frame(canvas, row[0], row[-1], roles[left])
         board.frame(canvas, column[0], column[-1], roles[above])
         board.frame(canvas, cell, cell, "here")
-    canvas.text(8, canvas.height - 10, "between: ÷ √d_k, softmax along each row", 12, "start", "quiet")
+    foot = board.top + side * n_queries + 74
+    canvas.text(8, foot, "between them: ÷ √d_k, softmax along each row", 12, "start", "quiet")
     return canvas.view(
         f"Q ({n_queries}, {d_head}) times K transposed ({d_head}, {n_keys}), scaled and through softmax, gives weights "
         f"({n_queries}, {n_keys}); times V ({n_keys}, {d_value}) gives the output ({n_queries}, {d_value})."

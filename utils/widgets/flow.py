@@ -14,7 +14,7 @@ from ..plots import as_numbers
 from .attention import numbered
 from .board import ABOVE, ROW, Board, Place, draw_products, draw_shares, short, width_of
 from .canvas import Phone, View, cut, two_decimals
-from .controls import Explorer, menu, slider
+from .controls import Explorer, menu, player, slider
 
 OWN = "you"  # whose query the learner makes
 ENOUGH = 0.8  # the weight that the word of the task is to get
@@ -142,7 +142,7 @@ def draw_names(scene: Scene) -> None:
         canvas.text(middle, y - 5, cut(word, 9), 11.5, "start" if slanted else "middle", "key", **turned)
         left, top, *_ = board.place("V", number, 0, len(keys))
         canvas.text(left - 5, top + 14, cut(word, 9), 11.5, "end", "value")
-    canvas.text(x - 5, y + 14, "Kᵀ", 13, "end", "key", bold=True)
+    canvas.text(x + wide * len(keys) + 6, y + 14, "Kᵀ", 13, "start", "key", bold=True)
     canvas.text(board.middle("V"), board.place("V", 0, 0, len(keys))[1] - 6, "V", 13, fill="value", bold=True)
 
 
@@ -281,7 +281,7 @@ def draw_flow(words: Sequence[str], numbers: Numbers, chosen: int, step: int, co
     asks = (
         "You ask: which words matter to me?" if own else f"“{cut(words[chosen], 12)}” asks: which words matter to me?"
     )
-    canvas.text(5, 18, asks, 15, "start", bold=True)
+    canvas.text(5, 18, asks, min(15.0, 320 / width_of(asks, 1)), "start", bold=True)
     draw_stages(scene)
     draw_beams(scene)
     draw_tables(scene)
@@ -317,6 +317,6 @@ def attention_flow(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, first:
     controls = {"chosen": menu("who asks", asked, list(words).index(first))}
     controls |= {"step": slider("step", 1, 1, len(Numbers(Q, K, V).steps)), **entries}
     wraps = ipywidgets.Layout(flex_flow="row wrap")
-    rows = [ipywidgets.HBox([controls["chosen"], controls["step"]], layout=wraps)]
+    rows = [ipywidgets.HBox([controls["chosen"], player(controls["step"])], layout=wraps)]
     rows.append(ipywidgets.HBox([ipywidgets.Label("your query"), *entries.values()], layout=wraps))
     return Explorer(draw, controls, rows)

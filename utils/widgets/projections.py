@@ -1,4 +1,4 @@
-"""Notebook 02: the query, key and value of one word, and a curve smoothed by attention."""
+"""The query, key and value of one word, and a curve smoothed by attention."""
 
 from collections.abc import Sequence
 
@@ -21,15 +21,20 @@ CELL, ROW = 24, 22  # width and height of a number
 
 
 def draw_table(
-    canvas: Canvas, x: float, middle: float, numbers: ArrayLike, colour: str, ground: str = "ground"
+    canvas: Canvas, x: float, middle: float, numbers: ArrayLike, colour: str, lit: Sequence[float] = (1,)
 ) -> None:
-    """Numbers (r, c) as a table whose left edge is at x, and which lies around the height `middle`."""
+    """Numbers (r, c) as a table whose left edge is at x, and which lies around the height `middle`; a row whose share
+    `lit` is 0 is not used, and pale."""
     table = as_numbers(numbers, 2)
     top = middle - ROW * len(table) / 2
-    for row, line in enumerate(table.tolist()):
+    for row, (line, used) in enumerate(zip(table.tolist(), lit)):
         for column, value in enumerate(line):
-            canvas.rect(x + CELL * column, top + ROW * row, CELL, ROW, ground, stroke=colour)
-            canvas.text(x + CELL * (column + 0.5), top + ROW * (row + 0.5) + 4.5, f"{value:g}", 12.5)
+            share = min(0.3, 0.3 * used) if len(table) > 1 else 0
+            letters = canvas.shade(x + CELL * column, top + ROW * row, CELL, ROW, colour, share, colour)
+            letters, bold = (letters, len(table) > 1) if used else ("quiet", False)
+            canvas.text(
+                x + CELL * (column + 0.5), top + ROW * (row + 0.5) + 4.5, f"{value:g}", 12.5, fill=letters, bold=bold
+            )
 
 
 def draw_projections(words: Sequence[str], X: Tensor, matrices: Sequence[Tensor], chosen: int) -> View:
@@ -48,7 +53,7 @@ def draw_projections(words: Sequence[str], X: Tensor, matrices: Sequence[Tensor]
         canvas.arrow(left + 6, middle, end - 5, y, "quiet", 2)
         canvas.text(end, y - ROW * d / 2 - 26, f"{name}: {purpose}", 13, "start", role, bold=True)
         canvas.text(end + width / 2, y - ROW * d / 2 - 7, f"W_{symbol} {tuple(matrix.shape)}", 12, fill=role)
-        draw_table(canvas, end, y, matrix, role, "raised")
+        draw_table(canvas, end, y, matrix, role, x.abs().tolist())
         canvas.text(result - 11, y + 5, "=", 15)
         draw_table(canvas, result, y, (x @ matrix)[None], role)
         canvas.text(result + width / 2, y - ROW / 2 - 7, f"{symbol} ({matrix.shape[-1]},)", 12, fill=role, bold=True)

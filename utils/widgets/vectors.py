@@ -1,4 +1,4 @@
-"""Notebook 01: two arrows, and a map of words."""
+"""Two arrows, and a map of words."""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ def products(angle: float, length_a: float, length_b: float) -> tuple[np.ndarray
 def draw_arrows(angle: float, length_a: float, length_b: float) -> View:
     """Two arrows from one point; below them dot product, magnitudes and cosine."""
     b, dot, cosine = products(angle, length_a, length_b)
-    canvas, sign = Phone(338), "data" if round(dot, 9) >= 0 else "negative"
+    canvas, sign = Phone(358), "data" if round(dot, 9) >= 0 else "negative"
     x0, y0, scale = 178, 132, 40
     for step in range(-4, 5):
         canvas.line(x0 + scale * step, 6, x0 + scale * step, 258, "raised")
@@ -48,8 +48,13 @@ def draw_arrows(angle: float, length_a: float, length_b: float) -> View:
         canvas.text(38 + 70 * number, 301, value, 16, fill=role, bold=True)
     product = f"{length_a:.1f} · {length_b:.1f} · ({said['cosine']}) = {said['a · b']}"
     canvas.text(178, 327, f"|a| · |b| · cosine = {product}", 12.5, fill="quiet")
+    done = said["a · b"] == "+0.00"
+    task = f"{'✔' if done else '○'} Make the dot product 0, and no arrow shorter."
+    canvas.text(178, 349, task, 12.5, fill="right" if done else "ink")
     lengths = f"lengths {length_a:.1f} and {length_b:.1f}"
-    return canvas.view(f"Two arrows at {angle:.0f}°, {lengths}: cosine {said['cosine']}, dot product {said['a · b']}.")
+    return canvas.view(
+        f"Two arrows at {angle:.0f}°, {lengths}: cosine {said['cosine']}, dot product {said['a · b']}. {task}"
+    )
 
 
 def two_arrows() -> Explorer:

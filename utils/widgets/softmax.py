@@ -1,0 +1,147 @@
+"""Softmax as sharing: scores, their exponentials, one bar of length 1, and what each score does to a share."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from ..plots import as_numbers, in_words
+from .board import short, width_of
+from .canvas import Phone, View, cut
+from .controls import Explorer, checkbox, menu, slider
+
+ZERO, GROUND, BAR = 134, 260, 284  # heights of the line at a score of 0, of the feet of exponentials, of the one bar
+BEFORE = {"stroke": "quiet", "stroke_dasharray": "3 3"}  # the look of what was before
+TALL, ARROW = 28, 130  # pixels of the largest score, and of a slope of 1
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Weights (k,) of scores (k,)."""
+    powers = np.exp(scores - scores.max())
+    return powers / powers.sum()
+
+
+def slopes(weights: np.ndarray, chosen: int) -> np.ndarray:
+    """How much weight number `chosen` grows with each score: p (1 - p) with its own, -p p_j with another one, (k,)."""
+    others = np.arange(len(weights)) != chosen
+    return weights[chosen] * np.where(
+        others, -weights, weights[others].sum()
+    )  # 1 - p would be rounding where p is near 1
+
+
+def draw_slope(canvas: Phone, x: float, foot: float, slope: float) -> None:
+    """An arrow up where the weight grows with the score, down where it shrinks, as long as the slope; a dot where there
+    is hardly any."""
+    if abs(slope) * ARROW < 2:
+        canvas.add("circle", cx=x, cy=foot, r=2.5, fill="here")
+    else:
+        canvas.arrow(x, foot, x, foot - ARROW * slope, "here", 3)
+
+
+def draw_sharing(
+    labels: Sequence[str], scores: ArrayLike, before: ArrayLike, dashed: str, chosen: int, title: str,
+    temperature: float = 1, facts: Sequence[str] = (),
+) -> View:  # fmt: skip
+    """From scores (k,) to shares of one bar at a temperature: on each score an arrow, what it does to share number
+    `chosen`; as outlines, which are called `dashed`, the scores `before` (k,) and their shares at a temperature of 1.
+    `facts` are lines of text at the foot."""
+    scores, before = as_numbers(scores, 1), as_numbers(before, 1)
+    weights, weights_before = softmax(scores / temperature), softmax(before)
+    slope, step = slopes(weights, chosen) / temperature, 340 / len(labels)
+    most = max(4.0, np.abs([*scores, *before]).max())
+    canvas, x, x_before = Phone(BAR + 84 + 19 * sum(-(-len(fact) // 46) for fact in facts)), 8.0, 8.0
+    canvas.text(8, 18, title, 14.5, "start", bold=True)
+    canvas.text(8, 38, "scores", 12, "start", "data", True)
+    canvas.text(348, 38, f"arrow: what raising it does to {cut(labels[chosen], 9)}", 12, "end", "here")
+    canvas.text(8, ZERO + 70, "exp(score)" if temperature == 1 else "exp(score / T)", 12, "start", "weight", True)
+    canvas.text(348, ZERO + 70, f"dashed: {dashed}", 12, "end", "quiet")
+    for zone in (ZERO, GROUND):
+        canvas.line(8, zone, 348, zone)
+    powers = np.exp((scores - scores.max()) / temperature)
+    for k, label in enumerate(labels):
+        middle, wide, high, old = 8 + step * (k + 0.5), 30, TALL * scores[k] / most, TALL * before[k] / most
+        canvas.rect(middle - wide / 2, ZERO - max(high, 0), wide, abs(high), "data")
+        canvas.rect(middle - wide / 2 - 3, ZERO - max(old, 0), wide + 6, abs(old), **BEFORE)
+        draw_slope(canvas, middle + wide / 2 + 10, ZERO - high, float(slope[k]))
+        beside = ZERO + 14 - min(old, 0) if scores[k] >= 0 else ZERO - 5 - max(old, 0)
+        canvas.text(middle, beside, short(scores[k]), 12)
+        canvas.text(middle, GROUND - 4 - 34 * powers[k], f"{np.exp(scores[k] / temperature):.3g}", 11)
+        canvas.rect(middle - wide / 2, GROUND - 34 * powers[k], wide, 34 * powers[k], "weight")
+        share, share_before = 340 * weights[k], 340 * weights_before[k]
+        canvas.shade(x, BAR, share, 20, "weight", 0.3 + 0.6 * float(weights[k]))
+        canvas.line(middle, GROUND, x + share / 2, BAR, "weight", 1.5)
+        canvas.rect(x_before, BAR - 4, share_before, 28, **BEFORE)
+        canvas.line(x + share / 2, BAR + 20, middle, BAR + 38, "weight", 1.5)
+        name = cut(label, max(3, int(step / width_of("o", 12))))
+        canvas.text(middle, BAR + 51, name, 12, fill="here" if k == chosen else "key", bold=True)
+        canvas.text(middle, BAR + 67, f"{weights[k]:.3f}", 12)
+        x, x_before = x + share, x_before + share_before
+    y = BAR + 90.0
+    for fact in facts:
+        y = canvas.prose(8, y, fact, 12.5, fill="right" if fact.startswith("✔") else "ink")
+    said = ", ".join(f"{label} {weight:.3f}" for label, weight in zip(labels, weights))
+    moves = ", ".join(f"{label} {in_words(number, 2)}" for label, number in zip(labels, slope))
+    grows = f"With each score the share of {labels[chosen]} grows by: {moves}."
+    return canvas.view(f"{title}. Shares of one bar: {said}. {grows} {' '.join(facts)}".rstrip())
+
+
+ENOUGH = 0.8  # the share of the task
+TEMPERATURES = (0.5, 1.0, 2.0, 4.0, 10.0)
+
+
+def softmax_sharing(labels: Sequence[str], scores: Sequence[int], task: int) -> Explorer:
+    """Whole scores from -4 to 4 that the learner changes, at any temperature, as shares of one bar, and what each score
+    does to the share of one word. The task: word number `task` is to get more than 0.8 by the temperature alone."""
+    start = np.array(scores, float)
+    sliders = {f"score_{k + 1}": slider(f"score of {label}", scores[k], -4, 4) for k, label in enumerate(labels)}
+    for one in sliders.values():
+        one.layout.width = "250px"
+
+    def draw(temperature, chosen, **own):
+        now = np.array(list(own.values()), float)
+        share = softmax(now / temperature)[task]
+        done = share > ENOUGH and np.array_equal(now, start)
+        ask = f"Touch no score: give {labels[task]} more than {ENOUGH:g}. It gets {share:.2f}."
+        title = f"softmax(scores / {temperature:g})"
+        return draw_sharing(
+            labels, now, start, "at first", chosen, title, temperature, [f"{'✔' if done else '○'} {ask}"]
+        )
+
+    more = menu("arrows for the share of", [(label, k) for k, label in enumerate(labels)], task, "250px")
+    return Explorer(
+        draw, {"temperature": menu("temperature", list(TEMPERATURES), 1.0, "170px"), "chosen": more, **sliders}
+    )
+
+
+def softmax_saturation(keys: int = 5, seed: int = 0) -> Explorer:
+    """One random query and some keys, cut to any size: the shares with and without the division by √d_k, what is left
+    of the gradient of the largest, here and on average over 500 draws; as an outline, the shares with the division."""
+    generator = torch.Generator().manual_seed(seed)
+    query, key = torch.randn(1024, generator=generator), torch.randn(keys, 1024, generator=generator)
+    query, key = query.double(), key.double()  # in float32 the gradient below is rounding where one weight is near 1
+    many = torch.randn(500, keys, 1024, generator=generator) * torch.randn(500, 1, 1024, generator=generator)
+    sums = {power: many[..., : 2**power].sum(-1) for power in range(11)}  # each (500, k): scores of 500 draws
+
+    def draw(power, divide):
+        root = math.sqrt(2**power)
+        raw = (key[:, : 2**power] @ query[: 2**power]).numpy()
+        scores, scale = (raw / root, root) if divide else (raw, 1)
+        best = int(scores.argmax())
+        facts = (
+            f"Largest gradient: {in_words(slopes(softmax(scores), best).max(), 2)}.",
+            f"Its mean over 500 draws: {largest_gradient(torch.softmax(sums[power] / scale, dim=-1)).mean():.2g}.",
+        )
+        title = f"d_k = {2**power}, {'divided by √d_k' if divide else 'not divided'}"
+        names = [f"key {k}" for k in range(keys)]
+        return draw_sharing(names, scores, raw / root, "divided by √d_k", best, title, facts=facts)
+
+    controls = {"power": slider("d_k = 2 to the power of", 0, 0, 10), "divide": checkbox("divide by √d_k", False)}
+    return Explorer(draw, controls)
+
+
+def largest_gradient(weights: Tensor) -> Tensor:
+    """The largest of the derivatives w (1 - w) of softmax weights (…, k), each by its own score: (…)."""
+    return (weights * (1 - weights)).max(-1).values
