@@ -17,6 +17,7 @@ from .flow import attention_flow
 from .heads import head_split, heads_at_work, shelf
 from .masking import masked_influence, paint_mask
 from .projections import kernel_smoothing, projections
+from .published import published_heads, search
 from .recurrence import fading, look_back_steps
 from .translation import bottleneck, decoding, sentence_builder
 from .vectors import two_arrows, word_map
