@@ -15,6 +15,8 @@ from pathlib import Path
 import nbval.plugin
 import pytest
 
+from utils import encoder_files
+
 pytest_plugins = ["lanes", "onward"]
 
 ROOT = Path(__file__).parent
@@ -41,9 +43,9 @@ taken = set()  # the names of the files in KEPT that a notebook has taken a trai
 
 # What takes long comes first, so that no worker waits for the other at the end; the trainings of two notebooks before
 # the tests that run them again, and those that record the widgets' films before those that only show them.
-TRAINS = re.findall(
-    r"^(\w+) .* trains$", (ROOT / "utils" / "exercises" / "tasks" / "topics.txt").read_text(), re.MULTILINE
-)
+LISTED = (ROOT / "utils" / "exercises" / "tasks" / "topics.txt").read_text()
+TRAINS = re.findall(r"^(\w+) .* trains$", LISTED, re.MULTILINE)
+DOWNLOADS = re.findall(r"^(\w+) .* download$", LISTED, re.MULTILINE)
 FIRST = [f"notebooks/{path.name}" for topic in TRAINS for path in (ROOT / "notebooks").glob(f"[0-9]*_{topic}.ipynb")]
 FIRST += [
     "tests/test_exercises",
@@ -55,9 +57,27 @@ FIRST += [
 FIRST += ["tests/test_setup", "tests/test_site", "tests/test_widget_states", "tests/test_grading"]
 
 
+if (encoder_files.FOLDER / encoder_files.WEIGHTS).is_file():  # for notebooks that fetch the course into another folder
+    os.environ.setdefault(encoder_files.VARIABLE, str(encoder_files.FOLDER))
+
+
+def without_encoder():
+    """Why the cells that need the published encoder cannot run; nothing where they can."""
+    folders = filter(None, (os.environ.get(encoder_files.VARIABLE), encoder_files.FOLDER))
+    if any((Path(folder) / encoder_files.WEIGHTS).is_file() for folder in folders):
+        return ""
+    return "the published encoder is not here, and neither source could be reached: `make encoder` fetches it"
+
+
 def pytest_collection_modifyitems(items):
-    """A cell that was never run has no stored output, so nbval would compare nothing: refuse it. Then the order."""
+    """A cell that was never run has no stored output, so nbval would compare nothing: refuse it. Then the order.
+
+    What needs the published encoder is skipped where it is not here."""
     for item in items:
+        runs = isinstance(item, nbval.plugin.IPyNbCell) or item.get_closest_marker("runs_cells")
+        needs = runs and any(topic in item.nodeid for topic in DOWNLOADS) or item.get_closest_marker("encoder")
+        if needs and (reason := without_encoder()):
+            item.add_marker(pytest.mark.skip(reason=reason))
         if isinstance(item, nbval.plugin.IPyNbCell) and item.cell.execution_count is None:
             raise pytest.UsageError(f"{item.nodeid} was never run, so nothing would be compared: run `make notebooks`")
 

@@ -1123,6 +1123,59 @@ def patch_sizes(widgets):
     return widgets.patch_sizes(), expected
 
 
+# published encoder
+
+
+def letters_in(text):
+    return torch.tensor([text.lower().count(letter) for letter in "abcdefghijklmnopqrstuvwxyz0123456789"]).float()
+
+
+def search(widgets):
+    """With a finder that counts letters."""
+    titles = {"masking.ipynb": "The future", "decoder.ipynb": "From reading to writing", "writing.ipynb": "A cache"}
+    counts = torch.stack([letters_in(title) for title in titles.values()])
+
+    def find(question):
+        near = letters_in(question) @ counts.T / (letters_in(question).norm() * counts.norm(dim=1)).clamp_min(1e-9)
+        return [(*list(titles.items())[k], near[k].item()) for k in near.argsort(descending=True, stable=True).tolist()]
+
+    def expected(state):
+        asked = " ".join(state["question"].split())[:300]
+        if not re.search(r"[^\W_]", asked):
+            return "✘ There is no question yet Type at least one word.", None
+        near = F.cosine_similarity(letters_in(asked)[None], counts).tolist()
+        best = sorted(zip(titles.values(), near), key=lambda pair: -pair[1])
+        asked = "".join("\ufffd" if sign in "\x00\x1b\ud800\ufffe" else sign for sign in asked)
+        return f"{asked} Nearest: {'; '.join(f'{title} ({cosine:.12f})' for title, cosine in best)}.", None
+
+    return widgets.search(find, ["How do I hide the future?", "Where is the cache?"]), expected
+
+
+def published_heads(widgets):
+    """With an encoder whose weights and lengths hang on the number of pieces alone."""
+
+    def look(sentence):
+        pieces = ["[CLS]", *sentence.split(), "[SEP]"]
+        weights = numbers(2, 12, len(pieces), len(pieces), seed=len(pieces)).mul(3).softmax(-1)
+        return pieces, weights, weights * numbers(2, 12, 1, len(pieces), seed=9).abs()
+
+    def expected(state):
+        pieces = ["[CLS]", *state["sentence"][:300].split(), "[SEP]"]
+        if len(pieces) == 2:
+            return "✘ This sentence cannot be read Type at least one word.", None
+        if len(pieces) > 20:
+            said = f"{len(pieces)} pieces are too many for one picture: up to 20, please."
+            return f"✘ This sentence cannot be read {said}", None
+        place, kind = min(state["chosen"], len(pieces) - 1), state["shown"]
+        row = look(" ".join(pieces[1:-1]))[1 if kind == "weight" else 2][state["layer"] - 1, state["head"] - 1, place]
+        verb = "attends most to" if kind == "weight" else "gets most from"
+        pieces = ["".join("\ufffd" if sign in "\x00\x1b\ud800\ufffe" else sign for sign in one) for one in pieces]
+        said = f"layer {state['layer']}, head {state['head']}, {kind}. {pieces[place]} {verb}"
+        return f"{said} {attends(pieces, F.normalize(row, p=1, dim=0), 2)}.", None
+
+    return widgets.published_heads(look, ["the bank of the river", "the bank lent money"], "bank", 1, 2), expected
+
+
 COURSE = {
     make.__name__: make
     for make in (
@@ -1159,5 +1212,7 @@ COURSE = {
         patches,
         motifs,
         patch_sizes,
+        search,
+        published_heads,
     )
 }

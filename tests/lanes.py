@@ -71,6 +71,8 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "lane(name, *topics): the first lane in which a test runs")
     config.addinivalue_line("markers", "sampled(every, folder): of its cases, the first lane runs some")
+    config.addinivalue_line("markers", "runs_cells: it runs the cells of the notebook that its name holds")
+    config.addinivalue_line("markers", "encoder: it needs the files of the published encoder")
     settings.load_profile("random" if config.getoption("lane") == "all" else "same")
 
 

@@ -29,6 +29,7 @@ def run(code, space):
         exec(compile(code, "<cell>", "exec"), space)
 
 
+@pytest.mark.runs_cells
 @pytest.mark.parametrize(
     "path", [pytest.param(path, id=path.stem, marks=pytest.mark.lane("all", topic(path))) for path in NOTEBOOKS]
 )

@@ -290,6 +290,7 @@ def in_its_lane(name):
     return pytest.param(name, marks=() if name in SAMPLE else pytest.mark.lane("all", topic(name)))
 
 
+@pytest.mark.runs_cells
 @pytest.mark.parametrize("name", list(map(in_its_lane, NOTEBOOKS)))
 def test_a_notebook_that_is_only_opened_is_not_changed(open_notebook, name):
     """JupyterLab takes over what the kernel says of itself; where that is stored already, nothing is left to save."""

@@ -140,3 +140,32 @@ def test_measures_name_what_does_not_fit(said):
     with pytest.raises(ValueError) as caught:
         UNFIT[said]()
     assert said in str(caught.value)
+
+
+def test_an_interval_is_about_as_wide_as_theory_has_it():
+    """Of the mean of n coins: ± 1.96 / √(4n)."""
+    coins = torch.arange(400) % 2
+    mean, low, high = measures.interval(coins)
+    assert (
+        mean == 0.5 and low == pytest.approx(0.5 - 0.049, abs=0.004) and high == pytest.approx(0.5 + 0.049, abs=0.004)
+    )
+    assert measures.interval(torch.ones(5)) == (1, 1, 1)
+
+
+def test_what_belongs_together_is_drawn_together():
+    """Ten groups of equal values are ten draws, however many there are of each."""
+    single = torch.arange(10.0)
+    alone = measures.interval(single)
+    assert measures.interval(single.repeat_interleave(8), torch.arange(10).repeat_interleave(8)) == pytest.approx(alone)
+    narrow = measures.interval(single.repeat_interleave(8))
+    assert narrow[2] - narrow[1] < 0.5 * (alone[2] - alone[1])
+    uneven = torch.tensor([1.0, 1, 1, 0]), torch.tensor([0, 0, 0, 1])
+    assert measures.interval(*uneven)[1:] == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "values, groups", [(torch.ones(0), None), (torch.ones(2, 2), None), (torch.ones(3), torch.zeros(2))]
+)
+def test_an_interval_needs_values(values, groups):
+    with pytest.raises(ValueError, match=r"values \(n,\) and groups"):
+        measures.interval(values, groups)

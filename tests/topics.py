@@ -1,5 +1,6 @@
 """Where a notebook is: tests name its topic, and never its number, which changes when one comes before it."""
 
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -18,5 +19,5 @@ def named(topic):
     return notebook(topic).stem
 
 
-SYLLABUS = {named(topic): ids.removesuffix(" trains") for topic, ids in LISTED}
+SYLLABUS = {named(topic): re.sub(" (trains|download)$", "", ids) for topic, ids in LISTED}
 TRAINS = {named(topic) for topic, ids in LISTED if ids.endswith(" trains")}

@@ -92,3 +92,20 @@ def attention_mass(weights: list[Tensor], links: list[set]) -> float:
     if not mass:
         raise ValueError("there is no link, so no weight can lie on one")
     return fmean(mass)
+
+
+def interval(values: Tensor, groups: Tensor | None = None, draws: int = 4000) -> tuple[float, float, float]:
+    """The mean of values (n,), and from where to where 95 % of the means of as many drawn from them lie, some repeated.
+
+    groups (n,), whole numbers from 0: whole groups are drawn, for what belongs together is alike (the bootstrap, Efron
+    1979). ValueError: no values, or groups of another shape."""
+    require_tensors(values=values)
+    groups = torch.arange(len(values)) if groups is None else groups
+    if values.ndim != 1 or not len(values) or groups.shape != values.shape:
+        raise ValueError(f"values (n,) and groups (n,) are needed, not {tuple(values.shape)}, {tuple(groups.shape)}")
+    sums = torch.zeros(int(groups.max()) + 1, 2, dtype=torch.float64)  # of each group: its values, and how many
+    sums.index_add_(0, groups, torch.stack([values.double(), torch.ones_like(values).double()], -1))
+    generator = torch.Generator().manual_seed(0)
+    total, count = sums[torch.randint(len(sums), (draws, len(sums)), generator=generator)].sum(1).T
+    low, high = (total / count).quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    return values.double().mean().item(), low, high

@@ -10,6 +10,7 @@ from timeit import timeit
 import torch
 from torch import Tensor, nn
 
+from .attention import MultiHeadAttention, split_heads
 from .checks import require_tensors, require_whole
 from .transformer import Encoder, Tagger
 
@@ -115,6 +116,33 @@ def readings(tagger: Tagger, tokens: Tensor, mask: Tensor | None = None) -> tupl
         stream.append(x)
         weights.append(weights_of_block)
     return tagger.to_logits(tagger.encoder.final_norm(torch.stack(stream))), weights  # (s, b, n, tags)
+
+
+@contextmanager
+def silence(encoder: Encoder, place: int) -> Iterator[None]:
+    """A with block in which what stands at a place keeps its weights and says nothing: its values are 0 in all layers.
+
+    For x (b, n, d); place counts from 0."""
+
+    def be_silent(W_v, inputs, values):
+        return values.index_fill(-2, torch.tensor([place]), 0.0)
+
+    hooks = [block.attention.W_v.register_forward_hook(be_silent) for block in encoder.blocks]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def added_lengths(attention: MultiHeadAttention, x: Tensor, weights: Tensor) -> Tensor:
+    """How long the vector is that each head adds of each key to each query's output, (…, h, q, k).
+
+    x (…, k, d): what keys and values are made of; weights (…, h, q, k). A head's vector of a key is weight · value ·
+    its block of W_o (Kobayashi et al. 2020)."""
+    values = split_heads(attention.W_v(x), attention.num_heads)  # (…, h, k, e)
+    blocks = attention.W_o.weight.T.unflatten(0, (attention.num_heads, -1))  # (h, e, d)
+    return weights * (values @ blocks).norm(dim=-1)[..., None, :]
 
 
 def kept(run: Callable[[Tensor], object], x: Tensor) -> float:

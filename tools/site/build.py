@@ -99,13 +99,12 @@ def front_page(readme, repo, names, others, picture, whole):
     """What the course is: a picture that plays, README's first sentences, two doors; then the map of the course: the
     whole picture, and the rows of README's table of notebooks."""
     title, lead, whom = re.match(r"# (.+)\n\n(.+)\n\n(.+)\n", readme).groups()
-    later = re.search(r"^To come: .+", readme, re.MULTILINE)
     colab, binder = links.launch_links(f"{names[0]}.ipynb", repo)
     doors = DOORS.format(name=names[0], colab=colab, binder=binder)
     parts = [f"# {title}", OPENING.format(picture=picture, lead=lead, doors=doors, whom=whom)]
     parts += ["## The map of the course", whole, '<div class="map">']
     parts += [entry(found, repo) for found in ROW.finditer(readme)]
-    parts += ["</div>", later[0] if later else "", AFTERWARDS]
+    parts += ["</div>", AFTERWARDS]
     return "\n\n".join([*parts, toctree("Notebooks", names), toctree("About", others)]) + "\n"
 
 

@@ -95,8 +95,13 @@ class Recorder:
 
 def elements(view: View) -> list[str]:
     """The shapes of a picture; the first one is the beginning of the SVG element, its description left out."""
-    svg = re.sub('aria-label="[^"]*"', "", view.svg, count=1).removesuffix("</svg>")
+    svg = re.sub('aria-label="[^"]*"', "", on_page(view.svg), count=1).removesuffix("</svg>")
     return ELEMENTS.split(svg)
+
+
+def on_page(svg: str) -> str:
+    """A picture whose links lead to pages instead of notebooks."""
+    return svg.replace('.ipynb"', '.html"')
 
 
 def clauses(view: View) -> list[str]:
@@ -303,7 +308,7 @@ def recorded(explorer: Explorer, page: Page) -> dict:
         "film": base64.b64encode(packed).decode(),
         "controls": kept["controls"],
         "layout": layout(explorer, page),
-        "svg": view.svg,
+        "svg": on_page(view.svg),
         "words": view.description,
         "least": least_width("".join(kept["shapes"])),
         "states": sum(number >= 0 for part in kept["pictures"] for number in part["at"]),

@@ -28,13 +28,15 @@ from tools.notebooks.files import COURSE
 from tools.site import films, slices
 from tools.site.shown import PAGES, Page
 from tools.site.slices import names  # noqa: F401
-from utils import widgets
+from utils import encoder_files, widgets
 from utils.exercises import catalogue
+from utils.exercises.tasks import DOWNLOADS
 from utils.files import write_whole
 
 HERE = Path(__file__).resolve().parent
 
 CACHE = COURSE / ".site-cache"
+STORED = HERE / "stored"  # films of notebooks that need a download, for where it is not here
 APART = ("widgets", "exercises")  # rooms of utils/ of which a film needs a few files
 PLAYER = ("frames.js", "frames.css")
 HEAD = """<link rel="stylesheet" href="{folder}/frames.css">
@@ -79,7 +81,20 @@ def kept(path: Path) -> dict[str, Path]:
 
 
 def missing(path: Path) -> dict[str, Path]:
-    return {name: file for name, file in kept(path).items() if not file.exists()}
+    """What is to be recorded, and can be."""
+    return {name: file for name, file in kept(path).items() if not file.exists() and can_run(path)}
+
+
+def needs_download(path: Path) -> bool:
+    return Path(path).stem[3:] in DOWNLOADS
+
+
+def can_run(path: Path) -> bool:
+    """Is everything here that the notebook needs?"""
+    try:
+        return not needs_download(path) or bool(encoder_files.content(encoder_files.WEIGHTS))
+    except encoder_files.Missing:
+        return False
 
 
 def record(paths: Sequence[Path], at_once: int = 2) -> None:
@@ -109,6 +124,9 @@ def record_here(path: Path) -> None:
         for old in CACHE.glob(f"{name}.*.json"):
             old.unlink()
         write_whole(files[name], json.dumps(filmed, ensure_ascii=False))
+        if needs_download(path):
+            STORED.mkdir(exist_ok=True)
+            write_whole(STORED / f"{name}.json", json.dumps(filmed, ensure_ascii=False))
         print(f"{name}: {filmed['states']:,} states, {len(filmed['film']) / 1000:.0f} kB")
 
 
@@ -116,10 +134,11 @@ def record_here(path: Path) -> None:
 
 
 def load(name: str, path: Path) -> dict:
-    """What the cache holds of a widget; it is recorded where it is missing."""
+    """What the cache holds of a widget; it is recorded where it is missing, or taken as it was when it last was."""
     file = kept(Path(path).resolve())[name]
     if not file.exists():
         record([Path(path)])
+        file = file if file.exists() else STORED / f"{name}.json"
     return json.loads(file.read_text(encoding="utf-8"))
 
 

@@ -51,6 +51,12 @@ PAGES = {
         note="Here some menus have some of their words, in the notebook more.",
     ),
     "head_browser": Page(hidden=("sentence",), note="In the notebook you can type sentences of your own."),
+    "search": Page(hidden=("question",), note="In the notebook you can ask questions of your own."),
+    "published_heads": Page(
+        {"head": (1, 3, 9, 10)},
+        hidden=("sentence",),
+        note="Here are four of the twelve heads; in the notebook you can type sentences of your own.",
+    ),
     "position_waves": Page(
         {"d_model": (4, 8, 12, 16, 24, 32), "position": range(0, 24, 2)}
         | {"shift": (0, 1, 2, 3, 4, 6, 8, 12)},

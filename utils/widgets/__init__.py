@@ -17,6 +17,7 @@ from .looking_back import bridge
 from .masking import masked_influence, paint_mask
 from .mixing import first_look
 from .projections import kernel_smoothing, projections
+from .published import published_heads, search
 from .recurrence import fading
 from .softmax import softmax_saturation, softmax_sharing
 from .translation import bottleneck, decoding, sentence_builder

@@ -1,5 +1,4 @@
-"""Exercises of the notebook on masking: masks for padding, order and distance; softmax, attention and mean that keep
-to them."""
+"""Exercises of the notebook on masking: masks for padding, order and distance; softmax and attention that keep to them."""
 
 import math
 
@@ -206,68 +205,6 @@ def scaled_scores(query, key):
 
 
 masked_attention.mistakes(UNDER_A_MASK)
-
-
-# ---- masked_mean
-
-
-def draw_outputs_and_masks(generator):
-    """Padding behind, in front, inside, full of large numbers or NaN; none; words with zeros; one sentence or word; float64.
-
-    In float64 the numbers of words have an exact inverse, so that weights of float32 are no mistake.
-    """
-    for d, rows, dtype in (
-        (3, [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], None),
-        (3, [[1, 0, 0, 0], [0, 1, 1, 0], [1, 1, 1, 1]], None),
-        (4, [[0, 0, 1, 1], [1, 0, 1, 1]], None),
-        (6, [[1, 1, 0]], None),
-        (3, [[1, 1, 0], [1, 0, 0], [1, 1, 1]], None),
-        (5, [[1, 1, 0, 0], [1, 1, 1, 1]], torch.float64),
-        (2, [[1], [1]], None),
-    ):
-        mask = torch.tensor(rows).bool()
-        outputs = torch.randn(*mask.shape, d, generator=generator, dtype=dtype)
-        yield outputs * torch.where(mask, 1, 5)[:, :, None], mask
-    mask = torch.tensor([[1, 1, 1, 0], [1, 1, 1, 1]]).bool()
-    outputs = torch.randn(2, 4, 3, generator=generator)
-    outputs[0, 1], outputs[1, 2, 0] = 0.0, 0.0
-    yield outputs, mask
-    mask = torch.tensor([[1, 1, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]]).bool()
-    yield torch.randn(3, 4, 2, generator=generator).masked_fill(~mask[:, :, None], math.nan), mask
-
-
-@exercise(
-    draws=draw_outputs_and_masks,
-    hints=[
-        "A sentence of three words and two of padding: what is added up, and what is it divided by?",
-        "Make the padded rows 0, then sum over the tokens. mask is (b, n), outputs (b, n, d): which axis does it lack?",
-        "mask[:, :, None] fits the outputs. The number of words of each sentence is the sum of its row of the mask; "
-        "keepdim=True makes it (b, 1), which divides (b, d).",
-    ],
-    names={
-        "a single mean for the whole batch: each sentence has one of its own": lambda outputs, mask: outputs[0, 0],
-        "one number a token: is the sum over the tokens, dim=1?": lambda outputs, mask: mask,
-        "one row a position: is the sum over the tokens, dim=1?": lambda outputs, mask: outputs[0],
-        "mask @ outputs, (b, b, d), every mask with every sentence: mask[:, None] gives each its own": (
-            lambda outputs, mask: outputs.new_zeros(len(mask), len(mask), outputs.shape[-1])
-        ),
-        "outputs: are the tokens still to be added up?": lambda outputs, mask: outputs,
-    },
-    question={
-        r"\[mask\]|\.view|\.reshape": "outputs[mask] is one list of the words of all sentences, which are not equally many: "
-        "keep (b, n, d), with 0 in padded rows.",
-        "@|bmm|matmul|einsum": "mask[:, None], (b, 1, n), times (b, n, d) adds up over the tokens, each sentence its own.",
-        "": "outputs is (b, n, d), mask (b, n): an axis of length 1 at the end, mask[:, :, None], lets them meet; and "
-        "what divides (b, d) is (b, 1).",
-    },
-    level=2,
-    minutes=8,
-)
-def masked_mean(outputs, mask):
-    """Mean of outputs (b, n, d) over the words of each sentence, where mask (b, n) is True: returns (b, d)."""
-    total = outputs.masked_fill(~mask[:, :, None], 0.0).sum(dim=1)  # (b, d)
-    words = mask.sum(dim=1, keepdim=True)  # (b, 1)
-    return total / words
 
 
 # ---- causal_mask

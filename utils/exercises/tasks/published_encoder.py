@@ -1,0 +1,237 @@
+"""Exercises of the notebook on a published encoder: words in pieces, weights by name, one vector a sentence, and the
+length of what a head adds."""
+
+import math
+
+import torch
+
+from ..engine import exercise
+
+# ---- word_pieces
+
+
+def draw_words(generator):
+    """Whole words; long pieces before short ones; ends that no piece fits, dead ends that another cut would avoid;
+    pieces of the wrong kind, with ## or without; the same word from its end; words by chance."""
+    yield "unaffable", ["un", "##aff", "##a", "##able", "aff", "able", "##ff"]
+    yield "playing", ["p", "play", "playing", "##ing", "##lay"]
+    yield "playing", ["p", "pl", "play", "##l", "##i", "##in", "##ing", "##n", "##g"]
+    yield "bluefox", ["blue", "##fo", "##f", "fox"]
+    yield "abcd", ["a", "ab", "abc", "##cd", "##c", "##bcd"]
+    yield "sunset", ["sun", "set", "##se"]
+    yield "ing", ["##ing", "##in", "ring"]
+    yield "abab", ["a", "ab", "##bab", "##ab", "##b"]
+    yield "aaaa", ["a", "##a", "##aa", "aaaaa"]
+    yield "on", ["o", "#n", "##n"]
+    yield "x", ["x", "##x"]
+    for length in (5, 9):
+        word = "".join("abc"[k] for k in torch.randint(3, (length,), generator=generator).tolist())
+        cuts = torch.randint(1, 4, (12,), generator=generator).tolist()
+        inner = [f"##{word[k : k + cut]}" for k, cut in enumerate(cuts[: length - 1], start=1)]
+        yield word, [word[: cuts[-1]], *inner, *"abc", "##a", "##b", "##c"]
+
+
+@exercise(
+    draws=draw_words,
+    hints=[
+        "The word is playing, and the vocabulary has p, play, ##l, ##ing and ##i. Which piece comes first, and what is "
+        "left of the word then?",
+        "Try the whole rest of the word first, then the rest without its last letter, and so on, until a piece is in the "
+        "vocabulary: word[start:end] with end going down from len(word).",
+        "Where start is not 0, the piece is looked up, and listed, with ## before it. Where end has come down to start, "
+        "nothing fits: return '[UNK]', whatever was found before. Otherwise go on with start = end.",
+    ],
+    question="word[start:end] is the piece that is tried: what are start and end in this line?",
+    level=2,
+    minutes=12,
+)
+def word_pieces(word, vocabulary):
+    """Cut word into pieces of vocabulary, the longest that fits first: returns a string, a blank between two pieces.
+
+    A piece that does not stand at the beginning of the word is looked up, and returned, with ##
+    before it. Where at some place no piece fits, the result is "[UNK]", for the whole word.
+    """
+    pieces, start = [], 0
+    while start < len(word):
+        mark, end = "##" if start > 0 else "", len(word)
+        while end > start and mark + word[start:end] not in vocabulary:
+            end -= 1
+        if end == start:
+            return "[UNK]"
+        pieces.append(mark + word[start:end])
+        start = end
+    return " ".join(pieces)
+
+
+# ---- pack_attention
+
+
+def draw_files(generator):
+    """Names in the order of the alphabet, as in a file, and in others; layers 0, 1 and 10, 1 beside 10 and 11; other
+    matrices of attention among them; d of 1 to 5, d = 3 once; float64."""
+    inner = ("attention.output.dense", "attention.self.key", "attention.self.query", "attention.self.value")
+    for d, layers, layer, order, dtype in (
+        (4, (0, 1), 0, 1, None),
+        (4, (0, 1, 2), 1, 1, None),
+        (2, (0, 1, 10, 11), 1, 1, None),
+        (5, (9, 10), 10, -1, None),
+        (3, (0,), 0, 1, None),
+        (1, (0, 2), 2, -1, None),
+        (2, (0, 1, 2), 2, 1, torch.float64),
+    ):
+        names = sorted(f"encoder.layer.{k}.{part}.weight" for k in layers for part in inner)[::order]
+        yield names, torch.randn(len(names), d, d, generator=generator, dtype=dtype), layer
+
+
+@exercise(
+    draws=draw_files,
+    hints=[
+        "The shapes fit, so ask which matrix is which. Print parts for layer 0: in which order do they stand, and which "
+        "order is asked for?",
+        "The names of a file stand in the order of the alphabet. Where does query stand in that?",
+        "Say yourself what comes first: build the three names, with query, key and value in this order, and look each of "
+        "them up.",
+    ],
+    names={
+        "(3, d, d): three matrices side by side. cat puts one below the other": lambda names, matrices, layer: (
+            matrices.new_zeros(3, *matrices.shape[1:])
+        ),
+        "a single matrix: are the other two still to come?": lambda names, matrices, layer: matrices[0],
+        "(d, 3d): one beside the other. The rows of W_k come below those of W_q": lambda names, matrices, layer: (
+            matrices.new_zeros(matrices.shape[1], 3 * matrices.shape[1])
+        ),
+    },
+    question="names and matrices go together, number by number; each matrix is (d, d): which of them does this line take?",
+    level=2,
+    minutes=10,
+)
+def pack_attention(names, matrices, layer):
+    """The weights of a layer's queries, keys and values, in this order, one below the other: returns (3d, d).
+
+    names is a list of names such as encoder.layer.0.attention.self.key.weight, in the order of a file.
+    matrices (p, d, d) holds what they name. nn.MultiheadAttention wants its in_proj_weight so.
+    """
+    start = f"encoder.layer.{layer}.attention.self."
+    parts = [f"{start}{part}.weight" for part in ("query", "key", "value")]
+    return torch.cat([matrices[names.index(part)] for part in parts])
+
+
+# ---- masked_mean
+
+
+def draw_outputs_and_masks(generator):
+    """Padding behind, in front, inside, full of large numbers or NaN; none; words with zeros; one sentence or word; float64.
+
+    In float64 the numbers of words have an exact inverse, so that weights of float32 are no mistake.
+    """
+    for d, rows, dtype in (
+        (3, [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], None),
+        (3, [[1, 0, 0, 0], [0, 1, 1, 0], [1, 1, 1, 1]], None),
+        (4, [[0, 0, 1, 1], [1, 0, 1, 1]], None),
+        (6, [[1, 1, 0]], None),
+        (3, [[1, 1, 0], [1, 0, 0], [1, 1, 1]], None),
+        (5, [[1, 1, 0, 0], [1, 1, 1, 1]], torch.float64),
+        (2, [[1], [1]], None),
+    ):
+        mask = torch.tensor(rows).bool()
+        outputs = torch.randn(*mask.shape, d, generator=generator, dtype=dtype)
+        yield outputs * torch.where(mask, 1, 5)[:, :, None], mask
+    mask = torch.tensor([[1, 1, 1, 0], [1, 1, 1, 1]]).bool()
+    outputs = torch.randn(2, 4, 3, generator=generator)
+    outputs[0, 1], outputs[1, 2, 0] = 0.0, 0.0
+    yield outputs, mask
+    mask = torch.tensor([[1, 1, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]]).bool()
+    yield torch.randn(3, 4, 2, generator=generator).masked_fill(~mask[:, :, None], math.nan), mask
+
+
+@exercise(
+    draws=draw_outputs_and_masks,
+    hints=[
+        "A sentence of three words and two of padding: what is added up, and what is it divided by?",
+        "Make the padded rows 0, then sum over the tokens. mask is (b, n), outputs (b, n, d): which axis does it lack?",
+        "mask[:, :, None] fits the outputs. The number of words of each sentence is the sum of its row of the mask; "
+        "keepdim=True makes it (b, 1), which divides (b, d).",
+    ],
+    names={
+        "a single mean for the whole batch: each sentence has one of its own": lambda outputs, mask: outputs[0, 0],
+        "one number a token: is the sum over the tokens, dim=1?": lambda outputs, mask: mask,
+        "one row a position: is the sum over the tokens, dim=1?": lambda outputs, mask: outputs[0],
+        "mask @ outputs, (b, b, d), every mask with every sentence: mask[:, None] gives each its own": (
+            lambda outputs, mask: outputs.new_zeros(len(mask), len(mask), outputs.shape[-1])
+        ),
+        "outputs: are the tokens still to be added up?": lambda outputs, mask: outputs,
+    },
+    question={
+        r"\[mask\]|\.view|\.reshape": "outputs[mask] is one list of the words of all sentences, which are not equally many: "
+        "keep (b, n, d), with 0 in padded rows.",
+        "@|bmm|matmul|einsum": "mask[:, None], (b, 1, n), times (b, n, d) adds up over the tokens, each sentence its own.",
+        "": "outputs is (b, n, d), mask (b, n): an axis of length 1 at the end, mask[:, :, None], lets them meet; and "
+        "what divides (b, d) is (b, 1).",
+    },
+    level=2,
+    minutes=8,
+)
+def masked_mean(outputs, mask):
+    """Mean of outputs (b, n, d) over the words of each sentence, where mask (b, n) is True: returns (b, d)."""
+    total = outputs.masked_fill(~mask[:, :, None], 0.0).sum(dim=1)  # (b, d)
+    words = mask.sum(dim=1, keepdim=True)  # (b, 1)
+    return total / words
+
+
+# ---- contribution
+
+
+def draw_heads_of_a_layer(generator):
+    """h, q, k, e and d all differ, in several ways; q = k, h = k, e = d; one head, one key, e = 1; a value of 0, weights
+    of 0; float64."""
+    for h, q, k, e, d, dtype in (
+        (2, 3, 5, 4, 7, None),
+        (3, 4, 4, 2, 6, None),
+        (4, 2, 4, 3, 3, None),
+        (1, 5, 3, 2, 4, None),
+        (2, 6, 1, 5, 3, None),
+        (3, 2, 6, 1, 5, None),
+        (5, 3, 2, 4, 8, torch.float64),
+    ):
+        weights = torch.randn(h, q, k, generator=generator, dtype=dtype).softmax(-1)
+        values = torch.randn(h, k, e, generator=generator, dtype=dtype)
+        if k > 4:
+            weights[0, 0], values[1, 2] = torch.eye(k, dtype=weights.dtype)[1], 0.0
+        yield weights, values, torch.randn(h, e, d, generator=generator, dtype=dtype)
+
+
+@exercise(
+    draws=draw_heads_of_a_layer,
+    hints=[
+        "A head adds to a query's vector the sum over the keys of weight · value · W_o. Which summand is that of one key, "
+        "and how long is it?",
+        "values @ W_o is (h, k, d): what each head would add of each key with a weight of 1. The length of a vector is "
+        "the root of the sum of its squares, over d.",
+        "A length times a weight is the length of the weighted vector, as no weight is negative. Lengths are (h, k), "
+        "weights (h, q, k): which axis do the lengths lack?",
+    ],
+    names={
+        "(h, k): one length a key. Every query has weights of its own": lambda weights, values, W_o: values[..., 0],
+        "(h, q, k, d): the vectors themselves. Their lengths are asked for": lambda weights, values, W_o: (
+            weights.new_zeros(*weights.shape, W_o.shape[-1])
+        ),
+        "(h, q, d): what the keys add together. One number for each key is asked for": lambda weights, values, W_o: (
+            weights.new_zeros(*weights.shape[:2], W_o.shape[-1])
+        ),
+        "(h, k, d): what each key would add with a weight of 1. Its length, times the weights?": (
+            lambda weights, values, W_o: values @ W_o
+        ),
+        "(q, k): the heads are added up. Each has a contribution of its own": lambda weights, values, W_o: weights[0],
+        "(h, q): one number a query. Each of its keys has one": lambda weights, values, W_o: weights[..., 0],
+    },
+    question="weights are (h, q, k), values (h, k, e), W_o (h, e, d): which axes meet in this line, and which are left?",
+    level=2,
+    minutes=8,
+)
+def contribution(weights, values, W_o):
+    """Lengths of what heads add of each key, weights (h, q, k), values (h, k, e), W_o (h, e, d): returns (h, q, k).
+
+    To the output of query q, head h adds of key k the vector weight · value · W_o, which has d numbers.
+    """
+    lengths = (values @ W_o).norm(dim=-1)  # (h, k)
+    return weights * lengths[:, None, :]
