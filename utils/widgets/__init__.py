@@ -16,7 +16,7 @@ from .encoder import head_browser, position_waves, word_journey
 from .flow import attention_flow
 from .heads import head_split, heads_at_work, shelf
 from .looking_back import bridge
-from .masking import masked_influence, paint_mask
+from .masking import empty_row, masked_influence, paint_mask
 from .projections import kernel_smoothing, projections
 from .recurrence import fading
 from .translation import bottleneck, decoding, sentence_builder
