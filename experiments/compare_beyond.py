@@ -381,7 +381,6 @@ TABLES = {
             "largest window": lambda seed: distance(seed, "largest"),
             "largest window, positions": lambda seed: distance(seed, "largest, positions"),
             "largest window, positions, twice the steps": lambda seed: distance(seed, "largest, positions", steps=1400),
-            "largest window, positions, from nothing": lambda seed: distance(seed, "largest, positions", False, 1400),
         },
     ),
 }

@@ -516,11 +516,11 @@ def gallery(pictures: Named, columns: int = 8, patch: int = 0, kind: str = "ink"
 
 
 @in_style
-def maps_of_places(maps: Named, kind: str = "weight", signed: bool = False) -> Figure:
+def maps_of_places(maps: Named, legend: str, signed: bool = False) -> Figure:
     """For each of n = side² places a small map (side, side) of all places, at the place itself, which is framed.
 
-    `maps` maps a title to numbers (n, n), a row for each place whose map it is; `kind` says what dark is. signed: both
-    signs, in two colours. One deepest colour for all. ValueError: n is no square."""
+    `maps` maps a title to numbers (n, n), a row for each place whose map it is; `legend` says what a colour is.
+    signed: both signs, in two colours. One deepest colour for all. ValueError: n is no square."""
     tables = {title: as_numbers(table, 2) for title, table in maps.items()}
     n = len(next(iter(tables.values())))
     side = round(n**0.5)
@@ -529,7 +529,7 @@ def maps_of_places(maps: Named, kind: str = "weight", signed: bool = False) -> F
             raise ValueError(f"map {title!r} {table.shape} must be (n, n), n the square of a whole number")
     beside = ~np.eye(side**2, dtype=bool)
     limit = max(np.abs(table[beside]).max() for table in tables.values()) or 1.0
-    figure, panels = new_figure(0.2 + 3.1 * len(tables), 3.7, len(tables))
+    figure, panels = new_figure(max(0.2 + 3.1 * len(tables), 1.8 + 0.085 * len(legend)), 3.7, len(tables))
     for panel, (title, table) in zip(np.atleast_1d(panels), tables.items()):
         shares = np.abs(table) / limit
         for (place, other), share in np.ndenumerate(shares.clip(0, 1).round(2)):
@@ -543,13 +543,12 @@ def maps_of_places(maps: Named, kind: str = "weight", signed: bool = False) -> F
         panel.set(xlim=(-1.6, edge + 0.6), ylim=(edge - 0.4, -0.6), aspect="equal", xticks=[], yticks=[])
         panel.spines[:].set_visible(False)
         panel.set_title(title, fontsize=14, loc="center")
-    says = f"framed: the place whose map it is · dark: {kind}"
-    figure.supxlabel(says, fontsize=13, color=LIGHT["quiet"])
+    figure.supxlabel(f"framed: whose map it is\n{legend}", fontsize=13, color=LIGHT["quiet"])
     most = {title: table - 2 * np.diag(np.abs(table).max(1)) for title, table in tables.items()}
     said = [
         f"{title}: " + " ".join(f"{k} → {largest(row)[0]}" for k, row in enumerate(one)) for title, one in most.items()
     ]
-    figure.description = f"For each place a map of all places, dark = {kind}. Darkest: {'; '.join(said)}."
+    figure.description = f"For each place a map of all places; {legend}. Most, itself left out: {'; '.join(said)}."
     figure.table = style.folded_tables(
         {title: (*map(range, table.shape), rounded(table, 2)) for title, table in tables.items() if n**2 <= MOST_CELLS}
     )
