@@ -44,10 +44,13 @@ def of_a_score(score: float) -> str:
 
 def painted_board(words: Sequence[str], scores: np.ndarray, V: np.ndarray) -> Board:
     """The board of a painted mask: on the line of each query its scores, weights, their sum, and its output."""
-    n, wide = len(words), max(width_of(of_a_score(score)) for score in scores.flat)
-    outputs = max(width_of(two_decimals(value)) for value in V.flat)
-    columns = {"S": (n, max(15.0, wide) + 2), "A": (n, width_of("0.00") + 1), "sum": (1, 22.0)}
-    return Board(words, columns | {"Z": (V.shape[1], outputs + 4)}, 60.0 + ABOVE * n)
+    n, wide = len(words), max(15.0, *(width_of(of_a_score(score)) for score in scores.flat)) + 2
+    weight, output = width_of("0.00") + 1, max(width_of(two_decimals(value)) for value in V.flat) + 4
+    names = max(width_of(cut(word, 7), 12.5) for word in words) + 8
+    spare = (352 - names - n * (wide + weight) - 22 - V.shape[1] * output - 3 * 8) / (2 * n)
+    more = min(6.0, max(0.0, spare))  # cells are wider where there is room
+    columns = {"S": (n, wide + more), "A": (n, weight + more), "sum": (1, 22.0), "Z": (V.shape[1], output)}
+    return Board(words, columns, 60.0 + ABOVE * n)
 
 
 def draw_permission(canvas: Phone, board: Board, mask: np.ndarray, scores: np.ndarray) -> None:
