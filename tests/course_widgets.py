@@ -457,26 +457,63 @@ def shelf(widgets):
 # masking
 
 
+MASKED = "the sailor slept <pad>".split()
+MASKED_Q = torch.tensor([[2.0, 0, 0, 0], [0, 2, 1, 0], [2, 1, 0, 0], [1, 1, 1, 0]])
+MASKED_K = torch.tensor([[0.0, 0, 2, 0], [2, 0, 0, 0], [0, 2, 0, 0], [2, 2, 2, 2]])
+MASKED_V = torch.tensor([[1.0, 0], [4, 1], [0, 3], [9, 9]])
+
+
 def paint_mask(widgets):
-    words, (Q, K, V) = "the sailor slept <pad> <pad>".split(), numbers(3, 5, 4, seed=1)
+    words, (Q, K, V) = MASKED, (MASKED_Q, MASKED_K, MASKED_V)
 
     def expected(state):
-        painted = torch.tensor([value for name, value in state.items() if name.startswith("box")]).view(5, 5)
-        outputs, said, table = torch.zeros(5, 4), [], []
-        weights = torch.zeros(5, 5)
-        for i in range(5):
-            keys = [k for k in range(5) if painted[i, k]]
+        painted = torch.tensor([value for name, value in state.items() if name.startswith("box")]).view(4, 4)
+        outputs, said = torch.zeros(4, 2), []
+        weights = torch.zeros(4, 4)
+        for i in range(4):
+            keys = [k for k in range(4) if painted[i, k]]
             if keys:
                 scores = torch.stack([Q[i] @ K[k] for k in keys]) / 2
                 weights[i, keys] = scores.softmax(0)
-                table += scores.tolist()
                 outputs[i] = weights[i] @ V
             pairs = ", ".join(f"{words[k]} {weights[i, k]:.12f}" for k in keys)
-            said.append(f"{words[i]} to {len(keys)} of 5: {pairs or 'nothing'}")
-        table += [*weights.flatten().tolist(), *outputs[:, :3].flatten().tolist(), *weights.sum(-1).tolist()]
-        return f"Who attends to whom. {'; '.join(said)}.", table
+            said.append(f"{words[i]} to {len(keys)} of 4: {pairs or 'nothing'}")
+        task = "○ Task: let slept hear sailor alone. What will its output be?"
+        if painted[2].tolist() == [False, True, False, False]:
+            assert outputs[2].equal(V[1])
+            task = "✔ slept hears sailor alone. Its output is the value of sailor: 4, 1."
+        table = [*weights.flatten().tolist(), *outputs.flatten().tolist()]
+        return f"Who attends to whom. {'; '.join(said)}. {task}", table
 
-    return widgets.paint_mask(words, Q, K, V, padded=2), expected
+    return widgets.paint_mask(words, Q, K, V, padded=1), expected
+
+
+def empty_row(widgets):
+    Q, K, V = MASKED_Q[1:].numpy(), MASKED_K[1:].numpy(), MASKED_V[1:].numpy()
+
+    def expected(state):
+        exponentials = np.exp(Q[:2] @ K[:2].T / 2)
+        weights = exponentials / exponentials.sum(1, keepdims=True)  # of the words, to the words
+        gradient = weights @ V[:2] / 2  # of the mean of four squares
+        loss = np.square(weights @ V[:2]).mean()
+        terms = [f"{weights[i, 0]:.12f} · {gradient[i, 0]:.12f}" for i in range(2)]
+        first = f"{' + '.join(terms)} + NaN · 0 = NaN"
+        second = f"{' + '.join(terms)} + 0 · 0 = {weights[:, 0] @ gradient[:, 0]:.12f}"
+        said = [
+            "Forwards. <pad> may attend to nothing: all its scores are −∞. What will a softmax make of them?",
+            "The weights of <pad>: 0 / 0, NaN, above. Below they are 0.",
+            "The outputs of the words are the same in both. That of <pad> is NaN above, 0 below.",
+            f"The loss reads the words alone: {loss} above, {loss} below. Nothing to be noticed.",
+            "Backwards. The loss does not read <pad>, so the gradient of its output is 0. Where is the harm?",
+            f"The gradient of V, weight times gradient and added up: {first} above, "
+            f"for 0 · NaN is NaN; {second} below.",
+            "After one training step every entry of V is NaN above, and with it every output. Below, training goes on.",
+        ]
+        return f"What does an empty row do? Step {state['step']} of 7. {said[state['step'] - 1]}", None
+
+    real = torch.tensor([True, True, False])
+    arrays = MASKED_Q[1:], MASKED_K[1:], MASKED_V[1:]
+    return widgets.empty_row(MASKED[1:], *arrays, real[:, None] & real), expected
 
 
 def masked_influence(widgets):
@@ -1196,6 +1233,7 @@ COURSE = {
         head_split,
         shelf,
         paint_mask,
+        empty_row,
         masked_influence,
         fading,
         bridge,

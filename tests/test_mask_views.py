@@ -2,12 +2,14 @@
 
 import re
 
+import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 from utils import masks, plots, widgets
 from utils.attention import MultiHeadAttention, attention_weights
-from utils.widgets.masking import draw_masked, mask_presets
+from utils.widgets.masking import SOFTMAXES, Journey, draw_masked, mask_presets
 
 WORDS = "the sailor slept <pad> <pad>".split()
 
@@ -40,8 +42,8 @@ def test_presets_are_masks():
 
 
 def test_a_painted_mask_is_the_mask_that_is_shown():
-    Q, K, V = draw(3, 5, 4)
-    widget = widgets.paint_mask(WORDS, Q, K, V, padded=2)
+    Q, K, V = draw(3, 5, 4).round()
+    widget = widgets.paint_mask(WORDS, Q, K, V[:, :1], padded=2)
     presets = mask_presets(5, 2)
     for name, mask in presets.items():
         widget.controls["preset"].value = name
@@ -55,13 +57,37 @@ def test_a_painted_mask_is_the_mask_that_is_shown():
     assert f"slept to 2 of 5: sailor {weights[2, 1]:.2f}, slept {weights[2, 2]:.2f};" in said
     widget.controls["box_0_0"].value = False
     assert "the to 0 of 5: nothing;" in widget.redraw().description
-    assert widget.screen.value.count("−∞") == 25 - 13
+    assert widget.screen.value.count(">−∞<") == 25 - 13
 
 
 def test_masked_scores_are_hidden_and_empty_rows_are_zero():
-    mask = torch.eye(5, dtype=torch.bool)
-    shown = draw_masked(WORDS, mask, draw(5, 5), mask.float(), draw(5, 4))
-    assert shown.svg.count("−∞") == 20 and shown.description.startswith("Who attends to whom. the to 1 of 5: the 1.00;")
+    mask, whole = torch.eye(5, dtype=torch.bool), torch.arange(5.0)
+    shown = draw_masked(WORDS, mask, whole.expand(5, 5), mask.float(), whole[:, None], whole[:, None])
+    assert shown.svg.count(">−∞<") == 20 and "Who attends to whom. the to 1 of 5: the 1.00;" in shown.description
+
+
+def test_numbers_for_which_a_phone_has_no_room_are_refused():
+    with pytest.raises(ValueError, match="too wide for a phone"):
+        widgets.paint_mask(WORDS, *draw(3, 5, 4), padded=2)
+
+
+def test_an_empty_row_is_what_autograd_says():
+    """The two ways agree wherever nothing is NaN, and NaN is where torch's own softmax puts it."""
+    Q, K, V = draw(3, 4, 2)
+    mask = torch.tensor([[1, 0, 1, 0], [1, 1, 1, 0], [0, 0, 0, 0], [0, 1, 1, 0]]).bool()
+    theirs, ours = (Journey(Q, K, V, mask, softmax).numbers for softmax in SOFTMAXES.values())
+    assert np.isnan(theirs["weights"]).any(1).tolist() == [False, False, True, False]
+    assert (
+        np.isnan(theirs["to V"]).all() and np.isnan(theirs["V later"]).all() and np.isnan(theirs["a step later"]).all()
+    )
+    assert theirs["loss"] == pytest.approx(ours["loss"]) and all(np.isfinite(one).all() for one in ours.values())
+    seen = mask.any(-1)
+    expected = F.scaled_dot_product_attention(Q, K, V.requires_grad_(), attn_mask=mask)[seen]
+    expected.square().mean().backward()
+    np.testing.assert_allclose(ours["outputs"][seen], expected.detach(), atol=1e-6)
+    np.testing.assert_allclose(ours["to V"], V.grad, atol=1e-6)
+    with pytest.raises(ValueError, match="no row of the mask is empty"):
+        widgets.empty_row(list("abcd"), Q, K, V.detach(), mask | True)
 
 
 def moved(widget, **choice):

@@ -47,8 +47,8 @@ class PatchTransformer(nn.Module):
         n, d_patch, d_model = 16, 4, 48
         self.summary = require_choice(summary, ("mean", "cls"), "summary")
         self.embed = nn.Linear(d_patch, d_model)
-        self.positions = nn.Parameter(0.3 * torch.randn(n, d_model)) if positions else None
-        self.cls = nn.Parameter(0.3 * torch.randn(1, 1, d_model)) if summary == "cls" else None
+        self.positions = nn.Parameter(0.02 * torch.randn(n, d_model)) if positions else None
+        self.cls = nn.Parameter(0.02 * torch.randn(1, 1, d_model)) if summary == "cls" else None
         self.encoder = Encoder(d_model=d_model, num_heads=4, num_layers=2, d_ff=2 * d_model, final_norm=True)
         self.to_logits = nn.Linear(d_model, classes)
 

@@ -292,7 +292,9 @@ def hull_of_values(
 
 
 # Of a square that says yes its role, and whether it is a dot: who may look, who is heard, and how much look different.
-LOOKS = {"the output moves": ("data", True), "gets weight": ("weight", False)}
+LOOKS = {
+    "the output moves": ("data", True), "gets weight": ("weight", False), "news arrives": ("negative", True),
+}  # fmt: skip
 
 
 def mark(axes: Axes, row: int, column: int, role: str, dot: bool) -> None:
@@ -532,4 +534,44 @@ def bars(values: Mapping[str, float], label: str = "", decimals: int = 2) -> Fig
     axes.set(xlabel=label, ylim=(len(names) - 0.5, -0.5), xlim=(min(0, numbers.min()), 1.1 * numbers.max()))
     axes.tick_params(axis="y", length=0)
     figure.description = f"Bars of {label}. {'; '.join(f'{name} {text}' for name, (text,) in zip(names, table))}."
+    return figure
+
+
+@in_style
+def maps_of_places(maps: Named, legend: str, signed: bool = False) -> Figure:
+    """For each of n = side² places a small map (side, side) of all places, at the place itself, which is framed.
+
+    `maps` maps a title to numbers (n, n), a row for each place whose map it is; `legend` says what a colour is.
+    signed: both signs, in two colours. One deepest colour for all. ValueError: n is no square."""
+    tables = {title: as_numbers(table, 2) for title, table in maps.items()}
+    n = len(next(iter(tables.values())))
+    side = round(n**0.5)
+    for title, table in tables.items():
+        if table.shape != (side**2, side**2):
+            raise ValueError(f"map {title!r} {table.shape} must be (n, n), n the square of a whole number")
+    beside = ~np.eye(side**2, dtype=bool)
+    limit = max(np.abs(table[beside]).max() for table in tables.values()) or 1.0
+    figure, panels = new_figure(max(0.2 + 3.1 * len(tables), 1.8 + 0.085 * len(legend)), 3.7, len(tables))
+    for panel, (title, table) in zip(np.atleast_1d(panels), tables.items()):
+        shares = np.abs(table) / limit
+        for (place, other), share in np.ndenumerate(shares.clip(0, 1).round(2)):
+            row, column = ((side + 1) * a + b for a, b in zip(divmod(place, side), divmod(other, side)))
+            own = "negative" if table[place, other] < 0 else "data" if signed else "weight"
+            shade(panel, row, column, own, 0.0 if place == other else share)
+            if place == other:
+                frame = Rectangle((column - 0.4, row - 0.4), 0.8, 0.8, fill=False, edgecolor=LIGHT["here"], linewidth=2)
+                panel.add_patch(frame)
+        edge = side * (side + 1) - 1
+        panel.set(xlim=(-1.6, edge + 0.6), ylim=(edge - 0.4, -0.6), aspect="equal", xticks=[], yticks=[])
+        panel.spines[:].set_visible(False)
+        panel.set_title(title, fontsize=14, loc="center")
+    figure.supxlabel(f"framed: whose map it is\n{legend}", fontsize=13, color=LIGHT["quiet"])
+    most = {title: table - 2 * np.diag(np.abs(table).max(1)) for title, table in tables.items()}
+    said = [
+        f"{title}: " + " ".join(f"{k} → {largest(row)[0]}" for k, row in enumerate(one)) for title, one in most.items()
+    ]
+    figure.description = f"For each place a map of all places; {legend}. Most, itself left out: {'; '.join(said)}."
+    figure.table = style.folded_tables(
+        {title: (*map(range, table.shape), rounded(table, 2)) for title, table in tables.items() if n**2 <= MOST_CELLS}
+    )
     return figure

@@ -14,7 +14,7 @@ from .encoder import head_browser, position_waves, word_journey
 from .flow import attention_flow
 from .heads import head_split, heads_at_work, shelf
 from .looking_back import bridge
-from .masking import masked_influence, paint_mask
+from .masking import empty_row, masked_influence, paint_mask
 from .mixing import first_look
 from .projections import kernel_smoothing, projections
 from .published import published_heads, search

@@ -1,7 +1,9 @@
-"""Notebook 04: a mask to paint, and the outputs that a changed word moves."""
+"""A mask to paint, how an empty row spoils what is near it, and the outputs that a changed word moves."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import ipywidgets
 import numpy as np
@@ -10,9 +12,10 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from .. import masks
-from ..attention import scaled_dot_product_attention
+from ..attention import masked_softmax_, scaled_dot_product_attention
 from ..plots import as_numbers
-from .canvas import Phone, View, cut
+from .board import ABOVE, ROW, Board, draw_products, short, width_of
+from .canvas import Phone, View, cut, two_decimals
 from .controls import Explorer, checkbox, menu, slider
 
 
@@ -30,72 +33,100 @@ def mask_presets(n: int, padded: int) -> dict[str, Tensor]:
 
 
 # Painting a mask
+
+ASKS, HEARS = 2, 1  # the task: which word is to hear which one alone
+
+
+def of_a_score(score: float) -> str:
+    """A score with one decimal at most."""
+    return f"{score:.1f}".removesuffix(".0").replace("-0", "0" if round(score, 1) == 0 else "-0")
+
+
+def painted_board(words: Sequence[str], scores: np.ndarray, V: np.ndarray) -> Board:
+    """The board of a painted mask: on the line of each query its scores, weights, their sum, and its output."""
+    n, wide = len(words), max(15.0, *(width_of(of_a_score(score)) for score in scores.flat)) + 2
+    weight, output = width_of("0.00") + 1, max(width_of(two_decimals(value)) for value in V.flat) + 4
+    names = max(width_of(cut(word, 7), 12.5) for word in words) + 8
+    spare = (352 - names - n * (wide + weight) - 22 - V.shape[1] * output - 3 * 8) / (2 * n)
+    more = min(6.0, max(0.0, spare))  # cells are wider where there is room
+    columns = {"S": (n, wide + more), "A": (n, weight + more), "sum": (1, 22.0), "Z": (V.shape[1], output)}
+    return Board(words, columns, 60.0 + ABOVE * n)
+
+
+def draw_permission(canvas: Phone, board: Board, mask: np.ndarray, scores: np.ndarray) -> None:
+    """The scores: a filled cell may attend, and what may not is −∞."""
+    for (row, column), score in np.ndenumerate(scores):
+        x, y, wide, tall = board.place("S", row, column)
+        letters = canvas.shade(x, y, wide, tall, "data", 0.3 * mask[row, column])
+        text, fill = (of_a_score(score), letters) if mask[row, column] else ("−∞", "quiet")
+        canvas.text(x + wide / 2, y + tall / 2 + 4, text, 11, fill=fill)
+
+
+def draw_task(canvas: Phone, words: Sequence[str], mask: np.ndarray, V: np.ndarray) -> str:
+    """What the learner is to bring about, and whether it is done: two lines, whatever the mask."""
+    asks, hears, value = words[ASKS], words[HEARS], ", ".join(map(short, V[HEARS]))
+    said = f"○ Task: let {asks} hear {hears} alone.", "What will its output be?"
+    done = mask[ASKS].nonzero()[0].tolist() == [HEARS]
+    if done:
+        said = f"✔ {asks} hears {hears} alone.", f"Its output is the value of {hears}: {value}."
+    for number, line in enumerate(said):
+        canvas.text(5, 40 + 18 * number, line, 12.5, "start", "right" if done else "ink")
+    return " ".join(said)
+
+
 def draw_masked(
-    words: Sequence[str], mask: Tensor, scores: Tensor, weights: Tensor, outputs: Tensor, deepest: float | None = None
+    words: Sequence[str], mask: Tensor, scores: Tensor, weights: Tensor, V: Tensor, outputs: Tensor
 ) -> View:
-    """Scores of one sentence under a mask, and below them weights and outputs; mask, scores, weights (n, n) and
-    outputs (n, d), of which the first three entries are shown. `deepest`: the output that has the deepest colour, the
-    largest if None; where it is given, a row of the picture depends on its own row of the mask alone."""
-    mask, scores, weights, outputs = (as_numbers(array, 2) for array in (mask, scores, weights, outputs))
-    shown, n, size = outputs[:, :3], len(words), outputs.shape[1]
-    names, below = 56, 66 + 27 * n  # room for the words; where the second block begins
-    canvas, wide = Phone(below + 66 + 27 * n), min(58.0, (350 - names) / n)
-    deepest = np.abs(outputs).max() if deepest is None else deepest
-    narrow = min(31.0, (300 - names) / (n + shown.shape[1]))
-    blocks = [
-        ("scores", names, 58, wide, scores, np.abs(scores).max(), "signed", words),
-        ("weights", names, below + 58, narrow, weights, 1.0, "weight", words),
-        (
-            f"outputs, {shown.shape[1]} of {size}",
-            names + narrow * n + 10,
-            below + 58,
-            narrow,
-            shown,
-            deepest,
-            "signed",
-            (),
-        ),
-    ]
-    for title, left, top, width, table, limit, role, headings in blocks:
-        canvas.text(left, top - 42, title, 13, "start", bold=True)
-        for column, heading in enumerate(headings):
-            x = left + width * (column + 0.4)
-            turned = f"rotate(-30 {x:.1f} {top - 6})"
-            canvas.text(x, top - 6, cut(heading, 7), 11, "start", transform=turned)
-        for (row, column), value in np.ndenumerate(table):
-            x, y = left + width * column, top + 27 * row
-            if title == "scores" and not mask[row, column]:
-                canvas.rect(x, y, width, 25, "raised", stroke="edge")
-                canvas.text(x + width / 2, y + 17, "−∞", 12, fill="quiet")
-            else:
-                canvas.cell(x, y, width, 25, value, limit, role, 11)
+    """One sentence under a mask: mask, scores and weights (n, n), V and outputs (n, v). The line of a query depends on
+    its own row of the mask alone. ValueError: there is no room for the numbers."""
+    mask, scores, weights, V, outputs = (as_numbers(array, 2) for array in (mask, scores, weights, V, outputs))
+    board, n = painted_board(words, scores, V), len(words)
+    canvas, deepest = Phone(board.top + ROW * n + 48), np.abs(V).max()  # no mean of values exceeds the largest
+    canvas.text(5, 18, "Who may attend to whom?", 15, "start", bold=True)
+    draw_permission(canvas, board, mask, scores)
+    board.table(canvas, "A", [list(map(two_decimals, row)) for row in weights], "weight", weights)
+    board.table(canvas, "sum", [[short(row.sum())] for row in weights], "weight", np.zeros((n, 1)))
+    board.table(canvas, "Z", [list(map(two_decimals, row)) for row in outputs], "value", 0.5 * abs(outputs) / deepest)
+    board.table(canvas, "V", [list(map(short, row)) for row in V], "value", 0.5 * abs(V) / deepest)
+    for part, name, role in (("S", "scores", "data"), ("A", "weights", "weight"), ("Z", "output", "value")):
+        board.name(canvas, part, name, role)
+    canvas.text(board.middle("sum"), board.top - 6, "sum", 11, fill="weight")
+    canvas.text(board.middle("V"), board.place("V", 0, 0, n)[1] - 6, "V", 13, fill="value", bold=True)
     for row, word in enumerate(words):
-        for top in (58, below + 58):
-            canvas.text(names - 6, top + 17 + 27 * row, cut(word, 7), 12, "end")
-        canvas.text(350, below + 75 + 27 * row, f"{weights[row].sum():.2f}", 11, "end", "quiet")
-    canvas.text(350, below + 52, "sum", 11, "end", "quiet")
+        _, y, *_ = board.place("S", row, 0)
+        canvas.text(board.lefts["S"] - 5, y + 16, cut(word, 7), 12.5, "end", "ink" if mask[row].any() else "wrong")
+        x, _, wide, _ = board.place("S", 0, row)
+        middle, above = x + wide / 2, board.top - 5
+        turned = {"transform": f"rotate(-40 {middle:.1f} {above:.1f})"}
+        canvas.text(middle, above, cut(word, 9), 11.5, "start", "key", **turned)
+        left, top, *_ = board.place("V", row, 0, n)
+        canvas.text(left - 5, top + 14, cut(word, 9), 11.5, "end", "value")
+    canvas.rect(6, canvas.height - 20, 13, 13, "data", fill_opacity="0.3", stroke="edge")
+    canvas.text(24, canvas.height - 9, "filled: may attend · −∞: may not", 12, "start", "quiet")
+    task = draw_task(canvas, words, mask, V)
     said = [
         f"{word} to {int(allowed.sum())} of {n}: "
         f"{', '.join(f'{words[k]} {line[k]:.2f}' for k in np.flatnonzero(allowed)) or 'nothing'}"
         for word, line, allowed in zip(words, weights, mask)
     ]
-    return canvas.view(f"Who attends to whom. {'; '.join(said)}.")
+    return canvas.view(f"Who attends to whom. {'; '.join(said)}. {task}")
 
 
 def paint_mask(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, padded: int = 0) -> Explorer:
-    """Paint a mask (n, n), a box for each pair, and see scores, weights and outputs.
+    """Paint a mask (n, n), a box for each pair, and see scores, weights and outputs; of three words or more.
 
-    Q and K (n, e), V (n, v); `padded`: how many positions at the end are padding."""
+    Q and K (n, e), V (n, v): small, and best of whole numbers; ValueError: too wide. `padded`: how many positions at
+    the end are padding."""
     n, scores = len(words), Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
     presets = mask_presets(n, padded)
-    preset = menu("start from", list(presets), "padding")
-    at_first = np.ndenumerate(presets["padding"].numpy())
+    preset = menu("start from", list(presets), "none")
+    at_first = np.ndenumerate(presets["none"].numpy())
     boxes = {f"box_{i}_{j}": checkbox(words[j], bool(allowed), "96px") for (i, j), allowed in at_first}
 
     def draw(preset, **painted):
         mask = torch.tensor(list(painted.values())).view(n, n)
         outputs, weights = scaled_dot_product_attention(Q, K, V, mask)
-        return draw_masked(words, mask, scores, weights, outputs, V.abs().max().item())  # no mean of values exceeds it
+        return draw_masked(words, mask, scores, weights, V, outputs)
 
     rows = np.array(list(boxes.values()), dtype=object).reshape(n, n).tolist()
     for word, row in zip(words, rows):
@@ -109,6 +140,144 @@ def paint_mask(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, padded: in
 
     preset.observe(fill, "value")
     return shown
+
+
+# An empty row
+
+
+def as_in_most_texts(scores: Tensor, mask: Tensor) -> Tensor:
+    """Softmax over scores (q, k) of which the forbidden ones are −∞: NaN in a row where all are."""
+    return torch.softmax(scores.masked_fill(~mask, -math.inf), -1)
+
+
+SOFTMAXES = {"as in most texts": as_in_most_texts, "in this course": lambda s, mask: masked_softmax_(s.clone(), mask)}
+STAGES = ("scores", "weights", "outputs", "loss", "to outputs", "to V", "a step later")
+RATE = 0.1  # of the training step
+
+
+@dataclass(frozen=True)
+class Journey:
+    """Attention under a mask, forwards, backwards and after a training step of V, with one kind of softmax. The loss
+    reads the outputs of the queries that may attend to something: the mean of the squares of their entries."""
+
+    Q: Tensor
+    K: Tensor
+    V: Tensor
+    mask: Tensor
+    softmax: Callable[[Tensor, Tensor], Tensor]
+
+    @cached_property
+    def numbers(self) -> dict[str, np.ndarray]:
+        """What there is after each of the STAGES; of "a step later" the new V and the outputs."""
+        V, scores = self.V.clone().requires_grad_(), self.Q @ self.K.mT / math.sqrt(self.Q.shape[-1])
+        weights = self.softmax(scores, self.mask)
+        outputs = weights @ V
+        outputs.retain_grad()
+        loss = outputs[self.mask.any(-1)].square().mean()
+        loss.backward()
+        later = V.detach() - RATE * V.grad
+        found = (scores, weights, outputs, loss, outputs.grad, V.grad, weights @ later)
+        kept = dict(zip(STAGES, (number.detach().numpy() for number in found)))
+        return kept | {"V": self.V.numpy(), "V later": later.numpy()}
+
+
+def number_or_nan(value: float) -> str:
+    return "NaN" if math.isnan(value) else short(value)
+
+
+def draw_table(canvas: Phone, board: Board, part: str, table: np.ndarray, role: str, depth: float) -> None:
+    """Numbers in the colour of their role; what is NaN is red."""
+    for (row, column), value in np.ndenumerate(table):
+        x, y, wide, tall = board.place(part, row, column, len(table))
+        broken = math.isnan(value)
+        letters = canvas.shade(x, y, wide, tall, "wrong" if broken else role, 0.85 if broken else depth * abs(value))
+        canvas.text(x + wide / 2, y + tall / 2 + 4, number_or_nan(value), 11, fill=letters, bold=broken)
+
+
+def draw_journey(canvas: Phone, board: Board, words: Sequence[str], name: str, way: Journey, step: int) -> str:
+    """One of the two ways up to this step; returns the sum that makes an entry of V's gradient, once there."""
+    now, numbers, n, below = STAGES[step - 1], way.numbers, len(words), board.top + ROW * len(words)
+    deepest = max(1.0, float(way.V.abs().max()))
+    canvas.text(5, board.place("V", 0, 0, n)[1] + 4, name, 13, "start", bold=True)
+    for (row, column), score in np.ndenumerate(numbers["scores"]):
+        x, y, wide, tall = board.place("S", row, column)
+        letters = canvas.shade(x, y, wide, tall, "data", 0.3 * bool(way.mask[row, column]))
+        text, fill = (of_a_score(score), letters) if way.mask[row, column] else ("−∞", "quiet")
+        canvas.text(x + wide / 2, y + tall / 2 + 4, text, 11, fill=fill)
+    for part, known in (("A", step >= 2), ("Z", step >= 3)):
+        for row, column in np.ndindex(n, 0 if known else board.columns[part][0]):
+            canvas.rect(*board.place(part, row, column), stroke="edge")
+    if step >= 2:
+        draw_table(canvas, board, "A", numbers["weights"], "weight", 1.0)
+    if step >= 3:
+        shown = {"to outputs": "to outputs", "to V": "to outputs", "a step later": "a step later"}.get(now, "outputs")
+        draw_table(canvas, board, "Z", numbers[shown], "value", 0.5 / deepest)
+    values = {"to V": "to V", "a step later": "V later"}.get(now, "V")
+    draw_table(canvas, board, "V", numbers[values], "value", 0.5 / deepest)
+    above = {"to V": "gradient of V", "V later": "V, a step later", "V": "V"}[values]
+    middle = min(board.middle("V"), 352 - 0.63 * 12.5 * len(above) / 2)
+    canvas.text(middle, board.place("V", 0, 0, n)[1] - 6, above, 12.5, fill="value", bold=True)
+    board.name(canvas, "S", "scores", "data")
+    board.name(canvas, "A", "weights", "weight")
+    board.name(canvas, "Z", "its gradient" if now in ("to outputs", "to V") else "output", "value")
+    for row, word in enumerate(words):
+        _, y, *_ = board.place("S", row, 0)
+        empty = not way.mask[row].any()
+        canvas.text(board.lefts["S"] - 5, y + 16, cut(word, 7), 12.5, "end", "wrong" if empty else "ink")
+    if step >= 4:
+        canvas.text(5, board.place("V", 1, 0, n)[1] + 12, f"loss {numbers['loss']:.2f}", 13, "start")
+    if now != "to V":
+        return ""
+    column = [board.place("A", row, 0) for row in range(n)], [board.place("Z", row, 0) for row in range(n)]
+    result = board.place("V", 0, 0, n)
+    for cells, role in ((column[0], "weight"), (column[1], "value"), ([result], "here")):
+        board.frame(canvas, cells[0], cells[-1], role)
+    pairs = [tuple(map(number_or_nan, pair)) for pair in zip(numbers["weights"][:, 0], numbers["to outputs"][:, 0])]
+    total = number_or_nan(numbers["to V"][0, 0])
+    draw_products(canvas, below + 38, pairs, total, ("weight", "value"), column)
+    return f"{' + '.join(map(' · '.join, pairs))} = {total}"
+
+
+def of_a_step(step: int, word: str, losses: Sequence[float], sums: Sequence[str]) -> str:
+    """What is to be seen after this step, `word` being the one that may attend to nothing."""
+    return (
+        f"Forwards. {word} may attend to nothing: all its scores are −∞. What will a softmax make of them?",
+        f"The weights of {word}: 0 / 0, NaN, above. Below they are 0.",
+        f"The outputs of the words are the same in both. That of {word} is NaN above, 0 below.",
+        f"The loss reads the words alone: {losses[0]:.2f} above, {losses[1]:.2f} below. Nothing to be noticed.",
+        f"Backwards. The loss does not read {word}, so the gradient of its output is 0. Where is the harm?",
+        f"The gradient of V, weight times gradient and added up: {sums[0]} above, for 0 · NaN is NaN; {sums[1]} below.",
+        "After one training step every entry of V is NaN above, and with it every output. Below, training goes on.",
+    )[step - 1]
+
+
+def draw_empty_row(words: Sequence[str], ways: dict[str, Journey], step: int) -> View:
+    """Step number `step`, from 1, of two ways {name: journey} to treat a query that may attend to nothing."""
+    first = next(iter(ways.values()))
+    texts = [number_or_nan(value) for way in ways.values() for table in way.numbers.values() for value in table.flat]
+    wide, n, size = max(map(width_of, texts)) + 3, len(words), first.V.shape[1]
+    high, sums = 16 + ABOVE * n, []
+    block = high + ROW * n + 66
+    canvas = Phone(20 + len(ways) * block + 74)
+    canvas.text(5, 18, "What does an empty row do?", 15, "start", bold=True)
+    for number, (name, way) in enumerate(ways.items()):
+        top = 44 + high + number * block
+        columns = {"S": (n, max(wide, 24)), "A": (n, max(wide, 24)), "Z": (size, max(wide, 34))}
+        sums.append(draw_journey(canvas, Board(words, columns, top), words, name, way, step))
+    word = words[int((~first.mask.any(-1)).nonzero()[0])]
+    said = of_a_step(step, word, [way.numbers["loss"] for way in ways.values()], sums)
+    canvas.prose(5, 36 + len(ways) * block, said)
+    return canvas.view(f"What does an empty row do? Step {step} of {len(STAGES)}. {said}")
+
+
+def empty_row(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, mask: Tensor) -> Explorer:
+    """Follow a query that may attend to nothing, forwards, backwards and after a training step: with a softmax as in
+    most texts, and below it with the course's. Q and K (n, e), V (n, v): small; mask (n, n). ValueError: no row of the
+    mask is empty, or the numbers are too wide."""
+    if mask.any(-1).all():
+        raise ValueError("no row of the mask is empty: nothing goes wrong")
+    ways = {name: Journey(Q, K, V, mask, softmax) for name, softmax in SOFTMAXES.items()}
+    return Explorer(lambda step: draw_empty_row(words, ways, step), {"step": slider("step", 1, 1, len(STAGES))})
 
 
 # A word that changes
@@ -134,7 +303,7 @@ def draw_moved(words: Sequence[str], changed: int, distances: ArrayLike, title: 
     roles = ["wrong" if number < changed else "data" for number in range(len(words))]
     for y, role, distance in zip(y_of, roles, distances):
         if distance > 0:
-            width = float(1 + 8 * distance / largest)
+            width = float(1 + 8 * math.sqrt(distance / largest))
             canvas.line(86, y_of[changed] - 4, 170, y - 4, role, width, opacity="0.7")
     for number, (y, word, distance) in enumerate(zip(y_of, words, distances)):
         said, here = f"moves by {distance:.2f}" if distance > 0 else "does not move", number == changed
@@ -152,7 +321,8 @@ def masked_influence(words: Sequence[str], X: Tensor, layers: Sequence[nn.Module
 
     def draw(chosen, change, mask, depth):
         distances = moved_by(layers[:depth], X, presets[mask], chosen, change)
-        return draw_moved(words, chosen, distances, f"mask: {mask} · {depth} layer{'s' * (depth > 1)}")
+        title = f"mask: {mask} · 1 layer" if depth == 1 else f"mask: {mask} · {depth} layers"
+        return draw_moved(words, chosen, distances, title)
 
     controls = {
         "chosen": menu("change the vector of", [(f"{n + 1} {word}", n) for n, word in enumerate(words)], 1),

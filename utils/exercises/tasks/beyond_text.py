@@ -1,4 +1,5 @@
-"""Exercises of the notebook beyond text: images cut into patches, put together again, and hidden; the mask of a graph."""
+"""Exercises of the notebook beyond text: images cut into patches, put together again, and hidden; where hidden patches
+look; what turns an answer when it is cut out; the mask of a graph."""
 
 import math
 
@@ -228,6 +229,133 @@ def hidden_patch_loss(prediction, patches, hidden):
     """
     squares = (prediction - patches) ** 2  # (b, n, p)
     return squares[hidden].mean()
+
+
+def draw_looks(generator):
+    """Places that everybody looks at, and heads that differ; as many images as places, more, fewer; unequally many
+    hidden; one head; float64."""
+    for b, h, n, m, dtype in (
+        (7, 2, 5, 2, None),
+        (6, 3, 4, 1, None),
+        (5, 2, 6, 3, None),
+        (6, 4, 6, 2, None),
+        (9, 1, 3, 1, None),
+        (11, 2, 5, 3, torch.float64),
+    ):
+        scores = torch.randn(b, h, n, n, generator=generator, dtype=dtype)
+        scores = scores + 2 * torch.randn(n, generator=generator, dtype=dtype)  # some places are popular
+        hidden = (torch.arange(n) + torch.arange(b)[:, None]) % n < m  # (b, n), each place in its turn
+        hidden[0, :2] = torch.tensor([True, False])
+        yield scores.softmax(-1), hidden
+
+
+@exercise(
+    draws=draw_looks,
+    hints=[
+        "In the pictures, is a dark field where it is because of the place that looks, or is it dark in every square? "
+        "Which of the two may the map show?",
+        "mean is (q, k): row q holds what a hidden place gives. What does every column sum to after the last line, and "
+        "what does every row sum to? Which of the two is to be the same for all?",
+        "A column holds what one place gets. Divide each column by its own mean over the other places: mean.sum(0), "
+        "over n - 1 of them.",
+    ],
+    names={
+        "the mean weights: are they still to be divided by what a place gets from the others?": (
+            lambda weights, hidden: (
+                (weights.mean(1) * (hidden[:, :, None] & ~hidden[:, None, :])).sum(0)
+                / (hidden[:, :, None] & ~hidden[:, None, :]).sum(0).clamp(min=1)
+            )
+        ),
+    },
+    question="weights are (b, h, q, k), hidden is (b, n), and a place asks as a row and is looked at as a column: which "
+    "axes meet in this line?",
+    level=2,
+    minutes=7,
+)
+def looks(weights, hidden):
+    """How much a hidden place (row) looks at a visible one (column), next to what the others give it: returns (n, n).
+
+    weights (b, h, q, k) of a layer, hidden (b, n). The mean over the heads, and over the images in which the
+    row's place is hidden and the column's visible; then 1 means as much as that place gets from the other
+    n - 1 on average. The diagonal is 0.
+    """
+    pairs = (hidden[:, :, None] & ~hidden[:, None, :]).float()  # (b, q, k)
+    mean = (weights.mean(1) * pairs).sum(0) / pairs.sum(0).clamp(min=1)  # (q, k)
+    return mean / (mean.sum(0) / (len(mean) - 1))
+
+
+def remainder(rows):
+    """An answer that nearly every change turns, to one of three."""
+    return rows.sum(-1) % 3
+
+
+def rich_in_g(rows):
+    """An answer that few changes turn, and one way more often than the other."""
+    return ((rows == 2).sum(-1) > rows.shape[-1] / 4).long()
+
+
+def first_and_last(rows):
+    """An answer that hangs on two places alone."""
+    return (rows[:, 0] > rows[:, -1]).long()
+
+
+def draw_cuts(generator):
+    """Places that differ; the first and the last; one sequence, one base, all of them; as many bases as sequences; new
+    bases that are the old ones."""
+    for answer, b, n, length in (
+        (remainder, 6, 11, 3),
+        (rich_in_g, 8, 12, 5),
+        (first_and_last, 7, 9, 2),
+        (remainder, 4, 10, 4),
+        (remainder, 1, 7, 2),
+        (first_and_last, 5, 6, 6),
+        (rich_in_g, 9, 8, 1),
+    ):
+        sequences = torch.randint(4, (b, n), generator=generator)
+        starts = torch.randint(n - length + 1, (b,), generator=generator)
+        starts[0], starts[-1] = 0, n - length
+        yield answer, sequences, starts, torch.randint(4, (b, length), generator=generator)
+    sequences = torch.randint(4, (3, 5), generator=generator)
+    yield remainder, sequences, torch.tensor([2, 2, 2]), sequences[:, 2:4].clone()
+
+
+@exercise(
+    draws=draw_cuts,
+    hints=[
+        "Three things: a copy of the sequences, the new bases written into it, and two answers to compare. Which of the "
+        "two answers belongs to which?",
+        "Sequence i gets fresh[i] at its own place, from starts[i] to starts[i] + length. A loop over the sequences does "
+        "it, one slice each.",
+        "An answer turns where answer(changed) != answer(sequences). That is True or False for each sequence, (b,): "
+        "what is the share of True?",
+    ],
+    names={
+        "True or False for each sequence: what is the share of True?": lambda answer, sequences, starts, fresh: (
+            sequences[:, 0] > 0
+        ),
+        "the changed sequences: what do they answer, and what did they answer before?": (
+            lambda answer, sequences, starts, fresh: sequences
+        ),
+    },
+    question={
+        r"\[.*:.*starts|\[.*starts.*:": "starts holds a place for each sequence, and a slice takes one number: go through "
+        "the sequences one by one, or index with places of (b, length).",
+        "": "sequences is (b, n), starts (b,), fresh (b, length): which axes meet in this line?",
+    },
+    level=2,
+    minutes=8,
+)
+def cut_out(answer, sequences, starts, fresh):
+    """The share of sequences whose answer turns when a piece of each is cut out: returns one number.
+
+    sequences (b, n) of bases, 0 to 3; answer(sequences) is (b,). From starts (b,) on, fresh (b, length)
+    takes the place of what stands there. The sequences that are handed in stay as they are.
+    """
+    changed = sequences.clone()
+    rows = torch.arange(len(changed))[:, None]  # (b, 1)
+    places = starts[:, None] + torch.arange(fresh.shape[1])  # (b, length)
+    changed[rows, places] = fresh
+    return (answer(changed) != answer(sequences)).float().mean()
 
 
 def draw_graphs(generator):
