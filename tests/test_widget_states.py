@@ -96,9 +96,6 @@ def unreadable(root):
     return found
 
 
-STILL_WIDE = {"paint_mask", "block_stepper"}  # not drawn for a phone yet
-
-
 def width(root):
     return float(root.get("viewBox").split()[2])
 
@@ -146,7 +143,7 @@ def test_every_state_is_right(name, browser_report, pytestconfig):
         assert agree(description, said), (state, description, said)
         assert table is None or same_table(drawn(root), table), (state, drawn(root), table)
         assert not unreadable(root) and not strange(root), (state, unreadable(root), strange(root))
-        assert (width(root) == 356 and not misplaced(root)) or name in STILL_WIDE, (state, misplaced(root))
+        assert width(root) == 356 and not misplaced(root), (state, misplaced(root))
         for control, value in state.items():
             seen[control].add(value)
         began = time.process_time()
