@@ -525,13 +525,13 @@ def gallery(pictures: Named, columns: int = 8, patch: int = 0, kind: str = "ink"
 def bars(values: Mapping[str, float], label: str = "", decimals: int = 2) -> Figure:
     """Horizontal bars from 0, one below the other, each with its name and its number; `label` says what they are."""
     names, numbers = list(values), as_numbers(list(values.values()), 1)
-    figure, axes = new_figure(7.2, 0.7 + 0.34 * len(names))
+    figure, [[axes]] = new_figure(style.WIDE, 55 + 24 * len(names))
     axes.barh(range(len(names)), numbers, height=0.7, color=COLOURS[0])
     table = rounded(numbers[:, None], decimals)
     for row, (number, (text,)) in enumerate(zip(numbers, table)):
-        axes.annotate(text, (max(number, 0), row), (5, 0), textcoords="offset points", va="center", size=11)
+        axes.annotate(text, (max(number, 0), row), (5, 0), textcoords="offset points", va="center")
     axes.set_yticks(range(len(names)), names)
-    axes.set(xlabel=label, ylim=(len(names) - 0.5, -0.5), xlim=(min(0, numbers.min()), 1.1 * numbers.max()))
+    axes.set(xlabel=label, ylim=(len(names) - 0.5, -0.5), xlim=(min(0, numbers.min()), 1.15 * numbers.max()))
     axes.tick_params(axis="y", length=0)
     figure.description = f"Bars of {label}. {'; '.join(f'{name} {text}' for name, (text,) in zip(names, table))}."
     return figure
