@@ -551,8 +551,13 @@ def maps_of_places(maps: Named, legend: str, signed: bool = False) -> Figure:
             raise ValueError(f"map {title!r} {table.shape} must be (n, n), n the square of a whole number")
     beside = ~np.eye(side**2, dtype=bool)
     limit = max(np.abs(table[beside]).max() for table in tables.values()) or 1.0
-    figure, panels = new_figure(max(0.2 + 3.1 * len(tables), 1.8 + 0.085 * len(legend)), 3.7, len(tables))
-    for panel, (title, table) in zip(np.atleast_1d(panels), tables.items()):
+    columns = min(2, len(tables))
+    rows = -(-len(tables) // columns)
+    wide = style.WIDE if columns == 2 else 0.62 * style.WIDE
+    figure, panels = new_figure(wide, 44 + rows * (wide / columns + 22), "", rows, columns)
+    for panel in panels.flat[len(tables) :]:
+        panel.axis("off")
+    for panel, (title, table) in zip(panels.flat, tables.items()):
         shares = np.abs(table) / limit
         for (place, other), share in np.ndenumerate(shares.clip(0, 1).round(2)):
             row, column = ((side + 1) * a + b for a, b in zip(divmod(place, side), divmod(other, side)))
@@ -564,8 +569,8 @@ def maps_of_places(maps: Named, legend: str, signed: bool = False) -> Figure:
         edge = side * (side + 1) - 1
         panel.set(xlim=(-1.6, edge + 0.6), ylim=(edge - 0.4, -0.6), aspect="equal", xticks=[], yticks=[])
         panel.spines[:].set_visible(False)
-        panel.set_title(title, fontsize=14, loc="center")
-    figure.supxlabel(f"framed: whose map it is\n{legend}", fontsize=13, color=LIGHT["quiet"])
+        panel.set_title(style.wrap(title, wide / columns, 12), size=12, loc="center")
+    figure.supxlabel(style.wrap(f"framed: whose map it is · {legend}", wide, 12), fontsize=12, color=LIGHT["quiet"])
     most = {title: table - 2 * np.diag(np.abs(table).max(1)) for title, table in tables.items()}
     said = [
         f"{title}: " + " ".join(f"{k} → {largest(row)[0]}" for k, row in enumerate(one)) for title, one in most.items()
