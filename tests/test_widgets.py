@@ -331,7 +331,7 @@ def test_a_slider_that_steps_can_play_by_itself():
 def test_which_slider_plays_is_said_where_it_is_not_the_first():
     assert widgets.position_waves().plays == "shift" and widgets.attention_shapes().plays == "n_queries"
     assert widgets.shape_quiz().plays == "" and widgets.shape_quiz().player is None
-    assert widgets.softmax_temperature(["a", "b"], [0.0, 1.0]).player is None, "the player counts in whole numbers"
+    assert widgets.softmax_sharing(["a", "b"], [0, 1], 0).player is None, "a menu has no player, only its film has"
 
 
 def test_all_pictures_of_a_film_are_shown_in_ninety_seconds():
@@ -426,22 +426,6 @@ def test_without_a_cell_id_nothing_is_closed(kernel, monkeypatch):
         monkeypatch.setattr(controls, "get_ipython", lambda answer=answer: answer)
         widgets.shape_quiz()
     assert first.box.comm
-
-
-def test_play_moves_the_slider_and_the_slider_play():
-    Q = torch.tensor([[0.0, 2], [2, 0]])
-    explorer, parts = widgets.attention_flow(["cats", "eat"], Q, Q, Q, "eat"), []
-    parts.append(explorer.box)
-    for part in parts:
-        parts += getattr(part, "children", ())
-    (play,) = [part for part in parts if isinstance(part, ipywidgets.Play)]
-    step = explorer.controls["step"]
-    assert (play.min, play.max, play.value) == (step.min, step.max, 1) and "Step 1 of" in explorer.screen.value
-    play.value = 3
-    assert step.value == 3 and "Step 3 of" in explorer.screen.value
-    step.value = 2
-    assert play.value == 2, "it goes on from where the slider was put"
-    explorer.close()
 
 
 def test_a_description_is_text_that_can_be_sent():

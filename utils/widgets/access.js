@@ -14,9 +14,7 @@ const start = () => {
       handle.setAttribute("aria-label", slider.querySelector("label, .widget-label").textContent);
     }
     for (const button of box.querySelectorAll(".widget-play button:not([aria-label])")) {
-      const icon = button.querySelector("i")?.className ?? "";
-      const stops = /stop/.test(icon) ? "back to the first step" : "play or pause";
-      button.setAttribute("aria-label", /retweet|repeat/.test(icon) ? "again and again" : stops);
+      button.setAttribute("aria-label", button.querySelector(".fa-stop") ? "Stop" : "Play or pause");
     }
     const view = box.querySelector("svg[aria-label], [role=alert]");
     const said = view && (view.getAttribute("aria-label") ?? view.textContent);

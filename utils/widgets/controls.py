@@ -124,13 +124,6 @@ def slider(label: str, value: float, low: float, high: float, step: float = 1) -
     return kind(value=value, min=low, max=high, step=step, continuous_update=True, **_labelled(label))
 
 
-def player(step: Widget, seconds: float = 3) -> Widget:
-    """A slider with ▶ beside it, which moves it on by one every so many seconds."""
-    play = ipywidgets.Play(value=step.value, min=step.min, max=step.max, interval=round(1000 * seconds))
-    ipywidgets.link((play, "value"), (step, "value"))
-    return ipywidgets.HBox([play, step])
-
-
 def menu(label: str, options: Sequence, value: object = None, width: str = "340px") -> ipywidgets.Dropdown:
     """A menu of words, or of (word, value) pairs; at first it shows `value`, or else the first option."""
     options = [option if isinstance(option, tuple) else (str(option), option) for option in options]

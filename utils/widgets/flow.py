@@ -14,7 +14,7 @@ from ..plots import as_numbers
 from .attention import numbered
 from .board import ABOVE, ROW, Board, Place, draw_products, draw_shares, short, width_of
 from .canvas import Phone, View, cut, two_decimals
-from .controls import Explorer, menu, player, slider
+from .controls import Explorer, menu, slider
 
 OWN = "you"  # whose query the learner makes
 ENOUGH = 0.8  # the weight that the word of the task is to get
@@ -317,6 +317,6 @@ def attention_flow(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, first:
     controls = {"chosen": menu("who asks", asked, list(words).index(first))}
     controls |= {"step": slider("step", 1, 1, len(Numbers(Q, K, V).steps)), **entries}
     wraps = ipywidgets.Layout(flex_flow="row wrap")
-    rows = [ipywidgets.HBox([controls["chosen"], player(controls["step"])], layout=wraps)]
+    rows = [ipywidgets.HBox([controls["chosen"], controls["step"]], layout=wraps)]
     rows.append(ipywidgets.HBox([ipywidgets.Label("your query"), *entries.values()], layout=wraps))
     return Explorer(draw, controls, rows)

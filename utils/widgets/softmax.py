@@ -111,9 +111,8 @@ def softmax_sharing(labels: Sequence[str], scores: Sequence[int], task: int) -> 
         )
 
     more = menu("arrows for the share of", [(label, k) for k, label in enumerate(labels)], task, "250px")
-    return Explorer(
-        draw, {"temperature": menu("temperature", list(TEMPERATURES), 1.0, "170px"), "chosen": more, **sliders}
-    )
+    controls = {"temperature": menu("temperature", list(TEMPERATURES), 1.0, "170px"), "chosen": more, **sliders}
+    return Explorer(draw, controls, plays="temperature")
 
 
 def softmax_saturation(keys: int = 5, seed: int = 0) -> Explorer:
