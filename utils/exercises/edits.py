@@ -23,6 +23,7 @@ from .wording import own_frame, shorten
 WHERE = "one change away: in your line `{line}`, look at `{piece}`."
 LINE = "one change away: look at your line `{line}`."
 KINDS = {  # what is asked, by kind of edit; the cheapest first
+    "branch": f"{WHERE} Nothing has to be set apart there: one of the two ways is right for every input.",
     "extra": f"{WHERE} Does that belong there?",
     "axis": f"{WHERE} Along which axis has this to go?",
     "axes": f"{WHERE} Which axes are these, counted from the end, and which should they be?",
@@ -41,19 +42,18 @@ KINDS = {  # what is asked, by kind of edit; the cheapest first
     "kept axis": f"{WHERE} Which axes are left after it? One that stays, with length 1, lets shapes meet.",
     "bound": f"{WHERE} Where does it begin, and where does it end?",
     "brackets": f"{WHERE} What is computed first there?",
+    "extra line": f"{LINE} Does it belong there?",
+    "lines": "one change away: look at your lines `{line}` and `{piece}`. Which of the two has to come first?",
+    "rounds": f"{LINE} How often has it to run: once, or in every round of the loop?",
     "put in axis": f"{WHERE} Write down its shape and that of what it meets: how many axes, in which order?",
     "put in call": f"{WHERE} Something has still to be done with it.",
     "put in operand": f"{WHERE} Something has still to be combined with it.",
     "one off": f"{WHERE} Count: is that one too many, or one too few?",
-    "extra line": f"{LINE} Does it belong there?",
-    "lines": "one change away: look at your lines `{line}` and `{piece}`. Which of the two has to come first?",
-    "rounds": f"{LINE} How often has it to run: once, or in every round of the loop?",
 }
 SIMPLE = (
     "axis",
     "axes",
     "truth",
-    "sign",
     "comparison",
     "operator",
     "order",
@@ -69,13 +69,16 @@ CHANGES = {  # the change itself, for the last hint
     "rounds": "move your line `{old}`: out of the loop if it stands in it, else into the loop.",
 }
 SIBLINGS = (  # of each group, one is easily written for another
-    "mT T", "tril triu", "softmax log_softmax", "sum mean prod", "max min amax amin argmax argmin", "any all",
+    "mT T", "tril triu", "softmax log_softmax", "sum mean median prod", "cumsum sum", "max min amax amin argmax argmin", "any all",
     "zeros ones empty", "zeros_like ones_like empty_like", "sin cos", "stack cat concatenate hstack vstack", "exp log",
     "topk sort argsort", "values indices", "view reshape", "repeat repeat_interleave tile", "square sqrt",
-    "int float bool long", "cumsum cumprod", "unbind chunk split", "var std", "floor ceil round", "outer dot",
+    "int float bool long", "unbind chunk split", "var std", "floor ceil round", "outer dot",
     "logical_and logical_or logical_xor", "minimum maximum", "append extend", "isnan isinf isfinite", "tanh sigmoid",
 )  # fmt: skip
-SIBLING = {one: [other for other in group.split() if other != one] for group in SIBLINGS for one in group.split()}
+SIBLING: dict[str, list[str]] = {}
+for group in SIBLINGS:
+    for one in group.split():
+        SIBLING.setdefault(one, []).extend(other for other in group.split() if other != one)
 OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.MatMult, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr)
 COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 AXIS = ("dim", "axis", "dims", "dim0", "dim1", "dim2", "start_dim", "end_dim", "axis0", "axis1")
@@ -543,6 +546,9 @@ def calls(program: Program, case: Case) -> Iterator[Edit]:
             yield from _of_call(program, node)
         if isinstance(node, (ast.Tuple, ast.List)) and isinstance(node.ctx, ast.Load):
             yield from _two_exchanged(node, "elts")
+        if isinstance(node, (ast.If, ast.IfExp)):
+            for value in (True, False):
+                yield Edit("branch", node.test, ((node, "test", None, ast.Constant(value)),))
         if isinstance(node, ast.IfExp):
             yield Edit("order", node, ((node, "body", None, node.orelse), (node, "orelse", None, node.body)))
 
@@ -586,6 +592,9 @@ def _of_call(program: Program, node: ast.Call) -> Iterator[Edit]:
     yield from _two_exchanged(node, "args")
     for i in range(len(node.args)):
         yield from _of_argument(program, node, i)
+    if _called(node) in ("cat", "concatenate", "stack") and len(node.args) == 1 and not node.keywords:
+        for value in (-1, 1, -2):
+            yield Edit("axis", node, ((node, "keywords", None, [ast.keyword("dim", _number(value))]),))
     for i, keyword in enumerate(node.keywords):
         others = node.keywords[:i] + node.keywords[i + 1 :]
         yield Edit("extra", keyword, ((node, "keywords", None, others),), keyword.value)
@@ -632,12 +641,54 @@ def bounds(program: Program, case: Case) -> Iterator[Edit]:
                 for kind in (ast.Add, ast.Sub) if end is not None else ():
                     new = ast.BinOp(end, kind(), ast.Constant(1))
                     yield Edit("bound", node, ((node, field, None, new),), node)
+            if node.lower is not None and node.upper is not None:
+                for kind in (ast.Add, ast.Sub):
+                    both = [ast.BinOp(end, kind(), ast.Constant(1)) for end in (node.lower, node.upper)]
+                    yield Edit("bound", node, ((node, "lower", None, both[0]), (node, "upper", None, both[1])), node)
         if isinstance(node, ast.Call) and _called(node) in ("range", "arange"):
             for i, end in enumerate(node.args):
                 for kind in (ast.Add, ast.Sub):
                     yield Edit("bound", node, ((node, "args", i, ast.BinOp(end, kind(), ast.Constant(1))),))
             if len(node.args) == 1:
                 yield Edit("bound", node, ((node, "args", None, [ast.Constant(1), *node.args]),))
+
+
+def all_bounds(program: Program, case: Case) -> Iterator[Edit]:
+    """The ends of all ranges, where there are several: the same further, or what is added or taken off left out."""
+    ranges = [node for node in program.nodes if isinstance(node, ast.Call) and _called(node) in ("range", "arange")]
+    if len(ranges) < 2:
+        return
+    ends = [(node, 1 if len(node.args) > 1 else 0) for node in ranges if node.args]
+    for kind in (ast.Add, ast.Sub):
+        new = [ast.BinOp(node.args[i], kind(), ast.Constant(1)) for node, i in ends]
+        yield Edit("bound", ranges[0], tuple((node, "args", i, end) for (node, i), end in zip(ends, new)))
+    if all(isinstance(node.args[i], ast.BinOp) for node, i in ends):
+        yield Edit("bound", ranges[0], tuple((node, "args", i, node.args[i].left) for node, i in ends))
+
+
+def repeated(program: Program, case: Case) -> Iterator[Edit]:
+    """What is written more than once, word for word, with the same left out of each."""
+    groups: dict[str, list[ast.BinOp]] = {}
+    for node in program.nodes:
+        if isinstance(node, ast.BinOp):
+            groups.setdefault(ast.dump(node), []).append(node)
+    for same in [same for same in groups.values() if len(same) > 1]:
+        swaps = tuple(program.replaced(node, node.left) for node in same)
+        yield Edit("extra", same[0].right, swaps, same[0].right, program.behind(same[0].left, same[0]))
+
+
+def loop_indices(program: Program, case: Case) -> Iterator[Edit]:
+    """A variable of a loop in the place of a number in an index."""
+    loops = [node for node in program.nodes if isinstance(node, ast.For)]
+    targets = dict.fromkeys(
+        part.id for loop in loops for part in ast.walk(loop.target) if isinstance(part, ast.Name)
+    )
+    for node in program.nodes if targets else ():
+        if isinstance(node, ast.Subscript):
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            for part in [part for part in parts if _whole(part) is not None]:
+                for name in targets:
+                    yield Edit("number", node, (program.replaced(part, ast.Name(name, ast.Load())),), node)
 
 
 def put_in(program: Program, case: Case) -> Iterator[Edit]:
@@ -711,11 +762,14 @@ def _of_block(program: Program, owner: ast.AST, field: str, block: list[ast.stmt
             if after and not isinstance(after[0], ast.Return):
                 moved = (one, "body", None, [*one.body, after[0]]), (owner, field, None, [*before, one, *after[1:]])
                 yield Edit("rounds", after[0], moved)
-            if before:
-                moved = (one, "body", None, [before[-1], *one.body]), (owner, field, None, [*before[:-1], one, *after])
-                yield Edit("rounds", before[-1], moved)
+            for k in range(max(0, len(before) - 3), len(before)) if not isinstance(one, ast.If) else [len(before) - 1]:
+                if k < 0 or isinstance(before[k], (ast.For, ast.While, ast.If)):
+                    continue
+                others = before[:k] + before[k + 1 :]
+                moved = (one, "body", None, [before[k], *one.body]), (owner, field, None, [*others, one, *after])
+                yield Edit("rounds", before[k], moved)
 
 
 MAKERS: Iterable[Callable[[Program, Case], Iterator[Edit]]] = (
-    axes, numbers, letters, operations, names, calls, together, bounds, put_in, lines,
+    axes, numbers, letters, operations, names, calls, together, repeated, bounds, all_bounds, loop_indices, put_in, lines,
 )  # fmt: skip

@@ -18,7 +18,7 @@ from torch import Tensor
 from . import reading
 from .case import Case, needs
 from .isolation import Isolation
-from .locate import last_right_step, origin_of_nan, zeros_and_ones_added
+from .locate import last_right_step, origin_of_nan, wrong_step, zeros_and_ones_added
 from .numbers import (
     furthest,
     last_step_missing,
@@ -50,6 +50,7 @@ LEFT_OPEN = re.compile(
     r"|einsum\(\):|multiply up"
 )
 LEFT_OVER = "an axis of length 1 is left over"
+OF_A_STEP = "your result has the shape of "
 AN_AXIS = re.compile(r"-\d|\b(dim\d?|axis)=\d|\b(transpose|swapaxes|permute|movedim)\([^()]*\)|\[\d\]|\*\* 2")
 FROM_THE_FRONT = re.compile(
     r"\b(transpose|permute|swapaxes|movedim)\(\d[^()]*\)|\b\w+\.(shape\[\d\]|size\(\d\))|\b(dim|axis)=\d"
@@ -67,12 +68,28 @@ def diagnosis(case: Case) -> Finding:
     """What the first finding that applies has found; where it names no mistake, behind what is right."""
     for finding in FINDINGS:
         if applies(finding, case) and (found := finding(case)):
-            step = last_right_step(case) if finding in NAMELESS and not _says_it_all(case) else None
-            if step:
-                said = f"{step.sentence()} {found.message[0].upper()}{found.message[1:]}"
-                return replace(found, message=said, by="last_right_step")
-            return replace(found, by=finding.__name__)
+            found = replace(found, by=found.by or finding.__name__)
+            return _placed(case, finding, found) if finding in NAMELESS and not _says_it_all(case) else found
     raise AssertionError("the last finding always speaks")
+
+
+def _placed(case: Case, finding: Callable, found: Finding) -> Finding:
+    """A finding that names no mistake, behind the place of the mistake, or else behind what is right."""
+    if found.message.startswith((LEFT_OVER, OF_A_STEP)):
+        return found
+    if case.more is not None and (wrong := wrong_step(case)):
+        seen = finding in (wrong_in_one_place, right_but_for_some_inputs) and not isinstance(case.first.want, tuple)
+        numbers = furthest_entry(case).message if seen else found.message  # no pattern in them: the place is known
+        before = None if wrong.is_alone else last_right_step(case)
+        where = _behind(before.sentence(), wrong.sentence()) if before else wrong.sentence()
+        return Finding(_behind(where, numbers), by="wrong_step")
+    if finding is not unused_argument and (step := last_right_step(case)):
+        return replace(found, message=_behind(step.sentence(), found.message), by="last_right_step")
+    return found
+
+
+def _behind(where: str, what: str) -> str:
+    return f"{where} {what[0].upper()}{what[1:]}"
 
 
 # ---- known mistakes
@@ -390,7 +407,7 @@ def positions(case: Case) -> Finding | None:
 def shape_of_a_step(case: Case) -> Finding | None:
     """Where the shape alone tells which step of the reference came out."""
     found = wrong_shape(case)
-    return found if found and found.message.startswith("your result has the shape of ") else None
+    return found if found and found.message.startswith(OF_A_STEP) else None
 
 
 def _how_shapes_differ(case: Case, misshapen: list[tuple[Run, torch.Size, torch.Size]]) -> str | None:
@@ -533,8 +550,11 @@ def in_one_part(case: Case) -> Finding | None:
     parts = [Run(done.arguments, done.want[wrong[-1]], done.result[wrong[-1]], number=done.number) for done in runs]
     part = Case(case.reference, case.function, parts, case.known, case.intermediates, case.questions)
     alone = ", the only one that is not right" if len(wrong) == 1 else ""
-    found = next(filter(None, (finding(part) for finding in OF_A_PART if applies(finding, part))))
-    return replace(found, message=f"result {wrong[-1] + 1} of {len(want)}{alone}: {found.message}")
+    asked = ((finding, finding(part)) for finding in OF_A_PART if applies(finding, part))
+    finding, found = next((finding, found) for finding, found in asked if found)
+    said = replace(found, message=f"result {wrong[-1] + 1} of {len(want)}{alone}: {found.message}", by="in_one_part")
+    is_open = finding in NAMELESS and not found.message.startswith((LEFT_OVER, OF_A_STEP))
+    return _placed(case, in_one_part, said) if is_open else said
 
 
 @needs("result")
@@ -577,9 +597,14 @@ def not_finite(case: Case, done: Run | None = None) -> Finding | None:
 @needs("result")
 def finite_fill(case: Case) -> Finding | None:
     """Hidden scores get a finite number, and -∞ in its place would mend the answer, but for rows with nothing else."""
-    for number, other in reading.finite_fills(case.function):
+    for number, is_added, other in reading.finite_fills(case.function):
         again = [run(other, done.arguments, done.want, Isolation.current.call) for done in case.wrong]
         if any(done.right for done in again) and all(done.right or holds_nan({"": done.result}) for done in again):
+            if is_added:
+                return Finding(
+                    f"hidden scores get {number} added. However low it is, where a hidden score is higher by more, it "
+                    "still gets the weight; and where it is not low enough, it takes a part. -∞ in its place is below all."
+                )
             return Finding(
                 f"hidden scores get {number}. However low a finite number is, where the other scores are lower still, "
                 "what is hidden gets the weight; and where it is not low enough, it takes a part. -∞ is below all."
@@ -628,16 +653,25 @@ def changed_input(case: Case) -> Finding | None:
 def another_each_time(case: Case) -> Finding | None:
     """Random numbers, such as dropout's: the same input does not give the same result again."""
     first, again = case.first.result, run(case.function, case.first.arguments, call=Isolation.current.call).result
-    if not isinstance(first, Tensor) or not isinstance(again, Tensor) or unchanged(first, again):
+    if not isinstance(first, Tensor) or not isinstance(again, Tensor):
         return None
-    if re.search(r"\bempty(_like)?\(", case.source):
+    if re.search(r"\b(new_)?empty(_like)?\(", case.source) and (_is_unset(first) or not unchanged(first, again)):
         return Finding(
             "`empty` leaves in memory whatever was there, and some entries are not set by you, so they are arbitrary. "
             "Does a loop or a slice leave some out? Where 0 is meant, it is `zeros` that sets them."
         )
+    if unchanged(first, again):
+        return None
     return Finding(
         "your function gives another result each time for the same input: does it draw random numbers, as dropout does?"
     )
+
+
+def _is_unset(result: Tensor) -> bool:
+    """Does it hold what `empty` leaves in the isolation: NaN, or the largest whole number?"""
+    if result.is_floating_point():
+        return bool(result.isnan().any())
+    return result.dtype in INTEGERS and bool((result == torch.iinfo(result.dtype).max).any())
 
 
 @needs("result")
@@ -757,6 +791,7 @@ NAMELESS = (
     crash,
     wrong_shape,
     not_finite,
+    unused_argument,
     wrong_in_one_place,
     right_but_for_some_inputs,
     worse_elsewhere,

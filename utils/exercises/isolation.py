@@ -94,7 +94,8 @@ SWITCHES = (  # name, how it is read, how it is set; the functions are held here
     ("sys.stdout", lambda: sys.stdout, lambda kept: setattr(sys, "stdout", kept)),
     ("sys.stderr", lambda: sys.stderr, lambda kept: setattr(sys, "stderr", kept)),
 )
-STANDARD = (torch.float32, torch.device("cpu"), True, 1)  # of the first four: every answer is judged in one thread
+WARN = 1  # torch.empty is filled with NaN, and not with what memory happens to hold
+STANDARD = (torch.float32, torch.device("cpu"), True, 1, WARN)  # of the first five: one thread, the same numbers again
 
 
 class Stopped(BaseException):

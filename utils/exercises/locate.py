@@ -20,21 +20,27 @@ from . import reading
 from .case import Case
 from .isolation import Isolation, Stopped
 from .rows import IMPORTS
-from .running import Run, copied, same
+from .running import Run, copied, run, same
 from .wording import shorten
 
 RECORDED = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Attribute, ast.Subscript, ast.Name)
 CLOSED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr)
 RECORD = "__record"  # the name under which an instrumented function finds its recorder
+TRIES, PATIENCE = 300, 2.0  # values put in the place of others; seconds, which are only a stop
+NOUNS = (  # variables of references that say what a step is
+    "angles context cosines distance heads keys labels losses norms normalised output pairs patches proposal queries query "
+    "scores squares total totals value values variance variances wavelengths weights"
+).split()
 FEW = 3  # inputs on which steps are compared first; those that agree are compared on all
 
 
 class Trace(NamedTuple):
     """The nodes of a function's syntax tree and, for each input, the first value that each of them had, in the order in
-    which they came."""
+    which they came; and the nodes, by number, that later had another, as in a loop."""
 
     nodes: list[ast.AST]
     values: list[dict[int, Any]]
+    varying: set[int]
 
 
 class Steps(NamedTuple):
@@ -82,14 +88,21 @@ def steps(function: Callable, arguments: dict[str, Any], call: Callable) -> int:
 def trace(function: Callable, inputs: list[dict[str, Any]], call: Callable) -> Trace | None:
     """What the sub-expressions of a function are on these inputs. None where its source cannot be found."""
     values: list[dict[int, Any]] = []
+    varying: set[int] = set()
 
     def record(number: int, value: Any) -> Any:
         if number not in values[-1]:
             values[-1][number] = value.detach().clone() if isinstance(value, Tensor) else value
+        elif number not in varying and isinstance(value, Tensor) and not _is_again(value, values[-1][number]):
+            varying.add(number)
         return value
 
     tree = _traced(function, inputs, call, record, lambda: values.append({}))
-    return tree and Trace(list(ast.walk(tree)), values)
+    return tree and Trace(list(ast.walk(tree)), values, varying)
+
+
+def _is_again(value: Tensor, before: Any) -> bool:
+    return isinstance(before, Tensor) and value.shape == before.shape and torch.equal(value, before)
 
 
 def _traced(
@@ -186,6 +199,177 @@ def last_right_step(case: Case) -> Step | None:
     return Step(shorten(ast.unparse(mine.nodes[number]), 80), _name(theirs, found[number]), following)
 
 
+# ---- the one step that is wrong
+
+
+class Wrong(NamedTuple):
+    """A sub-expression of the answer, alone to blame: with a step of the reference in its place all the rest is right.
+
+    `name` is that of the step in the reference, "" where it has none; `is_right`: it is right itself, but not what has
+    to go on. `is_alone`: what it is made of is right, too; else that is open.
+    """
+
+    piece: str
+    line: str
+    name: str
+    is_right: bool
+    is_alone: bool
+
+    def sentence(self) -> str:
+        """Where the mistake is."""
+        if not self.is_alone:
+            return (
+                f"what follows `{self.piece}` in your line `{self.line}` is right: the mistake is there, or before it."
+            )
+        if self.is_right and self.name:
+            return (
+                f"the mistake is in one place: in your line `{self.line}`, `{self.piece}` is right itself, but not yet "
+                f"what has to stand there, {self.name}. All the rest is right."
+            )
+        if self.is_right:
+            return (
+                f"the mistake is in one place: in your line `{self.line}`, `{self.piece}` is right itself, but something "
+                "has still to be done with it there. All the rest is right."
+            )
+        if self.name:
+            return (
+                f"the mistake is in one place: in your line `{self.line}`, `{self.piece}` does not give what has to "
+                f"stand there, {self.name}. All the rest is right."
+            )
+        return (
+            f"the mistake is in one place: in your line `{self.line}`, `{self.piece}` does not give what has to stand "
+            "there. All the rest is right."
+        )
+
+
+@functools.lru_cache(1)  # it may be asked for twice of each case
+def wrong_step(case: Case) -> Wrong | None:
+    """The smallest sub-expression that, with the values of a step of the reference in its place, makes the answer right
+    on every input; None where there is none. Raises nothing."""
+    steps = right_steps(case)
+    if steps is None:
+        return None
+    order = sorted(range(len(case.runs)), key=lambda k: case.runs[k] not in case.wrong)
+    theirs = _distinct_steps(case, steps.theirs, order)
+    splice = _Splice(case, steps.mine.values)
+    tries = TRIES
+    try:
+        with Isolation.current.within(PATIENCE):
+            for number in sorted(_to_blame(case, steps), key=lambda one: not _is_made_of_right(steps, one)):
+                for other in theirs:
+                    if steps.found.get(number) == other or _is_own(steps, number) and not _goes_into(steps, number, other):
+                        continue
+                    tries -= 1
+                    if tries < 0:
+                        return None
+                    if all(splice.is_right(k, number, steps.theirs.values[k].get(other)) for k in order):
+                        return _blamed(case, steps, number, other)
+    except (Stopped, RecursionError, SyntaxError, ValueError):
+        pass
+    return None
+
+
+def _blamed(case: Case, steps: Steps, number: int, other: int) -> Wrong:
+    node = steps.mine.nodes[number]
+    line = inspect.getsource(case.function).splitlines()[node.lineno - 1].strip()
+    piece, name = shorten(ast.unparse(node), 80), _name(steps.theirs, other)
+    name = name if name.startswith("`") or name.removeprefix("the ") in NOUNS else ""
+    return Wrong(piece, shorten(line, 100), name, _goes_into(steps, number, other), _is_made_of_right(steps, number))
+
+
+def _is_made_of_right(steps: Steps, number: int) -> bool:
+    """Are all the variables right that a sub-expression reads, of those that the answer sets itself?"""
+    numbers = {id(node): place for place, node in enumerate(steps.mine.nodes)}
+    read = [numbers[id(node)] for node in ast.walk(steps.mine.nodes[number]) if isinstance(node, ast.Name)]
+    values = steps.mine.values[0]
+    return all(
+        one in steps.found for one in read if _is_own(steps, one) and isinstance(values.get(one), Tensor) and one != number
+    )
+
+
+def _goes_into(steps: Steps, number: int, other: int) -> bool:
+    """Is a sub-expression of the answer right, and a part of what a step of the reference is made of?"""
+    if number not in steps.found:
+        return False
+    theirs = steps.theirs
+    values = [of_one[steps.found[number]] for of_one in theirs.values]
+    numbers = {id(node): place for place, node in enumerate(theirs.nodes)}
+    inner = {numbers[id(node)] for node in ast.walk(theirs.nodes[other])} - {other}
+    known = [one for one in inner if all(one in of_one for of_one in theirs.values)]
+    return any(
+        all(_is_there(of_one[one], value) for of_one, value in zip(theirs.values, values))
+        for one in known
+        if isinstance(theirs.values[0][one], Tensor)
+    )
+
+
+def _distinct_steps(case: Case, theirs: Trace, order: list[int]) -> list[int]:
+    """The steps of the reference, each value once, but for the result that is asked for."""
+    found: list[int] = []
+    for number in (one for one in theirs.values[0] if one >= 0 and _is_step(case, theirs, one)):
+        values = [of_one[number] for of_one in theirs.values]
+        wanted = [_still_wanted(done) for done in case.runs]
+        if any(all(_is_there(value, parts[k]) for value, parts in zip(values, wanted)) for k in range(len(wanted[0]))):
+            continue
+        if not any(all(_is_there(of_one[one], of_one[number]) for of_one in theirs.values) for one in found):
+            found.append(number)
+    return found
+
+
+def _is_there(one: Any, other: Any) -> bool:
+    return isinstance(other, Tensor) and _alike(one, other)
+
+
+def _to_blame(case: Case, steps: Steps) -> list[int]:
+    """The answer's sub-expressions that have one value on each input, the smallest first; of its own variables only
+    those that are right, for of a wrong one it is the definition that is to blame."""
+    found = []
+    for number, value in steps.mine.values[0].items():
+        if number in steps.mine.varying or not isinstance(value, Tensor):
+            continue
+        if number in steps.found or not _is_own(steps, number):
+            found.append((sum(1 for _ in ast.walk(steps.mine.nodes[number])), number))
+    return [number for _, number in sorted(found)]
+
+
+def _is_own(steps: Steps, number: int) -> bool:
+    """Is it a variable that the answer sets itself?"""
+    node, nodes = steps.mine.nodes[number], steps.mine.nodes
+    stored = (one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
+    return isinstance(node, ast.Name) and node.id in stored
+
+
+def _in_its_axes(value: Tensor, own: Any) -> Tensor:
+    """A step of the reference with the axes of length 1 that the answer has there."""
+    if isinstance(own, Tensor) and own.shape != value.shape and own.squeeze().shape == value.squeeze().shape:
+        return value.reshape(own.shape)
+    return value
+
+
+class _Splice:
+    """The answer, with a value of the reference's in the place of one of its own."""
+
+    def __init__(self, case: Case, own: list[dict[int, Any]]):
+        self.case, self.own, self.number, self.value = case, own, -1, None
+        tree = reading.tree_of(case.function)
+        self.space = {**IMPORTS, **inspect.unwrap(case.function).__globals__, RECORD: self._handed_on}
+        exec(compile(_instrumented(tree), "<spliced>", "exec"), self.space)
+        self.function = self.space[tree.name]
+
+    def _handed_on(self, number: int, value: Any) -> Any:
+        return self.value.clone() if number == self.number else value
+
+    def is_right(self, k: int, number: int, value: Any) -> bool:
+        """On the k-th input, with `value` as what node `number` gives?"""
+        if not isinstance(value, Tensor):
+            return False
+        self.number, self.value, done = number, _in_its_axes(value, self.own[k].get(number)), self.case.runs[k]
+        again = run(self.function, done.arguments, done.want, Isolation.current.call)
+        if isinstance(again.error, Stopped):
+            raise again.error
+        return again.right and not again.changed
+
+
 def _can_be_read(node: ast.expr, parent: ast.AST) -> bool:
     """Is it a piece of code that stands for a step: no list of arguments, no callee?"""
     return isinstance(node, RECORDED) and not (isinstance(parent, ast.Call) and node is parent.func)
@@ -195,6 +379,8 @@ def _is_step(case: Case, theirs: Trace, number: int) -> bool:
     """A tensor on every input that is no input in another shape, and not the same on all inputs; a single number has to
     be a float, for a count of something is soon the same."""
     values = [of_one.get(number) for of_one in theirs.values]
+    if number in theirs.varying:
+        return False
     if not all(isinstance(value, Tensor) and (value.ndim or value.is_floating_point()) for value in values):
         return False
     if all(value.ndim and len(value.unique()) < 2 for value in values):

@@ -48,6 +48,8 @@ def one_factor(case: Case) -> Finding | None:
     numbers = list(results_as_numbers(case))
     if len(numbers) < len(case.wrong) or any(want.abs().max() == 0 for _, _, want in numbers):
         return None
+    if isinstance(case.first.want, Tensor) and case.first.want.dtype == torch.bool:
+        return None
     factors = [
         (done, _one_number(got[want != 0] / want[want != 0]))
         for done, got, want in numbers

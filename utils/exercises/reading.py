@@ -6,13 +6,15 @@ Findings as in findings.py, spoken before the known mistakes are tried: nothing 
 
 import ast
 import inspect
+import math
 import re
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from .verdict import Finding
@@ -53,6 +55,7 @@ SLIPS = (  # patterns of the source, spaced as ast.unparse spaces it
 
 
 FILLING = ("masked_fill", "masked_fill_", "where")  # by which a learner hides scores
+HIDDEN = "__hidden"  # by which -∞ stands in the place of a sum that hides
 FRESH = {"type_params": []} if sys.version_info >= (3, 12) else {}
 RETURNING = ("masked_fill", "transpose", "permute", "unsqueeze", "squeeze", "reshape", "view", "float", "softmax", "t")
 RETURNING += (
@@ -162,24 +165,73 @@ def result_not_kept(case) -> Finding | None:
     return None
 
 
-def finite_fills(function: Callable) -> list[tuple[str, Callable]]:
-    """The negative numbers that a function gives hidden scores, each with the function that has -∞ in its place."""
+def finite_fills(function: Callable) -> list[tuple[str, bool, Callable]]:
+    """The numbers that a function gives hidden scores; is it added to them? And the function that has -∞ in its place."""
     tree, space = tree_of(function), getattr(function, "__globals__", None)
     if tree is None or space is None or getattr(function, "__closure__", None):
         return []
+    space = {**space, HIDDEN: _hidden}
     found = []
-    for call in [node for node in ast.walk(tree) if isinstance(node, ast.Call)]:
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        for number in [part for part in ast.walk(call) if isinstance(part, ast.UnaryOp)] if name in FILLING else []:
-            if isinstance(number.op, ast.USub) and isinstance(number.operand, ast.Constant):
-                text, kept = ast.unparse(number), number.operand
-                number.operand = ast.Call(ast.Name("float", ast.Load()), [ast.Constant("inf")], [])
-                alone = ast.FunctionDef(tree.name, tree.args, tree.body, [], **FRESH)
-                made: dict[str, Any] = {}
-                exec(compile(ast.fix_missing_locations(ast.Module([alone], [])), "<-∞>", "exec"), {**space}, made)
-                found.append((text, made[tree.name]))
-                number.operand = kept
+    for owner in ast.walk(tree):
+        for field, value in ast.iter_fields(owner):
+            for index, node in enumerate(value if isinstance(value, list) else [value]):
+                for number, is_added, spot, new in _of_a_fill(node):
+                    place = spot or (owner, field, index if isinstance(value, list) else None)
+                    found.append((number, is_added, _with(tree, place, new, space)))
     return found
+
+
+def _of_a_fill(node: Any) -> Iterator[tuple[str, bool, tuple | None, ast.expr]]:
+    """A number that hides: as text, is it added, where it stands if not at the node itself, and what hides instead."""
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        for part in ast.walk(node) if name in FILLING else ():
+            if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub) and isinstance(part.operand, ast.Constant):
+                endless = ast.Call(ast.Name("float", ast.Load()), [ast.Constant("inf")], [])
+                yield ast.unparse(part), False, (part, "operand", None), endless
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        sides = ((node.left, node.right),) if isinstance(node.op, ast.Sub) else ((node.left, node.right), (node.right, node.left))
+        for scores, added in sides:
+            number = next(filter(None, map(_large, (added.left, added.right))), "") if _is_product(added) else ""
+            if number:
+                sign = "-" if isinstance(node.op, ast.Sub) else ""
+                yield f"{sign}{number}", True, None, ast.Call(ast.Name(HIDDEN, ast.Load()), [scores, added], [])
+
+
+def _is_product(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
+
+
+def _large(node: ast.AST) -> str:
+    """A number of ten or more, with any sign, as text; "" for all else."""
+    inner = node.operand if isinstance(node, ast.UnaryOp) else node
+    is_number = isinstance(inner, ast.Constant) and type(inner.value) in (int, float)
+    return ast.unparse(node) if is_number and abs(inner.value) >= 10 else ""
+
+
+def _hidden(scores: Any, added: Any) -> Any:
+    """-∞ where a number is added that hides, scores elsewhere."""
+    return torch.where(added != 0, -math.inf, scores)
+
+
+def _with(tree: ast.FunctionDef, place: tuple, new: ast.expr, space: dict[str, Any]) -> Callable:
+    """The function with another node in that place, which is set back."""
+    owner, field, index = place
+    value = getattr(owner, field)
+    kept = value if index is None else value[index]
+    _put(owner, field, index, new)
+    alone = ast.FunctionDef(tree.name, tree.args, tree.body, [], **FRESH)
+    made: dict[str, Any] = {}
+    exec(compile(ast.fix_missing_locations(ast.Module([alone], [])), "<-∞>", "exec"), {**space}, made)
+    _put(owner, field, index, kept)
+    return made[tree.name]
+
+
+def _put(owner: ast.AST, field: str, index: int | None, new: Any) -> None:
+    if index is None:
+        setattr(owner, field, new)
+    else:
+        getattr(owner, field)[index] = new
 
 
 def einsum_letters(case) -> Finding | None:

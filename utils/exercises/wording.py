@@ -23,7 +23,16 @@ def describe_value(name: str, value: Any) -> str:
         )
     if callable(value):
         return f"{name} (a {'module' if isinstance(value, torch.nn.Module) else 'function'})"
-    return f"{name} = {shorten(repr(value), 120)}"
+    return f"{name} = {shorten(_in_order(value), 120)}"
+
+
+def _in_order(value: Any) -> str:
+    """A value as text that is the same every time: sets in order, functions without their place in memory."""
+    if isinstance(value, set):
+        return f"{{{', '.join(map(_in_order, sorted(value, key=repr)))}}}" if value else "set()"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_in_order, value))}]"
+    return value.__name__ if inspect.isfunction(value) else re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 def describe_inputs(arguments: dict[str, Any]) -> str:

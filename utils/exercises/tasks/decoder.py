@@ -11,7 +11,7 @@ from ..engine import exercise
 def draw_words_and_memories(generator):
     """All sizes different; q = k; b = q; b = q = k = d = e; one sentence; one query; one source word; padding behind, in
     front, none, and states of padding that are loud, at last so loud that they would drown the words; words that score
-    far below 0; float64."""
+    below any number that one would write for a mask; float64."""
     for (b, q, k, d, e), rows, loud, dtype in (
         ((2, 3, 4, 5, 6), [[1, 1, 1, 0], [1, 1, 1, 1]], 1, None),
         ((2, 4, 4, 3, 5), [[1, 1, 0, 0], [0, 1, 1, 1]], 3, None),
@@ -27,7 +27,7 @@ def draw_words_and_memories(generator):
         x, M, W_q, W_k, W_v = (torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
         yield x, M * torch.where(mask, 1, loud)[..., None], W_q, W_k, W_v, mask
     x, M, W_v = (torch.randn(*shape, generator=generator).double() for shape in ((2, 3, 4), (2, 5, 4), (4, 4)))
-    x[..., 0], M[..., 0] = 36.0, -36.0  # scores of -36² / √4, which a softmax written out survives
+    x[..., 0], M[..., 0] = 1000.0, -1000.0  # scores of -1000² / √4
     mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 0, 0, 0]]).bool()
     M = torch.where(mask[..., None], M, 0.0)  # padding scores 0
     yield x, M, torch.eye(4).double(), torch.eye(4).double(), W_v, mask
@@ -97,9 +97,10 @@ def copy_from_the_right(tokens):
 
 
 def two_back(tokens):
-    """Each output has its own word and the second one before it."""
-    x = 3 * tokens.double()[..., None]  # (1, n, 1)
-    return torch.cat([x, -x], dim=-1) + torch.nn.functional.pad(x, (0, 0, 2, 0))[:, : x.shape[1]]
+    """Each output has its own word and the second one before it; it moves by little, and its last number never."""
+    x = 0.01 * tokens.double()[..., None]  # (1, n, 1)
+    both = torch.cat([x, -x], dim=-1) + torch.nn.functional.pad(x, (0, 0, 2, 0))[:, : x.shape[1]]
+    return torch.nn.functional.pad(both, (0, 1))
 
 
 def three_summaries(tokens):
@@ -119,7 +120,7 @@ def of_some_words(heard):
 
 def draw_runs_and_words(generator):
     """Words drawn for each output, causal, with a leak, with holes, and as many outputs as inputs or not; words of id 0;
-    one word; outputs of which one number moves, and which fall."""
+    one word; outputs of which one number moves, which move by little, and which fall."""
     for n, run in (
         (5, of_some_words(torch.rand(3, 5, generator=generator) < 0.5)),
         (4, running_sum),

@@ -27,7 +27,7 @@ def draw_encoders(generator):
         ((9,), 12, [another_block, a_block], None, None),  # as many words as rows: no more can be taken
     ):
         tokens = torch.randint(9, shape, generator=generator)
-        vectors, positions = torch.randn(2, 9, d, generator=generator, dtype=dtype)
+        vectors, positions = (torch.randn(rows, d, generator=generator, dtype=dtype) for rows in (11, 9))
         yield tokens, vectors, positions, blocks, another_norm, mask
 
 

@@ -159,7 +159,7 @@ def draw_masked_attention(generator):
     yield randn(4, 4), randn(4, 4), randn(4, 4), causal_mask(4)
     real = (torch.arange(5) < torch.tensor([3, 5])[:, None])[:, None, None, :]  # (b, 1, 1, k)
     loud = torch.where(real.mT, 1.0, 20.0)  # padding holds large numbers
-    yield randn(2, 3, 4, 6), loud * randn(2, 3, 5, 6), loud * randn(2, 3, 5, 2), real
+    yield randn(2, 3, 4, 6), loud * randn(2, 3, 5, 6), loud * randn(2, 3, 5, 4), real
     mask = torch.tensor([[True, False, True, True, False], [False] * 5, [True] * 5])
     yield randn(3, 6), randn(5, 6), randn(5, 4), mask
     mask = torch.rand(2, 3, 3, generator=generator) < 0.6
@@ -242,13 +242,13 @@ def draw_head(generator):
         ((5, 4), 3, 3, None),
         ((2, 4, 6), 4, 2, None),
         ((3, 3, 5), 2, 4, torch.float64),
-        ((2, 2, 6, 4), 4, 4, None),
+        ((3, 2, 6, 4), 4, 4, None),
         ((1, 4), 4, 4, None),
     ):
         X = torch.randn(shape, generator=generator, dtype=dtype)
         yield X, *(torch.randn(shape[-1], width, generator=generator, dtype=dtype) for width in (e, e, v))
     X = torch.randn(4, 4, generator=generator)
-    X[:, 0], X[-1] = 2.0, torch.tensor([200.0, 0, 0, 0])  # what comes last has scores far above all others
+    X[:, 0], X[-1] = 2.0, torch.tensor([1e6, 0, 0, 0])  # what comes last has scores far above all others
     yield X, torch.eye(4), torch.eye(4), torch.randn(4, 4, generator=generator)
     X = torch.randn(5, 4, generator=generator).double()
     X[:, 0] = 400.0  # scores of -400² / √4

@@ -39,7 +39,7 @@ def project_per_head(X, W):
 
 def draw_tokens_to_split(generator):
     """A sentence, a batch, two leading axes; n = h, n = h = e, n no multiple of h; a single head, e = 1, float64."""
-    shapes = ((5, 8), 2), ((4, 8), 4), ((2, 4), 2), ((3, 5, 6), 3), ((2, 3, 4, 8), 2), ((2, 3, 4), 1), ((7, 5), 5)
+    shapes = ((5, 8), 2), ((4, 8), 4), ((2, 4), 2), ((3, 5, 6), 3), ((5, 3, 4, 8), 2), ((2, 3, 4), 1), ((7, 5), 5)
     for shape, h in shapes:
         yield torch.randn(shape, generator=generator), h
     yield torch.randn(2, 6, 9, generator=generator, dtype=torch.float64), 3
@@ -69,7 +69,7 @@ def split_heads(projected, num_heads):
 
 def draw_heads(generator):
     """One sentence, a batch, two leading axes; n = h, all equal; one head, one token, e = 1; float64."""
-    shapes = (2, 5, 4), (4, 4, 2), (3, 3, 3), (2, 3, 4, 2), (2, 2, 3, 5, 2), (2, 1, 3, 4), (3, 1, 2), (5, 3, 1)
+    shapes = (2, 5, 4), (4, 4, 2), (3, 3, 3), (2, 3, 4, 2), (4, 2, 3, 5, 2), (2, 1, 3, 4), (3, 1, 2), (5, 3, 1)
     yield from ((torch.randn(shape, generator=generator),) for shape in shapes)
     yield (torch.randn(3, 2, 6, 3, generator=generator, dtype=torch.float64),)
 
@@ -101,7 +101,7 @@ def draw_heads_and_blocks(generator):
         (3, 3, 2, 2),
         (3, 3, 3, 3),
         (2, 3, 4, 2, 6),
-        (2, 2, 3, 5, 2, 4),
+        (6, 2, 3, 5, 2, 4),
         (2, 1, 3, 4, 5),
         (4, 1, 1, 3),
     )
@@ -134,7 +134,7 @@ def combine_heads(heads, W_o):
 def draw_layers(generator):
     """A sentence, a batch, two leading axes; n = h, n = h = e; one head; one token; e = 1; scores too large for a plain
     exp; float64 (√4 is exact in float32 as well)."""
-    shapes = ((5, 8), 2), ((4, 8), 4), ((2, 4), 2), ((2, 3, 4, 8), 2), ((2, 4, 6), 1), ((1, 6), 2), ((2, 3, 4), 4)
+    shapes = ((5, 8), 2), ((4, 8), 4), ((2, 4), 2), ((3, 2, 4, 8), 2), ((2, 4, 6), 1), ((1, 6), 2), ((2, 3, 4), 4)
     for shape, h in (*shapes, ((3, 5, 6), 3), ((2, 4, 8), 2)):
         X, d = torch.randn(shape, generator=generator, dtype=torch.float64), shape[-1]
         W_q, W_k, W_v, W_o = torch.randn(4, d, d, generator=generator, dtype=torch.float64) / math.sqrt(d)

@@ -12,7 +12,7 @@ def draw_inputs_and_states(generator):
         ((), 3, 3, None),
         ((5,), 4, 2, None),
         ((3,), 3, 3, None),
-        ((2, 4), 2, 5, None),
+        ((3, 4), 2, 5, None),
         ((2,), 3, 3, torch.float64),
     ):
         x, state = (torch.randn(*leading, d, generator=generator, dtype=dtype) for d in (d_in, d_hidden))
@@ -65,7 +65,7 @@ def draw_logits_and_targets(generator):
         ((2,), 5, 7, [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], None),
         ((3,), 3, 3, [[1, 0, 0], [0, 1, 1], [1, 1, 1]], None),
         ((1,), 4, 4, [[1, 1, 1, 1]], None),
-        ((2, 2), 3, 5, [[[1, 1, 1], [1, 0, 0]], [[1, 1, 0], [0, 0, 1]]], None),
+        ((2, 3), 4, 5, [[[1, 1, 1, 1], [1, 0, 0, 0], [1, 1, 0, 0]], [[1, 1, 1, 0], [0, 0, 1, 1], [0, 1, 1, 1]]], None),
         ((2,), 4, 6, [[1, 1, 1, 1], [0, 0, 1, 1]], torch.float64),
         ((3,), 1, 4, [[1], [1], [1]], None),
     ):
@@ -156,7 +156,7 @@ def draw_gated_steps(generator):
         ((), 3, 3, 1, None),
         ((5,), 4, 2, 1, None),
         ((3,), 3, 3, 1, None),
-        ((2, 4), 2, 5, 3, None),
+        ((3, 4), 2, 5, 3, None),
         ((2,), 4, 3, 1, torch.float64),
         ((4,), 2, 3, 0, None),
     ):

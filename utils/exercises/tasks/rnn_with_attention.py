@@ -224,7 +224,7 @@ def draw_queries_and_memories(generator):
         query, M = (torch.randn(b, n, d, generator=generator, dtype=dtype) for n in (q, k))
         yield query, M * torch.where(mask, 1, loud)[..., None], mask
     query, mask = torch.randn(2, 1, 4, generator=generator).double(), torch.tensor([[1, 0, 1], [1, 1, 0]]).bool()
-    yield query, torch.where(mask[..., None], -600 * query / (query**2).sum(-1, keepdim=True), 0.0), mask
+    yield query, torch.where(mask[..., None], -1e6 * query / (query**2).sum(-1, keepdim=True), 0.0), mask
 
 
 @exercise(

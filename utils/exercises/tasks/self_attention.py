@@ -59,7 +59,7 @@ def draw_two_sequences(generator):
         ((1,), 6, 5, 3, 4, 1, None),
         ((4,), 1, 3, 5, 2, 3, None),
         ((3, 2), 3, 4, 5, 3, 2, None),
-        ((2, 2, 3), 4, 3, 4, 5, 3, torch.float64),
+        ((6, 2, 3), 4, 3, 4, 5, 3, torch.float64),
     )
     for (*batch, q), k, wide, other, e, v, dtype in sizes:
         asking = torch.randn(*batch, q, wide, generator=generator, dtype=dtype)

@@ -65,7 +65,7 @@ def draw_pairs_and_angles(generator):
         ((2,), None),
         ((2, 2), None),
         ((1, 3), None),
-        ((2, 3, 4), torch.float64),
+        ((5, 3, 4), torch.float64),
     ):
         x = torch.randn(*shape, 2, generator=generator, dtype=dtype)
         yield x, 4 * torch.randn(shape, generator=generator, dtype=dtype)
@@ -189,7 +189,7 @@ def draw_residual_steps(generator):
         ((4, 6), a_mixing_sublayer, a_norm, None),
         ((2, 1, 3), a_feed_forward, a_norm, None),
         ((1, 3, 4), a_mixing_sublayer, another_norm, None),
-        ((2, 2, 3, 5), a_feed_forward, a_norm, torch.float64),
+        ((4, 2, 3, 5), a_feed_forward, a_norm, torch.float64),
     ):
         for pre in (True, False):
             yield 1 + 2 * torch.randn(shape, generator=generator, dtype=dtype), sublayer, norm, pre
@@ -235,7 +235,7 @@ def draw_feed_forward_layers(generator):
         ((2, 3, 4), 6, None),
         ((3, 3, 3), 3, None),
         ((2, 5, 3), 5, None),
-        ((2, 2, 3, 4), 7, torch.float64),
+        ((5, 2, 3, 4), 7, torch.float64),
     ):
         d = shape[-1]
         sizes = shape, (d, d_ff), (d_ff,), (d_ff, d), (d,)

@@ -75,7 +75,8 @@ def decoding_step(x, keys, values, W_q, W_k, W_v):
 
 
 def draw_chunks(generator):
-    """A chunk after others, shorter, as long, longer than what is kept; one word; nothing kept yet; float64."""
+    """A chunk after others, shorter, as long, longer than what is kept; one word; nothing kept yet; words that score
+    below any number that one would write for a mask; float64."""
     for b, n, q, d, e in (
         (2, 0, 4, 3, 5),
         (2, 3, 2, 4, 5),
@@ -87,6 +88,10 @@ def draw_chunks(generator):
         dtype = torch.float64 if n == 5 else torch.float32
         shapes = (b, q, d), (b, n, e), (b, n, e), (d, e), (d, e), (d, e)
         yield tuple(torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
+    x = torch.tensor([[[1000.0, 1000], [1000, 500], [1000, 0]]]).double()  # the later the higher: -1000 · x[:, 1] / √2
+    kept = torch.tensor([[[-1500.0, 0], [-2000, 0]]]).double()
+    W_q, W_k = torch.tensor([[1.0, 0], [0, 0]]).double(), torch.tensor([[0.0, 0], [-1, 0]]).double()
+    yield x, kept, torch.randn(1, 2, 2, generator=generator).double(), W_q, W_k, torch.eye(2).double()
 
 
 @exercise(
