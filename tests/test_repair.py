@@ -16,7 +16,7 @@ from utils.exercises.edits import CHANGES, KINDS
 from utils.exercises.example import small_example
 from utils.exercises.isolation import Isolation
 from utils.exercises.known import Known
-from utils.exercises.locate import last_right_step
+from utils.exercises.locate import last_right_step, wrong_step
 from utils.exercises.repair import one_change
 from utils.exercises.rows import mistake
 from utils.exercises.running import Run, run
@@ -95,6 +95,12 @@ ADD, MEAN, STACK = "    total = total + value\n", "    means.append(total / coun
 WRONG = [  # the kind of change, the reference, the answer, the line and the piece that it is to point at
     ("extra", weights, f"{SCORES}return torch.softmax(scores, dim=-1).exp()", ".exp()"),
     ("extra", weights, f"{SCORES}return torch.softmax(scores + scores.std(), dim=-1) * 2", "* 2"),
+    (
+        "branch",
+        shares,
+        "if len(numbers) == 2:\n    return numbers / 2\nreturn numbers / numbers.sum(-1, keepdim=True)",
+        "len(numbers) == 2",
+    ),
     ("axis", weights, f"{SCORES}return torch.softmax(scores, dim=-2)", "dim=-2"),
     ("axes", products, "return left @ right.permute(2, 1, 0)", "right.permute(2, 1, 0)"),
     ("axes", shares, "return torch.stack([row / row.sum() for row in numbers.unbind(1)], 1)", None),
@@ -270,6 +276,59 @@ def test_a_step_is_said_before_what_differs():
     assert re.match(
         r"right up to `weights @ values`: look at .*`\. For weights \(3,\), values \(3, 2\) entry", verdict.message
     )
+
+
+def test_what_is_right_in_the_first_round_of_a_loop_alone_is_no_step():
+    body = "means = []\nfor k in range(len(values)):\n    means.append(values[: k + 1].sum(0))\nreturn torch.stack(means)"
+    assert step(running, body) is None
+
+
+# ---- the one step that is wrong
+
+
+def blamed(reference, body):
+    with Isolation():
+        return wrong_step(case_of(reference, body))
+
+
+def test_the_smallest_piece_is_blamed_with_which_all_the_rest_is_right():
+    wrong = blamed(weights, f"{SCORES}return torch.softmax(scores ** 2, dim=-1)")
+    assert (wrong.piece, wrong.name, wrong.is_alone) == ("scores ** 2", "the scores", True)
+    assert wrong.sentence() == (
+        "the mistake is in one place: in your line `return torch.softmax(scores ** 2, dim=-1)`, `scores ** 2` is not "
+        "what has to stand there, the scores. All the rest is right."
+    )
+    wrong = blamed(weights, "return torch.softmax(query @ keys.mT, dim=-1)")
+    assert wrong.piece == "query @ keys.mT" and wrong.is_right and "is right itself" in wrong.sentence()
+
+
+def test_where_what_comes_before_may_be_wrong_too_only_what_follows_is_called_right():
+    wrong = blamed(weights, "odd = query.abs() @ keys.mT\nreturn torch.softmax(odd * 2, dim=-1)")
+    assert wrong.piece == "odd * 2" and not wrong.is_alone
+    assert wrong.sentence().endswith("is right: the mistake is there, or before it.")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return torch.sigmoid(query @ keys.mT)",  # what follows is wrong as well
+        "return torch.softmax(keys.abs() @ query.mT, dim=-1)[..., :1]",
+    ],
+)
+def test_no_piece_is_blamed_where_more_than_one_is_wrong(body):
+    assert blamed(weights, body) is None
+
+
+def test_the_place_of_the_mistake_is_said_in_one_result_of_several():
+    body = """
+q, k, v = x @ W_q, x @ W_k, x @ W_v
+keys, values = torch.cat([keys, k[:, None]], 1), torch.cat([values, v[:, None]], 1)
+w = torch.softmax(q[:, None] @ keys.mT, dim=-1) / math.sqrt(q.shape[-1])
+return (w @ values)[:, 0], keys, values
+"""
+    verdict = catalogue()["decoding_step"].verdict(written(body, "decoding_step"))
+    assert verdict.by == "wrong_step"
+    assert re.match(r"the mistake is in one place: in your line `w = .*`, `torch\.softmax", verdict.message)
 
 
 # ---- twice the same

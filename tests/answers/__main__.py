@@ -36,7 +36,12 @@ NAMES = {
     "false right": "a wrong answer that passes",
 }
 CLASSES = tuple(NAMES)
-SPEAKERS = {"one_change_away": "an edit", "something_missing": "an edit", "last_right_step": "the last right step"}
+SPEAKERS = {
+    "one_change_away": "an edit",
+    "something_missing": "an edit",
+    "wrong_step": "the last right step",
+    "last_right_step": "the last right step",
+}
 SPEAKING = ("the catalogue", *dict.fromkeys(SPEAKERS.values()))  # whoever is not in SPEAKERS
 
 

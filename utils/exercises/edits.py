@@ -88,6 +88,7 @@ ALONG = dict.fromkeys(  # functions that go along an axis, and the place of the 
     1,
 ) | {"normalize": 2}
 ADD_UP = ("sum", "mean", "amax", "amin", "max", "min", "any", "all", "norm", "var", "std", "logsumexp", "argmax")
+JOINS = ("cat", "concatenate", "stack")
 EXCHANGE = ("transpose", "swapaxes", "movedim", "swapdims")
 PAIRS = ((-1, -2), (-2, -3), (0, 1), (1, 2), (0, 2), (-1, -3))
 GOES_ON = "__goes_on"  # stands in every `while`, so that one that a change made endless ends
@@ -573,6 +574,11 @@ def _two_exchanged(node: ast.AST, field: str) -> Iterator[Edit]:
 
 def together(program: Program, case: Case) -> Iterator[Edit]:
     """Functions and transpositions that stand there more than once, exchanged or left out wherever they stand."""
+    joined = [node for node in program.nodes if isinstance(node, ast.Call) and _called(node) in JOINS]
+    joined = [node for node in joined if len(node.args) == 1 and not node.keywords]
+    for value in (1, -1, -2) if len(joined) > 1 else ():
+        dims = [(node, "keywords", None, [ast.keyword("dim", _number(value))]) for node in joined]
+        yield Edit("axis", joined[0], tuple(dims))
     written = [node for node in program.nodes if isinstance(node, ast.Attribute)]
     for name in dict.fromkeys(node.attr for node in written):
         same = [node for node in written if node.attr == name]
@@ -592,7 +598,7 @@ def _of_call(program: Program, node: ast.Call) -> Iterator[Edit]:
     yield from _two_exchanged(node, "args")
     for i in range(len(node.args)):
         yield from _of_argument(program, node, i)
-    if _called(node) in ("cat", "concatenate", "stack") and len(node.args) == 1 and not node.keywords:
+    if _called(node) in JOINS and len(node.args) == 1 and not node.keywords:
         for value in (-1, 1, -2):
             yield Edit("axis", node, ((node, "keywords", None, [ast.keyword("dim", _number(value))]),))
     for i, keyword in enumerate(node.keywords):

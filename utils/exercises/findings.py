@@ -5,6 +5,8 @@ there: the answer's `source`, the first wrong input's `result`, or the `exceptio
 mistakes look at the first wrong input first: later ones may go wrong for its reason.
 """
 
+import ast
+import inspect
 import itertools
 import re
 from collections.abc import Callable
@@ -29,6 +31,7 @@ from .numbers import (
 )
 from .remedies import A_SHAPE_PROBLEM, BATCH_REMEDY, BATCH_REVERSED, BROADCAST, PRODUCTS, REMEDIES
 from .repair import Repair, one_change
+from .rows import IMPORTS
 from .running import FLOATS, INTEGERS, Run, as_tensor, holds_nan, run, same, same_kind, unchanged
 from .variants import OF_RESULTS
 from .verdict import Finding
@@ -47,10 +50,11 @@ from .wording import (
 
 LEFT_OPEN = re.compile(
     r"Sizes of tensors|equal size|invalid for input of size|index k out of range|out of bounds|index out of range"
-    r"|einsum\(\):|multiply up"
+    r"|einsum\(\):|multiply up|one element tensors can be converted"
 )
 LEFT_OVER = "an axis of length 1 is left over"
 OF_A_STEP = "your result has the shape of "
+RANDOM = re.compile(r"rand|dropout|bernoulli|normal\b|normal_|multinomial|choice|sample|shuffle")
 AN_AXIS = re.compile(r"-\d|\b(dim\d?|axis)=\d|\b(transpose|swapaxes|permute|movedim)\([^()]*\)|\[\d\]|\*\* 2")
 FROM_THE_FRONT = re.compile(
     r"\b(transpose|permute|swapaxes|movedim)\(\d[^()]*\)|\b\w+\.(shape\[\d\]|size\(\d\))|\b(dim|axis)=\d"
@@ -68,8 +72,9 @@ def diagnosis(case: Case) -> Finding:
     """What the first finding that applies has found; where it names no mistake, behind what is right."""
     for finding in FINDINGS:
         if applies(finding, case) and (found := finding(case)):
+            is_open = finding in NAMELESS and not found.by and not _says_it_all(case)  # who says why signs it
             found = replace(found, by=found.by or finding.__name__)
-            return _placed(case, finding, found) if finding in NAMELESS and not _says_it_all(case) else found
+            return _placed(case, finding, found) if is_open else found
     raise AssertionError("the last finding always speaks")
 
 
@@ -77,7 +82,8 @@ def _placed(case: Case, finding: Callable, found: Finding) -> Finding:
     """A finding that names no mistake, behind the place of the mistake, or else behind what is right."""
     if found.message.startswith((LEFT_OVER, OF_A_STEP)):
         return found
-    if case.more is not None and (wrong := wrong_step(case)):
+    wrong = wrong_step(case) if case.more is not None else None
+    if wrong and (wrong.is_alone or finding is not unused_argument):
         seen = finding in (wrong_in_one_place, right_but_for_some_inputs) and not isinstance(case.first.want, tuple)
         numbers = furthest_entry(case).message if seen else found.message  # no pattern in them: the place is known
         before = None if wrong.is_alone else last_right_step(case)
@@ -159,7 +165,7 @@ def _says_it_all(case: Case) -> bool:
     if error is None:
         return False
     clue, line = f"{type(error).__name__}: {text_of(error)}", own_line(error, case.function)
-    return isinstance(error, NameError) or any(
+    return isinstance(error, NameError) or bool(_in_an_argument(case, case.first)) or any(
         re.search(remedy.error, clue) and re.search(remedy.line, line) for remedy in REMEDIES
     )
 
@@ -266,14 +272,37 @@ def crash(case: Case, done: Run | None = None) -> Finding | None:
         used = reading.its_arguments(done.arguments)
         where = f"'{name[1]}' is not defined (in your line `{line}`)"
         return Finding(f"{where}. The function can use {used}, and what you define or import.")
+    if what := _in_an_argument(case, done):
+        return Finding(f"{what} ({kind}: {text}. The inputs were {inputs}.)")
     written = _written_out(case) if LEFT_OPEN.search(text) else ""
     meaning = written or " ".join(
         filter(None, (_shapes_that_meet(text, case, done), _remedy(case, done, f"{kind}: {text}", line)))
     )
     place = f"in your line `{line}`" if line else ""
     if meaning:
-        return Finding(f"{meaning} ({place + ': ' if place else ''}{kind}: {text}. The inputs were {inputs}.)")
-    return Finding(f"{' '.join(filter(None, (kind, place)))}{': ' + text if text else ''}. The inputs were {inputs}.")
+        said = f"{meaning} ({place + ': ' if place else ''}{kind}: {text}. The inputs were {inputs}.)"
+    else:
+        said = f"{' '.join(filter(None, (kind, place)))}{': ' + text if text else ''}. The inputs were {inputs}."
+    unused = [f"`{name}`" for name in _unused(case)] if isinstance(error, IndexError) else []
+    return Finding(f"{said} What is asked for depends on {listed(unused)}, too, and your function does not use it." if unused else said)
+
+
+def _in_an_argument(case: Case, done: Run) -> str:
+    """Of an exception that a function raised which the learner was given: what it was called with."""
+    given = {
+        inspect.unwrap(value).__code__: name for name, value in done.arguments.items() if inspect.isfunction(value)
+    }
+    entry = own_frame(done.error, case.function)
+    while entry is not None and entry.tb_frame.f_code not in given:
+        entry = entry.tb_next
+    if entry is None:
+        return ""
+    code = entry.tb_frame.f_code
+    handed = {name: entry.tb_frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount]}
+    return (
+        f"in your line `{own_line(done.error, case.function)}`, `{given[code]}` is handed {describe_inputs(handed)}, and "
+        "cannot work with that. The docstring says what it takes."
+    )
 
 
 def _shapes_that_meet(text: str, case: Case, done: Run) -> str | None:
@@ -413,6 +442,14 @@ def shape_of_a_step(case: Case) -> Finding | None:
 def _how_shapes_differ(case: Case, misshapen: list[tuple[Run, torch.Size, torch.Size]]) -> str | None:
     """What holds of all the shapes: an axis too few or too many, two that changed places, one that is too long."""
     pairs = [(list(got), list(want)) for _, got, want in misshapen]
+    if all(got.numel() == _picked(done, got) for done, got, want in misshapen):
+        return (
+            "what is left is one row of the entries where the mask is True: an index by a mask loses the axes. "
+            "masked_fill, or torch.where, keeps them."
+        )
+    if len(pairs) > 2 and len({tuple(got) for got, _ in pairs}) == 1 < len({tuple(want) for _, want in pairs}):
+        if pairs[0][0] and max(pairs[0][0]) > 1 and len(pairs[0][0]) == len(pairs[0][1]) and pairs[0][0][0] != pairs[0][1][0]:
+            return "the shape is the same, whatever goes in: is a number written out where a length of the inputs belongs?"
     if all(sorted(got) == sorted(want) for got, want in pairs):
         return "the axes are the right ones, in the wrong order: transpose and permute exchange them."
     if all(not got and want for got, want in pairs):
@@ -431,6 +468,8 @@ def _how_shapes_differ(case: Case, misshapen: list[tuple[Run, torch.Size, torch.
                 step = steps.pop()
                 return f"axis {k} is {abs(step)} too {'long' if step > 0 else 'short'}."
             if len({one for one, _ in differ}) == 1 < len({other for _, other in differ}):
+                if differ[0][0] == 1:
+                    return f"axis {k} is 1 long, whatever goes in: has an index picked a single one there, or a sum made one of all?"
                 return f"axis {k} is {differ[0][0]} long, whatever goes in: is a number written out there?"
             letters = [
                 {name for name, size in case.sizes(done).items() if size == got[k]} for done, got, _ in misshapen
@@ -438,6 +477,13 @@ def _how_shapes_differ(case: Case, misshapen: list[tuple[Run, torch.Size, torch.
             if common := sorted(set.intersection(*letters)):
                 return f"axis {k} of your result has the length {common[0]}: is that the axis that is asked for there?"
     return None
+
+
+def _picked(done: Run, got: torch.Size) -> int:
+    """How many entries an index by one of the arguments, a mask, takes out of something; -1 where that is not seen."""
+    masks = [value for value in done.arguments.values() if isinstance(value, Tensor) and value.dtype == torch.bool]
+    counts = [int(mask.sum()) for mask in masks if not mask.all()]
+    return counts[0] if counts and len(got) == 1 else -1
 
 
 def wrong_tuple(case: Case, asked: str) -> Finding | None:
@@ -457,6 +503,8 @@ def wrong_tuple(case: Case, asked: str) -> Finding | None:
         )
     odd = next((part for part in result if type(part) is not int), None)
     kind = f"your tuple holds {describe_kind(odd)}, but the length of an axis is an int."
+    if isinstance(odd, float) and "/" in case.source.replace("//", ""):
+        kind += " `/` gives a float, whatever it divides."
     return Finding(kind) if odd is not None else None
 
 
@@ -475,7 +523,7 @@ def wrong_type(case: Case) -> Finding | None:
         return None if isinstance(result, str) else Finding(f'{asked}: "".join(…) makes one of letters.')
     got = as_tensor(result)
     if got is None:
-        return Finding(f"{asked}.{remedy_for_type(result, case.source)}")
+        return Finding(f"{asked}.{_of_its_parts(case) or remedy_for_type(result, case.source)}")
     if same_kind(got.dtype, as_tensor(want).dtype) or type(result) is int:
         return None
     want = as_tensor(want)
@@ -501,6 +549,26 @@ def wrong_type(case: Case) -> Finding | None:
     return Finding(f"your numbers are {dtype_name(got)}, asked for is {dtype_name(want)}.{remedy.get(want.dtype, '')}")
 
 
+def _of_its_parts(case: Case) -> str:
+    """Of a tuple or list in the place of one result: is that one of its parts, or what they make together?"""
+    results = [done.result for done in case.runs]
+    if not all(type(one) in (tuple, list) and 0 < len(one) < 9 for one in results):
+        return ""
+    for i in range(min(map(len, results))):
+        if all(same(done.result[i], done.want) for done in case.runs):
+            return f" What is asked for stands at place {i + 1} of it: return that alone."
+    if all(_is_sum(done) for done in case.runs):
+        return " Added up, its parts are what is asked for: is there a comma where a + belongs?"
+    return ""
+
+
+def _is_sum(done: Run) -> bool:
+    try:
+        return same(sum(done.result), done.want)
+    except (RuntimeError, TypeError):
+        return False
+
+
 def _one_of_several(case: Case) -> str | None:
     """Of several results that are asked for, one alone."""
     for i in range(len(case.first.want)):
@@ -521,14 +589,17 @@ def remedy_for_type(result: Any, source: str) -> str:
     return " torch.tensor(…) or torch.stack(…) makes one." if isinstance(result, list) else ""
 
 
+@needs("result")
 def another_order(case: Case) -> Finding | None:
     """The right results, but for their order."""
+    if not isinstance(case.first.want, tuple) or not isinstance(case.first.want[0], Tensor):
+        return None
     number = len(case.first.want)
     for order in itertools.permutations(range(number)):
         if all(
-            isinstance(done.result, tuple) and same(tuple(done.result[i] for i in order), done.want)
-            if len(done.result) == number
-            else False
+            isinstance(done.result, tuple)
+            and len(done.result) == number
+            and same(tuple(done.result[i] for i in order), done.want)
             for done in case.runs
             if done.error is None
         ):
@@ -543,7 +614,7 @@ def in_one_part(case: Case) -> Finding | None:
     want = case.first.want
     if not isinstance(want, tuple) or not isinstance(want[0], Tensor):
         return None
-    if found := unused_argument(case) or another_order(case):
+    if found := unused_argument(case):
         return found
     runs = [done for done in case.runs if isinstance(done.result, tuple) and len(done.result) == len(want)]
     wrong = [i for i in range(len(want)) if not all(same(done.result[i], done.want[i]) for done in runs)]
@@ -553,7 +624,7 @@ def in_one_part(case: Case) -> Finding | None:
     asked = ((finding, finding(part)) for finding in OF_A_PART if applies(finding, part))
     finding, found = next((finding, found) for finding, found in asked if found)
     said = replace(found, message=f"result {wrong[-1] + 1} of {len(want)}{alone}: {found.message}", by="in_one_part")
-    is_open = finding in NAMELESS and not found.message.startswith((LEFT_OVER, OF_A_STEP))
+    is_open = finding in NAMELESS and not found.by and not found.message.startswith((LEFT_OVER, OF_A_STEP))
     return _placed(case, in_one_part, said) if is_open else said
 
 
@@ -586,7 +657,8 @@ def not_finite(case: Case, done: Run | None = None) -> Finding | None:
     if holds_nan(done.arguments):
         return Finding(f"{message} 0 · NaN is NaN: what does not count is replaced, by masked_fill or torch.where.")
     if "exp(" in case.source and not re.search(r"amax\(|max\([^)]", case.source):
-        return Finding(f"{message} exp(1000) is infinite, and inf / inf is NaN: subtract each row's maximum first.")
+        why = "exp(1000) is infinite, and inf / inf is NaN: subtract each row's maximum first."
+        return Finding(f"{message} {why}", by="not_finite")
     if origin := origin_of_nan(case, done):
         return Finding(f"{message} It arises in {origin}")
     if re.search(r"inf\b|finfo", case.source):
@@ -652,7 +724,11 @@ def changed_input(case: Case) -> Finding | None:
 @needs("result")
 def another_each_time(case: Case) -> Finding | None:
     """Random numbers, such as dropout's: the same input does not give the same result again."""
-    first, again = case.first.result, run(case.function, case.first.arguments, call=Isolation.current.call).result
+    first, tries = case.first.result, 8 if RANDOM.search(case.source) else 1  # who draws may draw the same once
+    for _ in range(tries):
+        again = run(case.function, case.first.arguments, call=Isolation.current.call).result
+        if not unchanged(first, again):
+            break
     if not isinstance(first, Tensor) or not isinstance(again, Tensor):
         return None
     if re.search(r"\b(new_)?empty(_like)?\(", case.source) and (_is_unset(first) or not unchanged(first, again)):
@@ -718,10 +794,33 @@ def worse_elsewhere(case: Case) -> Finding | None:
 @needs("source")
 def unused_argument(case: Case) -> Finding | None:
     """An argument that the function never reads, though the reference does."""
-    unused = [f"`{name}`" for name in reading.unread(case.function) if name not in reading.unread(case.reference)]
-    if not unused or case.first.error is not None:
+    names = _unused(case)
+    if not names or case.first.error is not None:
         return None
+    unused = [f"`{name}`" for name in names]
+    if (taker := _takes(case, names[0])) and len(names) == 1:
+        return Finding(
+            f"your function does not use {unused[0]}, and what is asked for depends on it: `{taker}` takes it as "
+            f"`{names[0]}=…`, and takes a number of its own where it is not given."
+        )
     return Finding(f"your function does not use {listed(unused)}, and what is asked for depends on it.")
+
+
+def _unused(case: Case) -> list[str]:
+    return [name for name in reading.unread(case.function) if name not in reading.unread(case.reference)]
+
+
+def _takes(case: Case, name: str) -> str:
+    """A function of torch that the answer calls, and that takes an argument of this name; "" where there is none."""
+    tree = reading.tree_of(case.function)
+    for call in [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree else []:
+        try:
+            taker = eval(ast.unparse(call.func), {**IMPORTS})
+            if name in inspect.signature(taker).parameters:
+                return ast.unparse(call.func)
+        except Exception:  # no function of a module's, or one without a signature
+            continue
+    return ""
 
 
 def furthest_entry(case: Case) -> Finding:
@@ -763,6 +862,7 @@ FINDINGS = (
     another_each_time,
     constant,
     small_number_added,
+    another_order,
     known_mistakes,
     mask_added,
     one_change_away,
@@ -773,6 +873,7 @@ FINDINGS = (
     positions,
     shape_of_a_step,
     something_missing,
+    unused_argument,
     axes_from_the_front,
     crash,
     wrong_shape,
@@ -780,7 +881,6 @@ FINDINGS = (
     in_one_part,
     not_finite,
     one_factor,
-    unused_argument,
     wrong_in_one_place,
     right_but_for_some_inputs,
     worse_elsewhere,

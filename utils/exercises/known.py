@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from . import rows, variants
+from .remedies import BROADCAST, PRODUCTS
 from .running import Run, as_asked, copied, same
 
 
@@ -18,7 +19,8 @@ class Candidate(NamedTuple):
 
     Where the second way is something done with a result, `function` gives the result of the first, and `after` goes on.
     `traces` are what an answer's code has to hold for the sentences to be said of it, each a regular expression; nor
-    may it hold `absent`, names that these ways take out of the reference altogether. `off_axis`: they go along another
+    may it hold `absent`, names that these ways take out of the reference altogether, nor `cures`, the calls that a sentence
+    asks for. `off_axis`: they go along another
     axis than the last, so an answer that goes along no other is meant by none of them.
     """
 
@@ -30,12 +32,15 @@ class Candidate(NamedTuple):
     traces: tuple[str, ...] = ()
     absent: frozenset[str] = frozenset()
     off_axis: bool = False
+    cures: tuple[str, ...] = ()
 
     def contradicts(self, source: str) -> bool:
         """Would one of the sentences speak of code that is not there, or miss what is there?"""
         if not source:
             return False
         if self.off_axis and _goes_along_the_last(source):
+            return True
+        if any(cure in source for cure in self.cures):
             return True
         return not all(re.search(trace, source) for trace in self.traces) or bool(self.absent & names_in(source))
 
@@ -94,6 +99,7 @@ def _any_of(name: str) -> str:
 
 
 NAMED = re.compile(r"\b[A-Za-z_]\w*(?=\()|(?<=\.)[A-Za-z_]\w*")
+CALL = re.compile(r"\.\w+\([^()]+\)")  # a method with its arguments, as in `.sum(0)`
 INDEXED = re.compile(r"\b((?=[A-Za-z_])\w+)\[[^\]]*\]")
 
 
@@ -106,6 +112,14 @@ def _taken_out(reference: Callable, row: rows.Mistake) -> str:
     """The code of the reference in whose place it stands."""
     body = rows.body_of(reference)[1]
     return " ".join(body[edit.start : edit.end] for edit in row.edits) if row.edits else body
+
+
+def _kind(error: BaseException | None) -> str:
+    """Of an exception about shapes, whether it is of a product, or of what is paired up entry by entry; else ""."""
+    text = str(error) if isinstance(error, RuntimeError) else ""
+    if re.search(BROADCAST, text):
+        return "entries"
+    return "product" if any(re.search(pattern, text) for pattern in PRODUCTS) else ""
 
 
 class Known:
@@ -131,7 +145,10 @@ class Known:
         traces += tuple(rf"\b{found[1]}\[" for found in pieces)
         traces += (DIVIDES,) if own.count("/") > len(re.findall("/", _taken_out(self.reference, row))) else ()
         off_axis = self._is_off_axis(row)
-        return Candidate((row.name,), (row.message,), (row.thread,), row.function, None, traces, off_axis=off_axis)
+        cures = tuple(call for call in CALL.findall(row.message.removeprefix(blamed)) if call not in own)
+        return Candidate(
+            (row.name,), (row.message,), (row.thread,), row.function, None, traces, off_axis=off_axis, cures=cures
+        )
 
     def _is_off_axis(self, row: rows.Mistake) -> bool:
         """Is the last axis exchanged for another, so that the sentence asks for `dim=-1`?"""
@@ -204,7 +221,7 @@ class Known:
         """
         other = self._outcome(candidate, learner)
         if learner.error is not None or other.error is not None:
-            return type(learner.error) is type(other.error)
+            return type(learner.error) is type(other.error) and _kind(learner.error) in ("", _kind(other.error))
         if learner.differs_from(other.result):
             return False
         result, expected = as_asked(learner.result, other.result), other.result

@@ -233,11 +233,11 @@ class Wrong(NamedTuple):
             )
         if self.name:
             return (
-                f"the mistake is in one place: in your line `{self.line}`, `{self.piece}` does not give what has to "
+                f"the mistake is in one place: in your line `{self.line}`, `{self.piece}` is not what has to "
                 f"stand there, {self.name}. All the rest is right."
             )
         return (
-            f"the mistake is in one place: in your line `{self.line}`, `{self.piece}` does not give what has to stand "
+            f"the mistake is in one place: in your line `{self.line}`, `{self.piece}` is not what has to stand "
             "there. All the rest is right."
         )
 

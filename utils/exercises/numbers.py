@@ -177,9 +177,8 @@ def wrong_in_one_place(case: Case) -> Finding | None:
         if all(want.ndim >= axes for _, _, want in numbers) and (several_rows or axes < 2):
             parts = [torch.from_numpy(_everywhere(part, want)) for _, _, want in numbers]
             if _fill(numbers, parts, 0.6):
-                asks = question and (
-                    not re.search("loop|round", question) or re.search(r"\b(for|while)\b|:", case.source)
-                )
+                by_loop = r"\b(for|while)\b" + ("" if "round" in question else "|:")
+                asks = question and (not re.search("loop|round", question) or re.search(by_loop, case.source))
                 asked = f" {question}" if asks else ""
                 return Finding(f"right, except {name}.{asked} ({_entry(*numbers[0])})")
     masks = (name for name, x in case.first.arguments.items() if isinstance(x, Tensor) and x.dtype == torch.bool)

@@ -24,7 +24,7 @@ from .known import Candidate
 from .rows import IMPORTS
 from .running import Run, run
 
-WORK = 100_000  # steps of the answer's code that a search may take: one second on an idle core
+WORK = 90_000  # steps of the answer's code that a search may take: one second on an idle core
 OVERHEAD = 25  # steps that it costs to make a change and to compare its result, besides one for each node to compile
 LATER = {"other number": 1, "put in axis": 2, "put in call": 2, "put in operand": 2, "one off": 2}  # if no other mends
 MORE = 400  # changes that are tried after the first that mends, for one that fits the reference better

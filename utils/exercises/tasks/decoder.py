@@ -71,6 +71,7 @@ def draw_words_and_memories(generator):
     },
     level=2,
     minutes=8,
+    extreme=1,
 )
 def cross_attention(x, M, W_q, W_k, W_v, source_mask):
     """A decoder's words x (b, q, d) ask a memory M (b, k, d): returns z (b, q, e) and weights (b, q, k).

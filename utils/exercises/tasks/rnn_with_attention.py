@@ -243,6 +243,7 @@ def draw_queries_and_memories(generator):
     },
     level=2,
     minutes=8,
+    extreme=1,
 )
 def look_back(query, M, mask):
     """Contexts of queries (b, q, d) in states M (b, k, d), mask (b, k), True = word: returns (b, q, d)."""

@@ -48,7 +48,7 @@ def draw_words_and_caches(generator):
         ),
     },
     question={
-        r"cat\(|stack\(": "keys is (b, n, e), the new key (b, e): it needs an axis of length 1 for its place, and the "
+        r"cat\(|stack\(": "keys is (b, n, e), the new key (b, e), that is x @ W_k: it needs an axis of length 1 for its place, and the "
         "places are axis 1.",
         "einsum": "The query is be, keys and values are bne, weights bn: does each string name as many axes?",
         r"\.T\b|\.t\(\)|permute|transpose|\.mT": "The keys are (b, n + 1, e): exchange the last two axes only, and give "
@@ -120,6 +120,7 @@ def draw_chunks(generator):
     },
     level=3,
     minutes=12,
+    extreme=1,
 )
 def read_on(x, keys, values, W_q, W_k, W_v):
     """New words x (b, q, d), with what was kept of n others: returns z (b, q, e), keys, values.
