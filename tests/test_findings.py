@@ -32,7 +32,6 @@ return torch.stack(columns, dim=-1)
 SAID = [  # exercise, answer, what is said of it
     ("beam_step", f"{BEST}return where // v, where % v, best", "right ones, in another order"),
     ("weighted_sum", "return weights @ values, weights", "stands at place 1 of it"),
-    ("residual_step", "if pre:\n    return x, sublayer(norm(x))\nreturn norm(x + sublayer(x))", "asked for is a tensor"),
     ("weighted_sum", "return 3 * values[0], weights @ values", "stands at place 2 of it"),
     ("weighted_sum", "return values[0] * weights[0], weights[1:] @ values[1:]", "a comma where a + belongs"),
     ("layer_norm", "return nn.functional.layer_norm(x, x.shape[-1:], gamma, beta)", "takes it as `eps=…`"),

@@ -279,7 +279,8 @@ def test_a_step_is_said_before_what_differs():
 
 
 def test_what_is_right_in_the_first_round_of_a_loop_alone_is_no_step():
-    body = "means = []\nfor k in range(len(values)):\n    means.append(values[: k + 1].sum(0))\nreturn torch.stack(means)"
+    loop = "for k in range(len(values)):\n    means.append(values[: k + 1].sum(0))\n"
+    body = f"means = []\n{loop}return torch.stack(means)"
     assert step(running, body) is None
 
 

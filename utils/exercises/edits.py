@@ -69,7 +69,8 @@ CHANGES = {  # the change itself, for the last hint
     "rounds": "move your line `{old}`: out of the loop if it stands in it, else into the loop.",
 }
 SIBLINGS = (  # of each group, one is easily written for another
-    "mT T", "tril triu", "softmax log_softmax", "sum mean median prod", "cumsum sum", "max min amax amin argmax argmin", "any all",
+    "mT T", "tril triu", "softmax log_softmax", "sum mean median prod", "cumsum sum", "any all",
+    "max min amax amin argmax argmin",
     "zeros ones empty", "zeros_like ones_like empty_like", "sin cos", "stack cat concatenate hstack vstack", "exp log",
     "topk sort argsort", "values indices", "view reshape", "repeat repeat_interleave tile", "square sqrt",
     "int float bool long", "unbind chunk split", "var std", "floor ceil round", "outer dot",
@@ -639,24 +640,29 @@ def bounds(program: Program, case: Case) -> Iterator[Edit]:
     """The ends of slices and ranges, one further or one less; a slice that takes all but an end."""
     for node in program.nodes:
         if isinstance(node, ast.Slice):
-            for lower, upper in ((None, "-1"), ("1", None), (None, None)):
-                new = ast.Slice(lower and _expression(lower), upper and _expression(upper), node.step)
-                yield Edit("bound", program.parents[id(node)], (program.replaced(node, new),))
-            for field in ("lower", "upper"):
-                end = getattr(node, field)
-                for kind in (ast.Add, ast.Sub) if end is not None else ():
-                    new = ast.BinOp(end, kind(), ast.Constant(1))
-                    yield Edit("bound", node, ((node, field, None, new),), node)
-            if node.lower is not None and node.upper is not None:
-                for kind in (ast.Add, ast.Sub):
-                    both = [ast.BinOp(end, kind(), ast.Constant(1)) for end in (node.lower, node.upper)]
-                    yield Edit("bound", node, ((node, "lower", None, both[0]), (node, "upper", None, both[1])), node)
+            yield from _of_slice(program, node)
         if isinstance(node, ast.Call) and _called(node) in ("range", "arange"):
             for i, end in enumerate(node.args):
                 for kind in (ast.Add, ast.Sub):
                     yield Edit("bound", node, ((node, "args", i, ast.BinOp(end, kind(), ast.Constant(1))),))
             if len(node.args) == 1:
                 yield Edit("bound", node, ((node, "args", None, [ast.Constant(1), *node.args]),))
+
+
+def _of_slice(program: Program, node: ast.Slice) -> Iterator[Edit]:
+    """Other ends of a slice: none, one further or one less, both of them moved."""
+    for lower, upper in ((None, "-1"), ("1", None), (None, None)):
+        new = ast.Slice(lower and _expression(lower), upper and _expression(upper), node.step)
+        yield Edit("bound", program.parents[id(node)], (program.replaced(node, new),))
+    for field in ("lower", "upper"):
+        end = getattr(node, field)
+        for kind in (ast.Add, ast.Sub) if end is not None else ():
+            new = ast.BinOp(end, kind(), ast.Constant(1))
+            yield Edit("bound", node, ((node, field, None, new),), node)
+    if node.lower is not None and node.upper is not None:
+        for kind in (ast.Add, ast.Sub):
+            both = [ast.BinOp(end, kind(), ast.Constant(1)) for end in (node.lower, node.upper)]
+            yield Edit("bound", node, ((node, "lower", None, both[0]), (node, "upper", None, both[1])), node)
 
 
 def all_bounds(program: Program, case: Case) -> Iterator[Edit]:
@@ -686,9 +692,7 @@ def repeated(program: Program, case: Case) -> Iterator[Edit]:
 def loop_indices(program: Program, case: Case) -> Iterator[Edit]:
     """A variable of a loop in the place of a number in an index."""
     loops = [node for node in program.nodes if isinstance(node, ast.For)]
-    targets = dict.fromkeys(
-        part.id for loop in loops for part in ast.walk(loop.target) if isinstance(part, ast.Name)
-    )
+    targets = dict.fromkeys(part.id for loop in loops for part in ast.walk(loop.target) if isinstance(part, ast.Name))
     for node in program.nodes if targets else ():
         if isinstance(node, ast.Subscript):
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -777,5 +781,6 @@ def _of_block(program: Program, owner: ast.AST, field: str, block: list[ast.stmt
 
 
 MAKERS: Iterable[Callable[[Program, Case], Iterator[Edit]]] = (
-    axes, numbers, letters, operations, names, calls, together, repeated, bounds, all_bounds, loop_indices, put_in, lines,
+    axes, numbers, letters, operations, names, calls, together, repeated, bounds, all_bounds, loop_indices,
+    put_in, lines,
 )  # fmt: skip

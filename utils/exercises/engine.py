@@ -352,7 +352,8 @@ def exercise(
     `question` is asked where shapes do not fit; of several, the first whose pattern, its key, is found in the line that
     failed. `level` is 1 to 3, `minutes` what the exercise takes; `trained` means that the notebook trains through it,
     so gradients have to come through. `extreme` is how many of the last draws hold scores so far from 0 that a softmax
-    written out as exponentials over their sum gives NaN: there that is no mistake. Raises ValueError if another module has an exercise of that name.
+    written out as exponentials over their sum gives NaN: there that is no mistake. Raises ValueError if another
+    module has an exercise of that name.
     """
 
     def make(reference: Callable) -> Exercise:

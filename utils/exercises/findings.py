@@ -82,6 +82,8 @@ def _placed(case: Case, finding: Callable, found: Finding) -> Finding:
     """A finding that names no mistake, behind the place of the mistake, or else behind what is right."""
     if found.message.startswith((LEFT_OVER, OF_A_STEP)):
         return found
+    if finding is wrong_shape and (unused := unused_argument(case)):
+        found = replace(found, message=_behind(unused.message, found.message))
     wrong = wrong_step(case) if case.more is not None else None
     if wrong and (wrong.is_alone or finding is not unused_argument):
         seen = finding in (wrong_in_one_place, right_but_for_some_inputs) and not isinstance(case.first.want, tuple)
@@ -165,8 +167,10 @@ def _says_it_all(case: Case) -> bool:
     if error is None:
         return False
     clue, line = f"{type(error).__name__}: {text_of(error)}", own_line(error, case.function)
-    return isinstance(error, NameError) or bool(_in_an_argument(case, case.first)) or any(
-        re.search(remedy.error, clue) and re.search(remedy.line, line) for remedy in REMEDIES
+    return (
+        isinstance(error, NameError)
+        or bool(_in_an_argument(case, case.first))
+        or any(re.search(remedy.error, clue) and re.search(remedy.line, line) for remedy in REMEDIES)
     )
 
 
@@ -284,7 +288,9 @@ def crash(case: Case, done: Run | None = None) -> Finding | None:
     else:
         said = f"{' '.join(filter(None, (kind, place)))}{': ' + text if text else ''}. The inputs were {inputs}."
     unused = [f"`{name}`" for name in _unused(case)] if isinstance(error, IndexError) else []
-    return Finding(f"{said} What is asked for depends on {listed(unused)}, too, and your function does not use it." if unused else said)
+    if unused:
+        said += f" What is asked for depends on {listed(unused)}, too, and your function does not use it."
+    return Finding(said)
 
 
 def _in_an_argument(case: Case, done: Run) -> str:
@@ -300,8 +306,8 @@ def _in_an_argument(case: Case, done: Run) -> str:
     code = entry.tb_frame.f_code
     handed = {name: entry.tb_frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount]}
     return (
-        f"in your line `{own_line(done.error, case.function)}`, `{given[code]}` is handed {describe_inputs(handed)}, and "
-        "cannot work with that. The docstring says what it takes."
+        f"in your line `{own_line(done.error, case.function)}`, `{given[code]}` is handed {describe_inputs(handed)}, "
+        "and cannot work with that. The docstring says what it takes."
     )
 
 
@@ -439,21 +445,35 @@ def shape_of_a_step(case: Case) -> Finding | None:
     return found if found and found.message.startswith(OF_A_STEP) else None
 
 
-def _how_shapes_differ(case: Case, misshapen: list[tuple[Run, torch.Size, torch.Size]]) -> str | None:
-    """What holds of all the shapes: an axis too few or too many, two that changed places, one that is too long."""
-    pairs = [(list(got), list(want)) for _, got, want in misshapen]
-    if all(got.numel() == _picked(done, got) for done, got, want in misshapen):
+def _of_all_axes(misshapen: list[tuple[Run, torch.Size, torch.Size]], pairs: list[tuple[list, list]]) -> str | None:
+    """What holds of the shapes as a whole."""
+    if all(got.numel() == _picked(done, got) for done, got, _ in misshapen):
         return (
             "what is left is one row of the entries where the mask is True: an index by a mask loses the axes. "
             "masked_fill, or torch.where, keeps them."
         )
-    if len(pairs) > 2 and len({tuple(got) for got, _ in pairs}) == 1 < len({tuple(want) for _, want in pairs}):
-        if pairs[0][0] and max(pairs[0][0]) > 1 and len(pairs[0][0]) == len(pairs[0][1]) and pairs[0][0][0] != pairs[0][1][0]:
-            return "the shape is the same, whatever goes in: is a number written out where a length of the inputs belongs?"
+    if _is_always_the_same(pairs):
+        return "the shape is the same, whatever goes in: is a number written out where a length of the inputs belongs?"
     if all(sorted(got) == sorted(want) for got, want in pairs):
         return "the axes are the right ones, in the wrong order: transpose and permute exchange them."
     if all(not got and want for got, want in pairs):
         return "you return a single number: something adds up, or picks, too much. dim=… keeps the other axes."
+    return None
+
+
+def _is_always_the_same(pairs: list[tuple[list, list]]) -> bool:
+    """Is there one shape for several, with as many axes as there should be, and already the first as long as none?"""
+    got, want = pairs[0]
+    if len(pairs) < 3 or len({tuple(one) for one, _ in pairs}) > 1 or len({tuple(other) for _, other in pairs}) == 1:
+        return False
+    return len(got) == len(want) and max(got, default=1) > 1 and got[0] != want[0]
+
+
+def _how_shapes_differ(case: Case, misshapen: list[tuple[Run, torch.Size, torch.Size]]) -> str | None:
+    """What holds of all the shapes: an axis too few or too many, two that changed places, one that is too long."""
+    pairs = [(list(got), list(want)) for _, got, want in misshapen]
+    if said := _of_all_axes(misshapen, pairs):
+        return said
     for k in range(-1, -5, -1):
         if all(len(want) >= -k and got == want[: len(want) + k] + want[len(want) + k + 1 :] for got, want in pairs):
             return f"axis {k} is missing: it has been added up, or indexed away."
@@ -468,9 +488,7 @@ def _how_shapes_differ(case: Case, misshapen: list[tuple[Run, torch.Size, torch.
                 step = steps.pop()
                 return f"axis {k} is {abs(step)} too {'long' if step > 0 else 'short'}."
             if len({one for one, _ in differ}) == 1 < len({other for _, other in differ}):
-                if differ[0][0] == 1:
-                    return f"axis {k} is 1 long, whatever goes in: has an index picked a single one there, or a sum made one of all?"
-                return f"axis {k} is {differ[0][0]} long, whatever goes in: is a number written out there?"
+                return _always_as_long(k, differ[0][0])
             letters = [
                 {name for name, size in case.sizes(done).items() if size == got[k]} for done, got, _ in misshapen
             ]
@@ -484,6 +502,14 @@ def _picked(done: Run, got: torch.Size) -> int:
     masks = [value for value in done.arguments.values() if isinstance(value, Tensor) and value.dtype == torch.bool]
     counts = [int(mask.sum()) for mask in masks if not mask.all()]
     return counts[0] if counts and len(got) == 1 else -1
+
+
+def _always_as_long(k: int, length: int) -> str:
+    if length == 1:
+        return (
+            f"axis {k} is 1 long, whatever goes in: has an index picked a single one there, or a sum made one of all?"
+        )
+    return f"axis {k} is {length} long, whatever goes in: is a number written out there?"
 
 
 def wrong_tuple(case: Case, asked: str) -> Finding | None:
@@ -596,7 +622,7 @@ def another_order(case: Case) -> Finding | None:
         return None
     number = len(case.first.want)
     for order in itertools.permutations(range(number)):
-        if all(
+        if order != tuple(range(number))[::-1] and all(
             isinstance(done.result, tuple)
             and len(done.result) == number
             and same(tuple(done.result[i] for i in order), done.want)
@@ -675,7 +701,8 @@ def finite_fill(case: Case) -> Finding | None:
             if is_added:
                 return Finding(
                     f"hidden scores get {number} added. However low it is, where a hidden score is higher by more, it "
-                    "still gets the weight; and where it is not low enough, it takes a part. -∞ in its place is below all."
+                    "still gets the weight; and where it is not low enough, it takes a part. -∞ in its place is below "
+                    "all."
                 )
             return Finding(
                 f"hidden scores get {number}. However low a finite number is, where the other scores are lower still, "
@@ -873,7 +900,6 @@ FINDINGS = (
     positions,
     shape_of_a_step,
     something_missing,
-    unused_argument,
     axes_from_the_front,
     crash,
     wrong_shape,
@@ -881,6 +907,7 @@ FINDINGS = (
     in_one_part,
     not_finite,
     one_factor,
+    unused_argument,
     wrong_in_one_place,
     right_but_for_some_inputs,
     worse_elsewhere,

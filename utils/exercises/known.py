@@ -19,8 +19,8 @@ class Candidate(NamedTuple):
 
     Where the second way is something done with a result, `function` gives the result of the first, and `after` goes on.
     `traces` are what an answer's code has to hold for the sentences to be said of it, each a regular expression; nor
-    may it hold `absent`, names that these ways take out of the reference altogether, nor `cures`, the calls that a sentence
-    asks for. `off_axis`: they go along another
+    may it hold `absent`, names that these ways take out of the reference altogether, nor `cures`, the calls that a
+    sentence asks for. `off_axis`: they go along another
     axis than the last, so an answer that goes along no other is meant by none of them.
     """
 

@@ -28,8 +28,8 @@ CLOSED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
 RECORD = "__record"  # the name under which an instrumented function finds its recorder
 TRIES, PATIENCE = 300, 2.0  # values put in the place of others; seconds, which are only a stop
 NOUNS = (  # variables of references that say what a step is
-    "angles context cosines distance heads keys labels losses norms normalised output pairs patches proposal queries query "
-    "scores squares total totals value values variance variances wavelengths weights"
+    "angles context cosines distance heads keys labels losses norms normalised output pairs patches proposal queries "
+    "query scores squares total totals value values variance variances wavelengths weights"
 ).split()
 FEW = 3  # inputs on which steps are compared first; those that agree are compared on all
 
@@ -228,8 +228,8 @@ class Wrong(NamedTuple):
             )
         if self.is_right:
             return (
-                f"the mistake is in one place: in your line `{self.line}`, `{self.piece}` is right itself, but something "
-                "has still to be done with it there. All the rest is right."
+                f"the mistake is in one place: in your line `{self.line}`, `{self.piece}` is right itself, but "
+                "something has still to be done with it there. All the rest is right."
             )
         if self.name:
             return (
@@ -257,7 +257,9 @@ def wrong_step(case: Case) -> Wrong | None:
         with Isolation.current.within(PATIENCE):
             for number in sorted(_to_blame(case, steps), key=lambda one: not _is_made_of_right(steps, one)):
                 for other in theirs:
-                    if steps.found.get(number) == other or _is_own(steps, number) and not _goes_into(steps, number, other):
+                    if steps.found.get(number) == other:
+                        continue
+                    if _is_own(steps, number) and not _goes_into(steps, number, other):
                         continue
                     tries -= 1
                     if tries < 0:
@@ -281,10 +283,8 @@ def _is_made_of_right(steps: Steps, number: int) -> bool:
     """Are all the variables right that a sub-expression reads, of those that the answer sets itself?"""
     numbers = {id(node): place for place, node in enumerate(steps.mine.nodes)}
     read = [numbers[id(node)] for node in ast.walk(steps.mine.nodes[number]) if isinstance(node, ast.Name)]
-    values = steps.mine.values[0]
-    return all(
-        one in steps.found for one in read if _is_own(steps, one) and isinstance(values.get(one), Tensor) and one != number
-    )
+    own = [one for one in read if one != number and _is_own(steps, one)]
+    return all(one in steps.found for one in own if isinstance(steps.mine.values[0].get(one), Tensor))
 
 
 def _goes_into(steps: Steps, number: int, other: int) -> bool:

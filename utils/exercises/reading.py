@@ -166,7 +166,7 @@ def result_not_kept(case) -> Finding | None:
 
 
 def finite_fills(function: Callable) -> list[tuple[str, bool, Callable]]:
-    """The numbers that a function gives hidden scores; is it added to them? And the function that has -∞ in its place."""
+    """The numbers that hidden scores get, whether they are added, and the function that has -∞ in the place of each."""
     tree, space = tree_of(function), getattr(function, "__globals__", None)
     if tree is None or space is None or getattr(function, "__closure__", None):
         return []
@@ -185,13 +185,14 @@ def _of_a_fill(node: Any) -> Iterator[tuple[str, bool, tuple | None, ast.expr]]:
     """A number that hides: as text, is it added, where it stands if not at the node itself, and what hides instead."""
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        for part in ast.walk(node) if name in FILLING else ():
-            if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub) and isinstance(part.operand, ast.Constant):
+        parts = [part for part in ast.walk(node) if isinstance(part, ast.UnaryOp)] if name in FILLING else []
+        for part in parts:
+            if isinstance(part.op, ast.USub) and isinstance(part.operand, ast.Constant):
                 endless = ast.Call(ast.Name("float", ast.Load()), [ast.Constant("inf")], [])
                 yield ast.unparse(part), False, (part, "operand", None), endless
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-        sides = ((node.left, node.right),) if isinstance(node.op, ast.Sub) else ((node.left, node.right), (node.right, node.left))
-        for scores, added in sides:
+        sides = [(node.left, node.right), (node.right, node.left)]
+        for scores, added in sides[:1] if isinstance(node.op, ast.Sub) else sides:
             number = next(filter(None, map(_large, (added.left, added.right))), "") if _is_product(added) else ""
             if number:
                 sign = "-" if isinstance(node.op, ast.Sub) else ""

@@ -227,7 +227,7 @@ def residual_step(x, sublayer, norm, pre):
 
 
 def draw_feed_forward_layers(generator):
-    """A sentence, one token, batches; n = d = d_ff; d = d_ff; n = d_ff; float64."""
+    """A sentence, one token, batches; n = d = d_ff; d = d_ff; n = d_ff; large numbers in float64."""
     for shape, d_ff, dtype in (
         ((5, 4), 8, None),
         ((4, 4), 4, None),
@@ -239,7 +239,8 @@ def draw_feed_forward_layers(generator):
     ):
         d = shape[-1]
         sizes = shape, (d, d_ff), (d_ff,), (d_ff, d), (d,)
-        yield tuple(torch.randn(size, generator=generator, dtype=dtype) for size in sizes)
+        x, *layers = (torch.randn(size, generator=generator, dtype=dtype) for size in sizes)
+        yield 5 * x if dtype else x, *layers
 
 
 @exercise(
