@@ -144,8 +144,9 @@ class Exercise:
 
     def _more(self, seed: int) -> Iterator[Run]:
         """The draws of a seed, with what is right for them."""
-        for inputs in self.inputs(seed):
-            yield Run(inputs, self.reference(*inputs.values()))
+        draws = list(self.inputs(seed))
+        for number, inputs in enumerate(draws):
+            yield Run(inputs, self.reference(*inputs.values()), extreme=number >= len(draws) - self.extreme)
 
     def verdict(self, function: Callable, seed: int = 0, search: bool = True) -> Verdict:
         """Judge `function` on every draw of `seed`, and on one of the next, which finds a table of the answers.
@@ -164,6 +165,7 @@ class Exercise:
             for number, (inputs, want) in enumerate(zip(draws, wanted)):
                 runs.append(run(function, inputs, want, isolation.call))
                 runs[-1].number = number if seed == 0 and number < len(usual) else None
+                runs[-1].extreme = len(usual) - self.extreme <= number < len(usual)
                 if isinstance(runs[-1].error, Stopped):
                     break
             isolation.settle()
@@ -230,9 +232,6 @@ class Exercise:
 
     def _diagnose(self, function: Callable, runs: list[Run], usual: int, search: bool) -> Verdict:
         """Right, or what went wrong on the usual inputs, or else on the other numbers."""
-        excused = [done for done in runs[usual - self.extreme : usual] if not done.changed and is_nan_at_most(done)]
-        runs = [done for done in runs if done not in excused]
-        usual -= len(excused)
         wrong = [done for done in runs[:usual] if not done.right or done.changed]
         by_heart = not wrong and not all(done.right for done in runs[usual:])
         if not wrong and not by_heart:
@@ -308,22 +307,6 @@ def is_todo(done: Run, function: Callable) -> bool:
         frame = own_frame(done.error, function)
         return frame is not None and dis.opname[frame.tb_frame.f_code.co_code[frame.tb_lasti]] == "RAISE_VARARGS"
     return done.result is ... or (isinstance(done.result, tuple) and any(part is ... for part in done.result))
-
-
-def is_nan_at_most(done: Run) -> bool:
-    """Is a result right but for NaN, and is there some?"""
-    if done.error is not None or done.right:
-        return False
-    parts = done.result if isinstance(done.result, tuple) else (done.result,)
-    wanted = done.want if isinstance(done.want, tuple) else (done.want,)
-    if len(parts) != len(wanted):
-        return False
-    for part, want in zip(parts, wanted):
-        if not isinstance(part, torch.Tensor) or part.shape != want.shape or not part.is_floating_point():
-            return False
-        if not same(part, want.masked_fill(part.isnan(), torch.nan)):
-            return False
-    return True
 
 
 def stopped(error: Stopped, function: Callable) -> str:

@@ -89,7 +89,8 @@ def _placed(case: Case, finding: Callable, found: Finding) -> Finding:
         seen = finding in (wrong_in_one_place, right_but_for_some_inputs) and not isinstance(case.first.want, tuple)
         numbers = furthest_entry(case).message if seen else found.message  # no pattern in them: the place is known
         before = None if wrong.is_alone else last_right_step(case)
-        where = _behind(before.sentence(), wrong.sentence()) if before else wrong.sentence()
+        is_before = before is not None and before.line <= wrong.at
+        where = _behind(before.sentence(), wrong.sentence()) if is_before else wrong.sentence()
         return Finding(_behind(where, numbers), by="wrong_step")
     if finding is not unused_argument and (step := last_right_step(case)):
         return replace(found, message=_behind(step.sentence(), found.message), by="last_right_step")

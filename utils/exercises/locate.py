@@ -61,11 +61,13 @@ class Steps(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A sub-expression of the answer that is right: the learner's piece, its name in the reference, what follows."""
+    """A sub-expression of the answer that is right: the learner's piece, its name in the reference, what follows, and
+    in which line of the answer."""
 
     piece: str
     name: str
     following: str
+    line: int
 
     def sentence(self) -> str:
         """What is right, and where to look on."""
@@ -196,7 +198,8 @@ def last_right_step(case: Case) -> Step | None:
     while isinstance(after, ast.expr) and not _can_be_read(after, parents[id(after)]):
         after = parents[id(after)]
     following = shorten(ast.unparse(after), 80) if isinstance(after, ast.expr) else ""
-    return Step(shorten(ast.unparse(mine.nodes[number]), 80), _name(theirs, found[number]), following)
+    piece = shorten(ast.unparse(mine.nodes[number]), 80)
+    return Step(piece, _name(theirs, found[number]), following, getattr(after, "lineno", 0))
 
 
 # ---- the one step that is wrong
@@ -206,10 +209,11 @@ class Wrong(NamedTuple):
     """A sub-expression of the answer, alone to blame: with a step of the reference in its place all the rest is right.
 
     `name` is that of the step in the reference, "" where it has none; `is_right`: it is right itself, but not what has
-    to go on. `is_alone`: what it is made of is right, too; else that is open.
+    to go on. `is_alone`: what it is made of is right, too; else that is open. `at` is the number of its line.
     """
 
     piece: str
+    at: int
     line: str
     name: str
     is_right: bool
@@ -276,7 +280,9 @@ def _blamed(case: Case, steps: Steps, number: int, other: int) -> Wrong:
     line = inspect.getsource(case.function).splitlines()[node.lineno - 1].strip()
     piece, name = shorten(ast.unparse(node), 80), _name(steps.theirs, other)
     name = name if name.startswith("`") or name.removeprefix("the ") in NOUNS else ""
-    return Wrong(piece, shorten(line, 100), name, _goes_into(steps, number, other), _is_made_of_right(steps, number))
+    return Wrong(
+        piece, node.lineno, shorten(line, 100), name, _goes_into(steps, number, other), _is_made_of_right(steps, number)
+    )
 
 
 def _is_made_of_right(steps: Steps, number: int) -> bool:
