@@ -221,7 +221,8 @@ class Known:
         """
         other = self._outcome(candidate, learner)
         if learner.error is not None or other.error is not None:
-            return type(learner.error) is type(other.error) and _kind(learner.error) in ("", _kind(other.error))
+            kinds = {_kind(learner.error), _kind(other.error)} - {""}
+            return type(learner.error) is type(other.error) and len(kinds) < 2
         if learner.differs_from(other.result):
             return False
         result, expected = as_asked(learner.result, other.result), other.result

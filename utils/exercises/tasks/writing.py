@@ -48,7 +48,7 @@ def draw_words_and_caches(generator):
         ),
     },
     question={
-        r"cat\(|stack\(": "keys is (b, n, e), the new key (b, e), that is x @ W_k: it needs an axis of length 1 for its place, and the "
+        r"cat\(|stack\(": "keys is (b, n, e), the new key (b, e): it needs an axis of length 1 for its place, and the "
         "places are axis 1.",
         "einsum": "The query is be, keys and values are bne, weights bn: does each string name as many axes?",
         r"\.T\b|\.t\(\)|permute|transpose|\.mT": "The keys are (b, n + 1, e): exchange the last two axes only, and give "
