@@ -20,7 +20,6 @@ total = sums[:, None] + log_probabilities
 best, where = total.flatten().topk(width)
 v = log_probabilities.shape[1]
 """
-EIGHT = "d = torch.arange(8)[:, None] - torch.arange(8)\n"
 MOVED = """
 columns = []
 for j in range(tokens.shape[1]):
@@ -38,7 +37,7 @@ SAID = [  # exercise, answer, what is said of it
     ("moves", MOVED.format("other[0]"), "`run` is handed tokens (5,), and cannot work with that"),
     ("masked_softmax", "return torch.softmax(scores[mask], -1)", "an index by a mask loses the axes"),
     ("padding_mask", "return (tokens[0] != pad_id)[None, None, None, :]", "has an index picked a single one there"),
-    ("sliding_window_mask", f"{EIGHT}return (d >= 0) & (d < width) & (n > 0)", "the same, whatever goes in"),
+    ("one_hot", "return torch.eye(7)[:6] * token_ids.sum() * vocabulary_size", "the same, whatever goes in"),
     ("masked_softmax", "return torch.softmax(scores - 1e4 * ~mask, -1)", "hidden scores get -1"),
     ("one_hot", "rows = torch.empty(len(token_ids), vocabulary_size)\nrows[0] = 0\nreturn rows", "`empty` leaves"),
 ]
