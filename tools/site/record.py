@@ -61,7 +61,8 @@ def code_of(name: str, cells: Sequence[Cell]) -> list[Path]:
     module = Path(sys.modules[getattr(widgets, kind(name)).__module__].__file__)
     files = [path for path in (COURSE / "utils").rglob("*.py") if path.relative_to(COURSE).parts[1] not in APART]
     files += [module, *(module.with_name(f"{part}.py") for part in ("canvas", "controls", "board")), HERE / "films.py"]
-    files += [COURSE / "data" / "course_vectors.npz", COURSE / "data" / "checkpoints" / "SHA256SUMS"]
+    data = "course_vectors.npz", "course_text.jsonl", "checkpoints/SHA256SUMS"
+    files += [COURSE / "data" / name for name in data]
     bound = set().union(*(cell.binds for cell in cells))
     files += [Path(inspect.getfile(found.reference)) for exercise, found in catalogue().items() if exercise in bound]
     return sorted({*files})
