@@ -8,6 +8,7 @@ import xml.etree.ElementTree
 from pathlib import Path
 from types import SimpleNamespace
 
+import course_widgets
 import ipywidgets
 import numpy as np
 import pytest
@@ -68,7 +69,15 @@ def head_browser():
     ), "sentence"
 
 
-TEXT_WIDGETS = {make.__name__: make() for make in (word_map, einsum_loops, head_browser)}
+def search():
+    return course_widgets.search(widgets)[0], "question"
+
+
+def published_heads():
+    return course_widgets.published_heads(widgets)[0], "sentence"
+
+
+TEXT_WIDGETS = {make.__name__: make() for make in (word_map, einsum_loops, head_browser, search, published_heads)}
 
 
 def test_every_widget_with_a_text_field_is_in_this_file():
