@@ -145,7 +145,8 @@ class Known:
         traces += tuple(rf"\b{found[1]}\[" for found in pieces)
         traces += (DIVIDES,) if own.count("/") > len(re.findall("/", _taken_out(self.reference, row))) else ()
         off_axis = self._is_off_axis(row)
-        cures = tuple(call for call in CALL.findall(row.message.removeprefix(blamed)) if call not in own)
+        left = rows.apply(rows.body_of(self.reference)[1], row.edits) if row.edits else own
+        cures = tuple(call for call in CALL.findall(row.message.removeprefix(blamed)) if call not in left)
         return Candidate(
             (row.name,), (row.message,), (row.thread,), row.function, None, traces, off_axis=off_axis, cures=cures
         )
