@@ -6,8 +6,8 @@ in all three. Of several marks, on the file, the test and one of its parameters,
 A mark may go on with topics: `lane("all", "masking")`. Where a notebook, a widget, an exercise or a tool of that name
 differs from main, the test comes one lane earlier.
 
-Of the cases of a test marked `sampled(4, "utils/exercises")` every fourth runs in the first lane, and all of them where
-a file in that folder differs from main.
+Of the cases of a test marked `sampled(4, "utils/exercises")` every fourth runs by day, and all of them at night and
+where a file in that folder differs from main.
 """
 
 import functools
@@ -70,7 +70,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "lane(name, *topics): the first lane in which a test runs")
-    config.addinivalue_line("markers", "sampled(every, folder): of its cases, the first lane runs some")
+    config.addinivalue_line("markers", "sampled(every, folder): of its cases, some run by day")
     config.addinivalue_line("markers", "runs_cells: it runs the cells of the notebook that its name holds")
     config.addinivalue_line("markers", "encoder: it needs the files of the published encoder")
     settings.load_profile("random" if config.getoption("lane") == "all" else "same")
@@ -84,6 +84,6 @@ def pytest_ignore_collect(collection_path, config):
 def pytest_collection_modifyitems(config, items):
     lane = config.getoption("lane")
     chosen = [item for item in items if runs_in(lane, [mark.args for mark in item.iter_markers("lane")], changed())]
-    chosen = list(sample(chosen, changed())) if lane == "check" else chosen
+    chosen = chosen if lane == "all" else list(sample(chosen, changed()))
     config.hook.pytest_deselected(items=list(set(items).difference(chosen)))
     items[:] = chosen

@@ -10,7 +10,7 @@ from ..engine import exercise
 # ---- word_pieces
 
 
-def draw_words(generator):
+def draw_cuts(generator):
     """Whole words; long pieces before short ones; ends that no piece fits, dead ends that another cut would avoid;
     pieces of the wrong kind, with ## or without; the same word from its end; words by chance."""
     yield "unaffable", ["un", "##aff", "##a", "##able", "aff", "able", "##ff"]
@@ -29,6 +29,12 @@ def draw_words(generator):
         cuts = torch.randint(1, 4, (12,), generator=generator).tolist()
         inner = [f"##{word[k : k + cut]}" for k, cut in enumerate(cuts[: length - 1], start=1)]
         yield word, [word[: cuts[-1]], *inner, *"abc", "##a", "##b", "##c"]
+
+
+def draw_words(generator):
+    """The vocabulary as it is read from the file: the number of each piece."""
+    for word, pieces in draw_cuts(generator):
+        yield word, {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
 
 
 @exercise(
