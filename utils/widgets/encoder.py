@@ -157,7 +157,7 @@ def draw_station(canvas: Phone, y: float, shares: np.ndarray, tags: Sequence[str
         role, depth = ("right", 1.0) if tag == right else ("quiet", 0.1 + 0.08 * tag)
         wide = BAR * share
         letters = canvas.shade(x, y, wide, TALL, role, depth, "ground")
-        fits = [one for one in (f"{tags[tag]} {share:.0%}", tags[tag], "") if width_of(one, 12) + 6 < max(wide, 7)]
+        fits = [one for one in (f"{tags[tag]} {share:.0%}", tags[tag], "") if width_of(one, 12) + 14 < max(wide, 15)]
         canvas.text(x + wide / 2, y + 15, fits[0], 12, fill=letters, bold=tag == right)
         x += wide
 
