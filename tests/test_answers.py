@@ -31,7 +31,7 @@ def test_readings_are_of_answers_and_of_known_classes():
 
 
 def test_a_message_that_has_changed_counts_as_unread(monkeypatch):
-    some = [one for one in ALL if one.exercise == "dot_product"]
+    some = [one for one in ALL if one.exercise == "dot_product"][:12]
     known = {key: classes for key, classes in answers.readings().items() if key[0].startswith("dot_product-")}
     judged = list(answers.judge(some))
     read = [one for one in judged if (one.answer.id, answers.hashed(one.message)) in known]

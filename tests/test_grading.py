@@ -169,6 +169,7 @@ def test_of_several_answers_the_last_that_was_tried_counts(tmp_path):
     }
 
 
+@pytest.mark.lane("all", "grading", "isolation")
 def test_endless_loops_and_crashes_leave_the_other_exercises_judged(tmp_path):
     path = handed_in(
         tmp_path / "x.ipynb",

@@ -529,7 +529,7 @@ def test_unrun_cells_are_refused(notebook):
     assert done.returncode == pytest.ExitCode.USAGE_ERROR and "was never run" in done.stderr
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "onward", "conftest")
 def test_a_changed_output_fails_and_a_coordinate_does_not(notebook):
     drawing = "from IPython.display import SVG\nSVG('<svg><rect x=\"{}\"/><text>{}</text></svg>')"
     path = notebook(drawing.format(1.5, "one"), "print(1)")

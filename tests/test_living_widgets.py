@@ -33,7 +33,7 @@ pytestmark = pytest.mark.lane("test")
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 WIDGETS = {name: path for path in NOTEBOOKS for name in record.names(path).values()}
-SAMPLE = ("start_here", "single_token_attention")  # topics
+SAMPLE = ("single_token_attention",)  # topics
 MOST_BYTES = 3_000_000  # of a film
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Widgets</title>
 {}</head><body><main>{}</main></body></html>"""

@@ -241,7 +241,7 @@ for number in range(60):
 """
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "own")
 def test_two_kernels_at_once_never_see_half_a_file(folder):
     code = [MANY.replace("{0}", number).replace("{{}}", "{}") for number in "12"]
     kernels = [
