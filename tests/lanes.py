@@ -12,6 +12,7 @@ where a file in that folder differs from main.
 
 import functools
 import re
+import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -33,7 +34,9 @@ def topic(path):
 
 
 def git(*arguments):
-    """The lines that git prints; none where it fails, as it does without a repository."""
+    """The lines that git prints; none where it is missing, or fails, as it does without a repository."""
+    if not shutil.which("git"):
+        return []
     done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
     return done.stdout.splitlines() if done.returncode == 0 else []
 

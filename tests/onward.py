@@ -15,6 +15,8 @@ from pathlib import Path
 import nbval.plugin
 import pytest
 
+from utils.cells import after, exercise, has
+
 runs = []  # (name of a notebook, seconds, peak memory in MB or None), in the order in which they ran
 
 WRONG = """\
@@ -63,12 +65,6 @@ def peak_memory(pid):
     return next((int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM")), None)
 
 
-def tagged(cell, prefix):
-    """What follows `prefix` in the first tag of `cell` that starts with it; None without one."""
-    tags = cell.metadata.get("tags", [])
-    return next((tag.removeprefix(prefix) for tag in tags if tag.startswith(prefix)), None)
-
-
 def words(outputs):
     """What outputs say: streams and descriptions, not pictures."""
     return "".join(one.get("text") or one.get("data", {}).get("text/plain", "") for one in outputs)
@@ -103,19 +99,19 @@ class Notebook(nbval.plugin.IPyNbFile):
         from utils.exercises.engine import source
         from utils.exercises.reading import source_of
 
-        exercises = [one for one in cells if tagged(one.cell, "exercise:")]
-        benches = [below for one, below in zip(cells, cells[1:]) if tagged(below.cell, "bench") is not None]
+        exercises = [one for one in cells if exercise(one.cell)]
+        benches = [below for one, below in zip(cells, cells[1:]) if has(below.cell, "bench")]
         for one in exercises:
-            name = tagged(one.cell, "exercise:")
+            name = exercise(one.cell)
             mistake = catalogue()[name].rows[0]
             code = WRONG.format(name, source_of(mistake.function))
             yield self.answer(one, "wrong", code, [f"✘ {name}: ", mistake.message])
         for one in exercises:
-            name = tagged(one.cell, "exercise:")
+            name = exercise(one.cell)
             yield self.answer(one, "solved", source(catalogue()[name]), [f"✔ {name}: "])
         by_day = self.config.getoption("lane") != "all"
         for one in reversed(cells):
-            if by_day and tagged(one.cell, "seconds:"):
+            if by_day and after(one.cell, "seconds:"):
                 continue
             if one in benches:
                 yield MendedBench.of(self, f"{one.name} again", one.cell)

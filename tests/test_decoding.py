@@ -163,6 +163,7 @@ def test_what_cannot_be_sampled_is_named():
     for options, said in (
         (dict(temperature=0), "temperature 0 must be above 0"),
         (dict(temperature=float("nan")), "temperature nan"),
+        (dict(temperature=float("inf")), "temperature inf must be above 0 and finite"),
         (dict(top_k=0), "top_k 0 must be at least 1"),
         (dict(top_p=0.0), "top_p 0.0 must lie above 0"),
         (dict(top_p=1.5), "top_p 1.5 must lie above 0"),

@@ -236,6 +236,24 @@ def test_every_public_parameter_is_annotated():
             assert not bare, f"{path.name}: {function.name} takes {bare}"
 
 
+SIZES = ["vocabulary_size", "d_model", "num_heads", "num_layers", "d_ff"]  # the order in which a module takes them
+
+
+def test_sizes_of_a_module_are_given_by_name_in_one_order():
+    """`Encoder(16, 4, 2, 32)` would build some encoder whatever was meant; a single size, and a vocabulary's, need no
+    name."""
+    trees = [ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in CORE]
+    classes = [node for tree in trees for node in tree if isinstance(node, ast.ClassDef)]
+    made = [(node.name, one.args) for node in classes for one in node.body if getattr(one, "name", "") == "__init__"]
+    for name, taken in made:
+        bare, named = ([one.arg for one in part] for part in (taken.args[1:], taken.kwonlyargs))
+        sizes = [size for size in bare + named if size in SIZES]
+        assert sizes == sorted(sizes, key=SIZES.index), name
+        assert not any(size in SIZES or re.match("d_|num_", size) for size in bare[1:]), name
+        assert not named or bare[:1] in ([], ["vocabulary_size"]) or not set(SIZES).intersection(named), name
+    assert {"MultiHeadAttention", "Encoder", "Decoder", "Tagger", "LanguageModel"} <= dict(made).keys()
+
+
 def test_nothing_moves_to_another_device():
     """The course runs on the CPU: CONTRIBUTING.md says so once, and no module promises more."""
     for path in CORE:

@@ -284,6 +284,17 @@ def test_a_film_is_made_anew_where_what_it_depends_on_changes(monkeypatch):
     assert record.key(name, cells) != first
 
 
+def test_comments_and_docstrings_of_the_code_behind_a_film_say_nothing(tmp_path):
+    file, data = tmp_path / "masks.py", tmp_path / "data.jsonl"
+    file.write_text('"""Masks."""\n\n\ndef first(n):\n    """One."""\n    return n + 1\n')
+    before, text = record.content(file), file.read_text()
+    for old, new, same in (("Masks", "A word", True), ("+ 1\n", "+ 1  # more\n", True), ("+ 1", "+ 2", False)):
+        file.write_text(text.replace(old, new))
+        assert file.read_text() != text and (record.content(file) == before) == same
+    data.write_text("# one")
+    assert record.content(data) == b"# one"
+
+
 def test_too_many_states_are_refused():
     explorer, _ = COURSE["two_arrows"](widgets)
     with pytest.raises(ValueError, match="68,328 states are too many"):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from utils.attention import MultiHeadAttention
+from utils.attention import MultiHeadAttention, masked_softmax_, scaled_dot_product_attention
 from utils.masks import causal_mask, padding_mask, to_torch
 from utils.torch_weights import load
 
@@ -261,3 +261,10 @@ def test_gradients_of_every_sentence_at_once_by_vmap(masked):
         alone = torch.func.grad(loss)(weights, X[b])
         for name, gradient in alone.items():
             torch.testing.assert_close(found[name][b], gradient, atol=1e-12, rtol=0)
+
+
+def test_masks_of_sentences_are_not_for_vmap_as_the_docstring_says():
+    X, masks = draw(2, 4, 8).detach(), causal_mask(4).expand(2, 4, 4)
+    with pytest.raises(RuntimeError, match="data-dependent control flow"):
+        torch.func.vmap(lambda x, mask: scaled_dot_product_attention(x, x, x, mask))(X, masks)
+    assert "vmap" in masked_softmax_.__doc__

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from utils import rnn
+from utils import checks, rnn
 from utils.masks import padding_mask
 from utils.probes import causality_probe, leaks
 from utils.rnn import (
@@ -578,6 +578,15 @@ def test_bad_input_is_named(said):
     with pytest.raises(ValueError) as caught:
         REFUSED[said]()
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["additive, AttentionDecoder", "dot, PreviousStateDecoder"])
+def test_padding_is_looked_through_once_a_translation(name, monkeypatch):
+    """By the encoder; a decoder compares shapes, whatever the number of words that it writes."""
+    model, seen, looks = translator(name), [], checks.require_padding
+    monkeypatch.setattr(checks, "require_padding", lambda mask: seen.append(mask) or looks(mask))
+    model.translate(TOKENS, MASK, limit=7)
+    assert len(seen) == 1
 
 
 def test_gradients_reach_every_parameter():

@@ -41,7 +41,8 @@ def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) ->
 def masked_softmax_(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """softmax over the last axis of scores (…, q, k), with weight 0 where the mask is False.
 
-    Each row sums to 1, or is 0 where a query may attend to nothing (a softmax of nothing but −∞ would be NaN).
+    Each row sums to 1, or is 0 where a query may attend to nothing (a softmax of nothing but −∞ would be NaN). Whether
+    there is such a row is looked up, so `torch.func.vmap` cannot run over masks: over scores that share one it can.
     The mask is added to the scores in place, hence the `_` in the name: a copy of them would cost a tenth of the time.
     """
     if mask is None:

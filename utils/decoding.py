@@ -48,9 +48,10 @@ def sampling(
     generator: torch.Generator, temperature: float = 1.0, top_k: int | None = None, top_p: float = 1.0
 ) -> Callable:
     """A way to choose tokens (b,) for logits (b, v): drawn from softmax(logits / temperature), first cut to the top_k
-    most probable, then to top_p. A temperature of 0, where it would be greedy search, or below: ValueError."""
-    if not temperature > 0:
-        raise ValueError(f"temperature {temperature} must be above 0; near 0, the choice is most_probable's")
+    most probable, then to top_p. A temperature that is not above 0, where it would be greedy search, or infinite:
+    ValueError."""
+    if not 0 < temperature < math.inf:
+        raise ValueError(f"temperature {temperature} must be above 0 and finite; near 0, the choice is most_probable's")
     draw = drawn_by(generator)
 
     def choose(logits):

@@ -9,6 +9,8 @@ and frames.css.
 """
 
 import argparse
+import ast
+import functools
 import hashlib
 import html
 import inspect
@@ -72,8 +74,19 @@ def key(name: str, cells: Sequence[Cell]) -> str:
     """Changes where the film does: with the cells that it needs, with what a page shows, with the code behind it."""
     digest = hashlib.sha256(f"{dependencies.key(cells)}\0{page_of(name)!r}".encode())
     for path in code_of(name, cells):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        digest.update(path.name.encode() + b"\0" + content(path))
     return digest.hexdigest()[:16]
+
+
+def content(path: Path) -> bytes:
+    """What a file says: of code its meaning, without comments and docstrings."""
+    return meaning(path.read_text(encoding="utf-8")) if path.suffix == ".py" else path.read_bytes()
+
+
+@functools.cache
+def meaning(source: str) -> bytes:
+    module = ast.parse(source)
+    return repr(dependencies.meaning(module.body[ast.get_docstring(module) is not None :])).encode()
 
 
 def kept(path: Path) -> dict[str, Path]:

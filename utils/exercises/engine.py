@@ -330,13 +330,14 @@ def exercise(
 ) -> Callable[[Callable], Exercise]:
     """Decorator that turns a reference function into an `Exercise` and adds it to the catalogue.
 
-    `draws(generator)` yields tuples of positional arguments; `hints` go from a question to nearly the code; `names`
-    maps a label to a function of the same arguments that gives an intermediate, to be recognised by its shape;
-    `question` is asked where shapes do not fit; of several, the first whose pattern, its key, is found in the line that
-    failed. `level` is 1 to 3, `minutes` what the exercise takes; `trained` means that the notebook trains through it,
-    so gradients have to come through. `extreme` is how many of the last draws hold scores so far from 0 that a softmax
-    written out as exponentials over their sum gives NaN: there that is no mistake. Raises ValueError if another
-    module has an exercise of that name.
+    `draws(generator)` yields tuples of positional arguments, three at least, floats in float32 and in float64;
+    `hints` go from a question to nearly the code; `names` maps a label to a function of the same arguments that
+    gives an intermediate, to be recognised by its shape; `question` is asked where shapes do not fit; of several,
+    the first whose pattern, its key, is found in the line that failed. `level` is 1 to 3, `minutes` what the
+    exercise takes; `trained` means that the notebook trains through it, so gradients have to come through.
+    `extreme` is how many of the last draws hold scores so far from 0 that a softmax written out as exponentials
+    over their sum gives NaN: there that is no mistake. Raises ValueError if another module has an exercise of that
+    name.
     """
 
     def make(reference: Callable) -> Exercise:

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ..cells import EXERCISE
 from .engine import Exercise, catalogue
 from .progress import notebook_of
 from .records import TRIED, short
@@ -61,7 +62,7 @@ def exercises_in(source: str, tags: list[str]) -> dict[str, bool]:
     """
     defined = [] if "defines" in tags else re.findall(r"^def\s+(\w+)\s*\(", source, re.MULTILINE)
     called = re.findall(r"\b(?:check|use)\((\w+)\)", source)
-    tagged = {tag.removeprefix("exercise:"): True for tag in tags if tag.startswith("exercise:")}
+    tagged = {tag.removeprefix(EXERCISE): True for tag in tags if tag.startswith(EXERCISE)}
     found = {name: name in called for name in defined} | tagged
     return {name: found[name] for name in catalogue() if name in found}
 

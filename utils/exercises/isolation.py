@@ -47,6 +47,8 @@ DRAWN = SPARE.state
 # builtins first: setting back the others needs them
 WATCHED = (builtins, math, torch, torch.nn.functional, torch.linalg, np, np.linalg, attention, masks)
 PRINTING = torch._tensor_str.PRINT_OPTS
+GLOBAL = (value for name, value in vars(torch.nn.modules.module).items() if name.startswith("_global_"))
+HOOKS = [hooks for hooks in GLOBAL if isinstance(hooks, dict)]  # that every module calls
 
 
 def _folder() -> str | None:
@@ -70,6 +72,16 @@ def _on_interrupt(handler: Any) -> None:
         signal.signal(signal.SIGINT, handler)
 
 
+def _hooks() -> list[dict]:
+    return [dict(hooks) for hooks in HOOKS]
+
+
+def _set_hooks(kept: list[dict]) -> None:
+    for hooks, before in zip(HOOKS, kept):
+        hooks.clear()
+        hooks.update(before)
+
+
 SWITCHES = (  # name, how it is read, how it is set; the functions are held here, lest a patched one be called
     ("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
     (
@@ -91,6 +103,9 @@ SWITCHES = (  # name, how it is read, how it is set; the functions are held here
     ("what an interrupt does", lambda: signal.getsignal(signal.SIGINT), _on_interrupt),
     ("the collection of garbage", gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
     ("Python's recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
+    ("how often Python's threads take turns", sys.getswitchinterval, sys.setswitchinterval),
+    ("what traces Python", sys.gettrace, sys.settrace),
+    ("hooks of every module", _hooks, _set_hooks),
     ("the filters of warnings", lambda: warnings.filters[:], lambda kept: setattr(warnings, "filters", kept)),
     ("sys.path", lambda: sys.path[:], lambda kept: setattr(sys, "path", kept)),
     ("sys.stdout", lambda: sys.stdout, lambda kept: setattr(sys, "stdout", kept)),
