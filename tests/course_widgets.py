@@ -1118,10 +1118,9 @@ def motifs(widgets):
                 starts[name] = beyond.SPOTS[name][state[name] - 1]
                 row = row[: starts[name]] + motif + row[starts[name] + len(motif) :]
         logits, weights = model(torch.tensor([[[float(a == b) for b in "ACGT"] for a in row]]))
-        said = ", ".join(f"{name} at base {start}" for name, start in starts.items()) or "no motif"
-        said = (
-            f"Sequence {state['sequence'] + 1}: {said}. Probability of both motifs {100 * logits.softmax(-1)[0, 1]}%."
-        )
+        said = ", ".join(f"{name} at base {start}" for name, start in starts.items()) or "nothing"
+        said = f"Sequence {state['sequence'] + 1}; planted: {said}. "
+        said += f"Probability of both motifs {100 * logits.softmax(-1)[0, 1]}%."
         for head, looked in enumerate(weights[0][0, :, 0].tolist(), 1):
             mass, place = {name: 0.0 for name in starts}, "no motif"
             first = max(range(113), key=looked.__getitem__)

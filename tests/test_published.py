@@ -117,9 +117,9 @@ def test_the_model_card_s_example(encoder, wordpiece):
 
 
 @needs_encoder
-@pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-9), (torch.float32, 5e-6)], ids=str)
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-12), (torch.float32, 2e-6)], ids=str)
 def test_as_torch_s_encoder_forwards_and_backwards(dtype, tolerance, found, wordpiece):
-    """Relative to the largest number; float32 is left to its rounding, which six layers add up."""
+    """The length of the difference, relative to that of the whole: single numbers differ as their sums are rounded."""
     encoder = published.load_published()[0].to(dtype)
     layer = nn.TransformerEncoderLayer(384, 12, 1536, 0.0, "gelu", 1e-12, batch_first=True)
     theirs = nn.TransformerEncoder(layer, 6, enable_nested_tensor=False).to(dtype)
@@ -144,12 +144,11 @@ def test_as_torch_s_encoder_forwards_and_backwards(dtype, tolerance, found, word
     direction = torch.randn(x.shape, generator=torch.Generator().manual_seed(0)).to(dtype) * real[..., None]
     for output in outputs:
         (output * direction).sum().backward()
-    for ours, same in (tuple(output[real] for output in outputs), tuple(one.grad for one in inputs)):
-        assert (ours - same).abs().max() < tolerance * same.abs().max().clamp_min(1)
-    gradients = [one.attention.W_q.weight.grad for one in encoder.encoder.blocks]
-    packed = [one.self_attn.in_proj_weight.grad[:384] for one in theirs.layers]
-    for ours, same in zip(gradients, packed):
-        assert (ours - same).abs().max() < 5 * tolerance * same.abs().max()
+    compared = [tuple(output[real] for output in outputs), tuple(one.grad for one in inputs)]
+    for block, layer in zip(encoder.encoder.blocks, theirs.layers):
+        compared.append((block.attention.W_q.weight.grad, layer.self_attn.in_proj_weight.grad[:384]))
+    for ours, same in compared:
+        assert (ours - same).norm() < tolerance * same.norm()
 
 
 @needs_encoder

@@ -542,7 +542,7 @@ def maps_of_places(maps: Named, legend: str, signed: bool = False) -> Figure:
     """For each of n = side² places a small map (side, side) of all places, at the place itself, which is framed.
 
     `maps` maps a title to numbers (n, n), a row for each place whose map it is; `legend` says what a colour is.
-    signed: both signs, in two colours. One deepest colour for all. ValueError: n is no square."""
+    signed: both signs, in two colours. One deepest colour for all, whose number is told. ValueError: n is no square."""
     tables = {title: as_numbers(table, 2) for title, table in maps.items()}
     n = len(next(iter(tables.values())))
     side = round(n**0.5)
@@ -570,7 +570,8 @@ def maps_of_places(maps: Named, legend: str, signed: bool = False) -> Figure:
         panel.set(xlim=(-1.6, edge + 0.6), ylim=(edge - 0.4, -0.6), aspect="equal", xticks=[], yticks=[])
         panel.spines[:].set_visible(False)
         panel.set_title(style.wrap(title, wide / columns, 12), size=12, loc="center")
-    figure.supxlabel(style.wrap(f"framed: whose map it is · {legend}", wide, 12), fontsize=12, color=LIGHT["quiet"])
+    legend_below = f"framed: whose map it is · {legend} · the deepest colour: {limit:.2g}"
+    figure.supxlabel(style.wrap(legend_below, wide, 12), fontsize=12, color=LIGHT["quiet"])
     most = {title: table - 2 * np.diag(np.abs(table).max(1)) for title, table in tables.items()}
     said = [
         f"{title}: " + " ".join(f"{k} → {largest(row)[0]}" for k, row in enumerate(one)) for title, one in most.items()

@@ -1,5 +1,6 @@
 """Notebook 08: an image whose patches one hides and shuffles, DNA with motifs to plant and cut, patch size and cost."""
 
+import functools
 import re
 from collections.abc import Callable, Sequence
 
@@ -268,8 +269,10 @@ def motifs(model: Callable, bases: Tensor) -> Explorer:
         letters = planted(backgrounds[sequence], places)
         logits, weights = model(torch.eye(len(BASES))[letters][None])
         probability = logits[0].softmax(-1)[1].item()
-        named = ", ".join(f"{name} at base {start}" for name, start in places.items()) or "no motif"
-        return draw_motifs(f"Sequence {sequence + 1}: {named}", letters, places, probability, weights[-1][0, :, 0])
+        named = ", ".join(f"{name} at base {start}" for name, start in places.items()) or "nothing"
+        return draw_motifs(
+            f"Sequence {sequence + 1}; planted: {named}", letters, places, probability, weights[-1][0, :, 0]
+        )
 
     controls = {"sequence": menu("sequence", [(str(i + 1), i) for i in range(len(bases))], width="160px")}
     for name, begin in zip(SPOTS, (1, 0, 0)):
@@ -291,13 +294,28 @@ def costs(side: int, size: int, channels: int, d_model: int) -> dict[str, int]:
     return found | {"block": 12 * n * d_model**2 + 2 * n**2 * d_model, "products": 2 * n**2 * d_model}
 
 
+@functools.cache
+def hat(side: int) -> np.ndarray:
+    """A witch's hat in so many pixels, colours (side, side, 3) from 0 to 1: the more pixels, the finer."""
+    points = side * max(1, 96 // side)  # along an edge, a whole number in each pixel
+    y, x = (np.mgrid[:points, :points] + 0.5) / points
+    cone = (y > 0.1) & (y < 0.74) & (np.abs(x - 0.42 - 0.12 * y) < 0.02 + 0.36 * (y - 0.1))
+    brim = ((x - 0.5) / 0.44) ** 2 + ((y - 0.75) / 0.09) ** 2 < 1
+    ribbon = cone & (y > 0.58) & (y < 0.67)
+    picture = np.ones((points, points, 3))
+    picture[cone | brim], picture[ribbon] = (0.2, 0.28, 0.2), (0.4, 0.75, 0.3)
+    return picture.reshape(side, points // side, side, points // side, 3).mean((1, 3))
+
+
 def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
     """An image cut into patches, what this costs, and for each patch size the numbers of scores as bars."""
     found, canvas, rows = costs(side, size, channels, d_model), Phone(438), side // size
     share = found["products"] / found["block"]
     colour = "in colour" if channels == 3 else "in grey"
     canvas.text(6, 20, f"{side} x {side} pixels {colour}, patches of {size} x {size}", 13, "start", bold=True)
-    canvas.rect(6, 34, 196, 196, "raised", stroke="data")
+    picture = hat(side) if channels == 3 else hat(side).mean(-1, keepdims=True).repeat(3, axis=-1)
+    canvas.pixels(6, 34, 196, 196, picture)
+    canvas.rect(6, 34, 196, 196, stroke="data")
     for line in range(1, rows):
         at = 196 * line / rows
         canvas.line(6 + at, 34, 6 + at, 230, "data", 0.6)
