@@ -98,8 +98,8 @@ def draw_word_map(
 ) -> View:
     """Words at points (n, 2) of a plane, `kept` the share of variance it keeps; `note` is a line below the map.
 
-    nearest: for each word the number of the one that is nearest to it with all entries. An arrow goes there, an orange and
-    dashed one where another word is nearer on the map."""
+    nearest: for each word the number of the one that is nearest to it with all entries. An arrow goes there, an orange
+    and dashed one where another word is nearer on the map."""
     points, canvas = np.asarray(points, float), Phone(412)
     spread = max(np.ptp(points[:, 0]) / 280, np.ptp(points[:, 1]) / 262, 1e-9)
     centre = (points.max(0) + points.min(0)) / 2
