@@ -70,13 +70,14 @@ class Canvas:
         self.add("rect", x=x, y=y, width=max(0, width), height=max(0, height), fill=fill, **more)
 
     def arrow(
-        self, x1: float, y1: float, x2: float, y2: float, stroke: str, stroke_width: float = 3, **more: object
-    ) -> None:
-        """A line with a head at its end."""
+        self, x1: float, y1: float, x2: float, y2: float, stroke: str, stroke_width: float = 3, head: float = 12,
+        **more: object,
+    ) -> None:  # fmt: skip
+        """A line with a head at its end, `head` pixels long and wide."""
         length = math.hypot(x2 - x1, y2 - y1)
         if length < 1:
             return
-        dx, dy, head = (x2 - x1) / length, (y2 - y1) / length, min(12, length)
+        dx, dy, head = (x2 - x1) / length, (y2 - y1) / length, min(head, length)
         neck_x, neck_y = x2 - head * dx, y2 - head * dy
         self.line(x1, y1, neck_x, neck_y, stroke, stroke_width, **more)
         side_x, side_y = head * dy / 2, head * dx / 2

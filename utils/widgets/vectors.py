@@ -98,8 +98,8 @@ def draw_word_map(
 ) -> View:
     """Words at points (n, 2) of a plane, `kept` the share of variance it keeps; `note` is a line below the map.
 
-    nearest: for each word the number of the one that is nearest to it with all entries. An arrow goes there, a red and
-    dashed one where another word is nearer on the map."""
+    nearest: for each word the number of the one that is nearest to it with all entries. An arrow goes there, an orange
+    and dashed one where another word is nearer on the map."""
     points, canvas = np.asarray(points, float), Phone(412)
     spread = max(np.ptp(points[:, 0]) / 280, np.ptp(points[:, 1]) / 262, 1e-9)
     centre = (points.max(0) + points.min(0)) / 2
@@ -125,12 +125,17 @@ def draw_word_map(
 def draw_neighbours(
     canvas: Phone, points: np.ndarray, on_page: np.ndarray, words: list[str], nearest: list[int]
 ) -> tuple[str, np.ndarray]:
-    """An arrow from each word to the nearest one: what they say in words, and points (m, 2) along them."""
+    """An arrow from each word to the nearest one: what they say in words, and points (m, 2) along them.
+
+    Two words that are nearest to each other have two arrows side by side, each to the right of its way."""
     on_map = nearest_points(points)
-    for (x, y), here, there in sorted(zip(on_page, on_map, nearest), key=lambda one: one[1] != one[2]):  # red on top
-        end = on_page[there] - 7 * (on_page[there] - (x, y)) / max(1e-9, math.dist(on_page[there], (x, y)))
-        colour, dashes = ("data", {}) if here == there else ("here", {"stroke_dasharray": "6 4"})
-        canvas.arrow(float(x), float(y), *map(float, end), colour, 1.6, **dashes)
+    for word in sorted(range(len(words)), key=lambda word: on_map[word] != nearest[word]):  # the dashed ones on top
+        start, end = on_page[word], on_page[nearest[word]]
+        way = (end - start) / max(1e-9, math.dist(start, end))
+        aside = (4.5 if nearest[nearest[word]] == word else 0) * np.array([-way[1], way[0]])
+        colour, dashes = ("data", {}) if on_map[word] == nearest[word] else ("here", {"stroke_dasharray": "6 4"})
+        ends = np.concatenate([start + aside, end - 5 * way + aside])
+        canvas.arrow(*map(float, ends), colour, 1.6, 8, **dashes)
     lost = [f"{word} to {words[k]}, not {words[here]}" for word, here, k in zip(words, on_map, nearest) if here != k]
     canvas.text(6, 345, "→ the nearest word with all entries", 12, "start", "data")
     canvas.text(6, 363, f"⇢ where on the map another one is nearer: {len(lost)}", 12, "start", "here")
