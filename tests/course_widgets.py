@@ -346,14 +346,23 @@ def einsum_loops(widgets):
         for strange in "\x00\x1b\ud800\ufffe":
             short = short.replace(strange, "\ufffd")
         title = f'einsum("{short}", {first}, {second})'
-        shorthand = "->" not in equation or "." in equation or equation != equation.lower()  # PyTorch takes these, too
+        shorthand = "->" not in equation or equation != equation.lower()  # PyTorch takes these, too
         try:
             result = None if shorthand or len(equation) > 40 else torch.einsum(equation, a, b)
         except (RuntimeError, ValueError):
             result = None
         if result is None:
             return f"{title} cannot be read. ", None
-        left, right = equation.replace(" ", "").split("->")
+        (left, right), dots = equation.replace(" ", "").split("->"), ""
+        unnamed = sorted(set("abcdefgh") - set(left + right))  # these name the axes under three dots
+        for group, shape in zip(left.split(","), (a.shape, b.shape)):
+            dots = max(dots, "".join(unnamed[: len(shape) - len(group.replace("...", ""))]), key=len)
+        spelled = [
+            group.replace("...", dots[len(dots) + len(group) - 3 - len(shape) :])
+            for group, shape in zip(left.split(","), (a.shape, b.shape))
+        ]
+        told = [f"three dots stand for {', '.join(dots) or 'no axis'}"] if "..." in equation else []
+        left, right = ",".join(spelled), right.replace("...", dots)
         sizes = dict(zip(left.replace(",", ""), (*a.shape, *b.shape)))
         summed = [letter for letter in sizes if letter not in right]
         run = {"result": torch.zeros(result.shape), first: a, second: b}
@@ -366,7 +375,7 @@ def einsum_loops(widgets):
         exec("\n".join("    " * depth + code for depth, code in enumerate([*loops, line])), run)
         assert torch.allclose(torch.as_tensor(run["result"]), result, atol=1e-4)
         shape = f"shape {tuple(result.shape)}" if right else "a single number"
-        shown = " ".join(["result = 0, of the shape below", *loops, line, "", f"result: {shape}"])
+        shown = " ".join([*told, "result = 0, of the shape below", *loops, line, "", f"result: {shape}"])
         count = math.prod(sizes.values())
         return f"{title}. {shown} summed over: {', '.join(summed) or 'nothing'} multiplications: {count:,}", None
 

@@ -69,29 +69,44 @@ def weight_and_share(words: Sequence[str], weights: ArrayLike, values: ArrayLike
 
 # Einsum
 LONGEST_EINSUM = 40  # signs, of those that the widget reads
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def read_einsum(equation: str, shapes: Sequence[tuple]) -> tuple[list[str], str, dict[str, int]]:
-    """(axes of each tensor, axes of the result, size of each letter) of an einsum string for tensors of these shapes.
+    """(axes of each tensor, axes of the result, size of each letter) of an einsum string for tensors of these shapes;
+    three dots are letters, too, that the string does not name.
 
-    Raises ValueError with the reason where the string cannot be read. (PyTorch also takes capitals, three dots and a
-    string without an arrow.)"""
+    Raises ValueError with the reason where the string cannot be read. (PyTorch also takes capitals and a string without
+    an arrow.)"""
     if len(equation) > LONGEST_EINSUM:
         raise ValueError(f"it is longer than {LONGEST_EINSUM} signs")
     left, arrow, result = (part.replace(" ", "") for part in equation.partition("->"))
     tensors = left.split(",")
     if not arrow:
         raise ValueError("write -> and after it the axes of the result (nothing after it: a single number)")
-    if strange := sorted(set(left.replace(",", "") + result) - set("abcdefghijklmnopqrstuvwxyz")):
-        raise ValueError(f"axes are named by small letters, not by {' '.join(strange)}")
+    if max(group.count("...") for group in (*tensors, result)) > 1:
+        raise ValueError("three dots stand twice in one group of letters")
+    if strange := sorted(set("".join([*tensors, result]).replace("...", "")) - set(LETTERS)):
+        raise ValueError(f"axes are named by small letters or three dots, not by {' '.join(strange)}")
     if len(tensors) != len(shapes):
         raise ValueError(f"there are {len(shapes)} tensors, but {len(tensors)} group(s) of letters left of the arrow")
+    *tensors, result = dots_as_letters(tensors, result, shapes)
     sizes = sizes_of_letters(tensors, shapes)
     if unknown := sorted(set(result) - set(sizes)):
         raise ValueError(f"{' '.join(unknown)} in the result comes from no tensor on the left")
     if len(set(result)) < len(result):
         raise ValueError("a letter stands twice in the result")
     return tensors, result, sizes
+
+
+def dots_as_letters(tensors: Sequence[str], result: str, shapes: Sequence[tuple]) -> list[str]:
+    """The axes of each tensor and of the result, with letters that are still free in place of three dots. Where two
+    tensors have dots, their last axes under them have the same letter."""
+    free = [letter for letter in LETTERS if letter not in result + "".join(tensors)]
+    under = [max(0, len(shape) - len(group) + 3) * ("..." in group) for group, shape in zip(tensors, shapes)]
+    letters = free[: max(under)]
+    spelled = [group.replace("...", "".join(letters[len(letters) - n :])) for group, n in zip(tensors, under)]
+    return [*spelled, result.replace("...", "".join(letters))]
 
 
 def sizes_of_letters(tensors: Sequence[str], shapes: Sequence[tuple]) -> dict[str, int]:
@@ -118,7 +133,9 @@ def einsum_code(equation: str, names: Sequence[str], shapes: Sequence[tuple]) ->
     """The loops that an einsum string stands for, as lines of code (depth, text), and what comes out of them."""
     operands, result, sizes = read_einsum(equation, shapes)
     summed = [letter for letter in sizes if letter not in result]
-    lines = [(0, "result = 0, of the shape below")]
+    unnamed = [letter for letter in sizes if letter not in equation]
+    dots = f"three dots stand for {', '.join(unnamed)}" if unnamed else "three dots stand for no axis"
+    lines = [(0, dots)] * ("..." in equation) + [(0, "result = 0, of the shape below")]
     lines += enumerate(f"for {letter} in range({sizes[letter]}):" for letter in [*result, *summed])
     place = f"result[{', '.join(result)}]" if result else "result"
     factors = [f"{name}[{', '.join(axes)}]" for name, axes in zip(names, operands)]
@@ -159,7 +176,8 @@ def einsum_loops() -> Explorer:
 
     strings = [string for *_, string in EINSUM_TENSORS.values()]
     tries = [*strings, "bnd,bdm->nm", "bnd,bdm->mnb", "bnd , bdm -> b", "bnd,bdm->", "bnd,bmd->bnm", "bnd,bdm->bnz"]
-    tries += ["nd,dm->nn", "nd,dm", "nd->n", "ND,dm->nm", "...d,dm->m", "i,i->", "i,j->", "bnd,bdm->bnm," * 9]
+    tries += ["nd,dm->nn", "nd,dm", "nd->n", "ND,dm->nm", "...d,dm->m", "...nd,...dm->...nm", "...nd,dm->...nm"]
+    tries += ["...n...,dm->m", "..nd,dm->nm", "i,i->", "i,j->", "bnd,bdm->bnm," * 9]
     tensors, equation = menu("tensors", list(EINSUM_TENSORS)), text("einsum", strings[0], tries, "340px")
     tensors.observe(lambda change: setattr(equation, "value", EINSUM_TENSORS[change.new][-1]), "value")
     return Explorer(draw, {"tensors": tensors, "equation": equation})
