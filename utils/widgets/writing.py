@@ -1,4 +1,4 @@
-"""Notebook 07: what a translator looks at while it writes a word, a cache that fills up, and a choice among words."""
+"""What a translator looks at while it writes a word, a cache that fills up, and a choice among words."""
 
 import copy
 from collections.abc import Sequence
@@ -118,6 +118,9 @@ def draw_cross(canvas: Phone, steps: Steps, step: int, row: np.ndarray, seen: in
             canvas.rect(*box, "none", stroke=colour, stroke_width=2, rx=5, **dashes)
         ink = "query" if number == step else "ink"
         canvas.text(WRITTEN_X, ROW_Y[number - 1], cut(word, LONGEST), 12.5, "start", ink, number >= step)
+    for number in range(step + 1, len(steps.reads) + 1):
+        canvas.rect(WRITTEN_X - 5, ROW_Y[number] - 15, BOX, 20, "raised", rx=5)
+        canvas.text(WRITTEN_X, ROW_Y[number], "to come" if number == step + 1 else "", 11.5, "start", "quiet")
 
 
 def draw_probable(canvas: Phone, top: float, words: Sequence[str], probable: np.ndarray) -> str:
@@ -131,10 +134,11 @@ def draw_probable(canvas: Phone, top: float, words: Sequence[str], probable: np.
     return ", ".join(f"{word} {share:.1%}" for word, share in best)
 
 
-def draw_writing(steps: Steps, step: int, layer: int, head: int, rows: int, words: Sequence[str]) -> View:
+def draw_writing(steps: Steps, step: int, layer: int, head: int, words: Sequence[str]) -> View:
     """Step number `step` of writing: the three attentions in one layer and head (0: their mean), and the five most
-    probable of all `words`. The picture has room for so many rows of words."""
-    i, asks, below = step - 1, cut(steps.reads[step - 1], LONGEST), ROW_Y[rows] + 4
+    probable of all `words`. Words to come are empty boxes."""
+    i, asks = step - 1, cut(steps.reads[step - 1], LONGEST)
+    below = ROW_Y[max(len(steps.reads) + 1, len(steps.source))] + 4
     all_heads = steps.cross[layer - 1].mean(0)[i]
     own, cross = (of_head(weights[layer - 1], head)[i] for weights in (steps.own, steps.cross))
     seen, canvas = largest(cross)[0], Phone(below + 270)
@@ -173,11 +177,10 @@ def writing_step(
     require_translator(translator, sentences, english, spanish)
     written = [steps_of_writing(translator, words, english, spanish) for words in sentences]
     longest = max(len(one.reads) for one in written)
-    rows = max(longest + 1, *(len(one.source) for one in written))
 
     def draw(sentence, step, layer, head):
         one = written[sentence]
-        return draw_writing(one, min(step, len(one.reads)), layer, head, rows, spanish.words)
+        return draw_writing(one, min(step, len(one.reads)), layer, head, spanish.words)
 
     layers, heads = len(written[0].own), len(written[0].own[0])
     controls = {
@@ -227,9 +230,11 @@ def mean_map(layers: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def draw_map(
-    canvas: Phone, left: float, wide: float, rows: np.ndarray, words: Sequence[str], title: str, cut_off: bool
-) -> None:
-    """The weights (q, k) of the steps so far, a line each, over the words that are asked; empty where it is cut off."""
+    canvas: Phone, left: float, wide: float, rows: np.ndarray, words: Sequence[str], title: str, cut_off: bool,
+    to_come: Sequence[int],
+) -> None:  # fmt: skip
+    """The weights (q, k) of the steps so far, a line each, over the words that are asked; empty where it is cut off.
+    Below, plain cells for the steps to come: to_come says how many in each."""
     canvas.text(left, 48, title, 12.5, "start", "wrong" if cut_off else "weight", True)
     canvas.text(left, 64, "cut" if cut_off else "", 12, "start", "wrong")
     for number, word in enumerate(words):
@@ -242,23 +247,29 @@ def draw_map(
             canvas.rect(*place, "none", stroke="edge", stroke_dasharray="2 3")
         elif column < len(words):
             canvas.shade(*place, "weight", float(weight))
+    for row, count in enumerate(to_come, len(rows)):
+        for column in range(count):
+            place = left + wide * column, FIRST_LINE + LINE * row, wide, LINE
+            canvas.rect(*place, "raised", stroke="ground", stroke_width=2)
 
 
 def draw_looks(steps: Steps, whole: Steps, step: int, off: str, size: tuple[float, int]) -> View:
     """Step number `step` of writing, with `off` cut: a line for each step, over its look at the words so far and its
     look at the source to the word that it writes. whole: what is written with both looks; size: how wide a column is,
-    and how many lines there is room for."""
+    and for how many words so far there is room."""
     i, (wide, lines), asks = step - 1, size, cut(steps.reads[step - 1], LONGEST)
     own, cross = mean_map(steps.own)[:step], mean_map(steps.cross)[:step]
-    low = FIRST_LINE + LINE * lines
+    low, later = FIRST_LINE + LINE * len(steps.reads), range(step + 1, len(steps.reads) + 1)
     canvas, left = Phone(low + 148), NAMES + 12 + wide * lines
     title = f"step {step}: it reads {asks}, and writes {cut(steps.writes[i], LONGEST)}"
     canvas.text(6, 20, title, min(14.5, 570 / len(title)), "start", bold=True)
-    for heading, x, rows, words, name in (
-        ("1 own words", NAMES, np.tril(own), steps.reads[:step], "attention"),
-        ("2 source", left, cross, steps.source, "cross_attention"),
+    for heading, x, rows, words, name, to_come in (
+        ("1 own words", NAMES, np.tril(own), steps.reads[:step], "attention", later),
+        ("2 source", left, cross, steps.source, "cross_attention", [len(steps.source)] * len(later)),
     ):
-        draw_map(canvas, x, wide, rows, words, heading, CUTS[off] == name)
+        draw_map(canvas, x, wide, rows, words, heading, CUTS[off] == name, to_come)
+    if later:
+        canvas.text(NAMES - 6, FIRST_LINE + LINE * step + 16, "to come", 11.5, "end", "quiet")
     end = left + wide * len(steps.source)
     for number, (read, written) in enumerate(zip(steps.reads[:step], steps.writes)):
         y, here = FIRST_LINE + LINE * number + 16, number == i
