@@ -566,9 +566,12 @@ def fading(widgets):
         rate, first = (0.7, 2.0) if state["name"] == "slow" else (0.45, 0.5)
         left = math.exp(state["back"] * math.log(rate))
         said = f"{state['name']}, {state['back']} words back: the gradient is {first * left}, {left} times that of the"
+        said += " last word."
+        if state["back"] == 0:
+            said = f"{state['name']}, the last word itself: the gradient is {first}."
         near = state["back"] < 20
         ask = "Guess, then look: how much is left 20 words back?" if near else "And in the other networks?"
-        return f"{said} last word. {ask}", None
+        return f"{said} {ask}", None
 
     return widgets.fading(norms, states), expected
 

@@ -70,7 +70,7 @@ class RecurrentLanguageModel(nn.Module):
         or one drawn at random where a `generator` is given."""
 
         def step(token, state):
-            return *self(token, state), None  # of a step nothing else is kept
+            return *self(token, state), None  # a step keeps nothing else
 
         choose = most_probable if generator is None else drawn_by(generator)
         [ids], _ = write(step, None, 1, limit, choose)

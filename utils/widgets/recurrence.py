@@ -1,5 +1,6 @@
-"""Notebook 05: a recurrent network unrolled, what is left of a far word, and a decoder that looks back step by step."""
+"""Recurrent networks: a network unrolled, and what is left of a far word."""
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 
@@ -54,6 +55,7 @@ def draw_unrolled(reads: Sequence[str], writes: Sequence[str] = (), encoder: int
 
 # What is left of a far word
 FAR = 20  # words
+CURVES = ("query", "value", "key", "wrong")  # colours of curves, in order
 
 
 def draw_fading(name: str, back: int, reach: Mapping[str, ArrayLike], states: Mapping[str, ArrayLike]) -> View:
@@ -74,20 +76,21 @@ def draw_fading(name: str, back: int, reach: Mapping[str, ArrayLike], states: Ma
     for power in range(low, high + 1, 2):
         canvas.line(48, y_of[power], 348, y_of[power], "edge")
         canvas.text(42, y_of[power] + 4, f"10{str(power).translate(SUPER)}", 12, "end", "quiet")
+    roles = dict(zip(curves, itertools.cycle(CURVES)))
     for key in sorted(curves, key=lambda key: key == name):
         places = [274 - 154 * (value - low) / (high - low) for value in logs[key]]
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(x_of, places))
-        looks = {"stroke": "data", "stroke_width": 3} if key == name else {"stroke": "quiet", "stroke_width": 1.5}
-        canvas.add("polyline", points=points, fill="none", **looks)
-        name_curve(canvas, x_of, logs, key, places, key == name)
+        canvas.add("polyline", points=points, fill="none", stroke=roles[key], stroke_width=4 if key == name else 1.5)
+        name_curve(canvas, x_of, logs, key, places, roles[key], key == name)
     canvas.add("circle", cx=x_of[back], cy=places[back], r=5, fill="here")
     canvas.text(8, 102, "norm of the gradient", 12, "start", "quiet")
     canvas.text(8, 292, "words back", 11, "start", "quiet")
     for k in range(0, count - 10, 10):
         canvas.text(x_of[k], 292, k or "now", 11, fill="quiet")
-    norm, share = curves[name][back], curves[name][back] / curves[name][0]
-    said = f"{name}, {back} words back: the gradient is {in_words(norm)}, "
-    said += f"{in_words(share)} times that of the last word."
+    norm, share = in_words(curves[name][back]), in_words(curves[name][back] / curves[name][0])
+    said = f"{name}, {back} words back: the gradient is {norm}, {share} times that of the last word."
+    if not back:
+        said = f"{name}, the last word itself: the gradient is {norm}."
     end = canvas.prose(8, 314, said, 12.5)
     ask = f"Guess, then look: how much is left {FAR} words back?" if back < FAR else "And in the other networks?"
     canvas.prose(8, max(352, end + 3), ask, 12.5, fill="quiet")
@@ -95,8 +98,9 @@ def draw_fading(name: str, back: int, reach: Mapping[str, ArrayLike], states: Ma
 
 
 def name_curve(
-    canvas: Phone, x_of: Sequence[float], logs: Mapping[str, np.ndarray], key: str, places: Sequence[float], here: bool
-) -> None:
+    canvas: Phone, x_of: Sequence[float], logs: Mapping[str, np.ndarray], key: str, places: Sequence[float],
+    role: str, here: bool,
+) -> None:  # fmt: skip
     """The name of a curve, a quarter of the way from its far end: below it where no other lies below, else above it."""
     at = round(0.75 * (len(places) - 1))
     lowest = all(logs[key][at] <= other[at] for other in logs.values())
@@ -105,7 +109,7 @@ def name_curve(
     over = [place for place, at_x in zip(places, x_of) if abs(at_x - x) < wide / 2]
     y = max(over) + 16 if lowest else min(over) - 8
     halo = {"stroke": "ground", "stroke_width": 4, "paint_order": "stroke"}
-    canvas.text(x, y, key, 12, "middle", "data" if here else "quiet", here, **halo)
+    canvas.text(x, y, key, 12, "middle", role, here, **halo)
 
 
 SUPER = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -1,4 +1,4 @@
-"""Notebook 05: what length does to a translation, a translation word by word, and sentences from a box of bricks."""
+"""Translators: what length does to a translation, a translation word by word, and sentences from a box of bricks."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -44,13 +44,16 @@ def draw_lengths(
     return canvas.view(f"Sentences of {length} words: {said}. {task}")
 
 
-def bottleneck(examples: Mapping[int, tuple], shares: Mapping[int, Mapping[str, float]]) -> Explorer:
+def bottleneck(
+    examples: Mapping[int, tuple], shares: Mapping[int, Mapping[str, float]], begin: int | None = None
+) -> Explorer:
     """Move the length and see a sentence of it, with the translations of each model.
 
-    examples: {length: (source, right, {model: written})}, words; shares: {length: {model: share right}}."""
+    examples: {length: (source, right, {model: written})}, words; shares: {length: {model: share right}}. begin: the
+    length that is shown first, the shortest if not given."""
     lengths, name = sorted(examples), next(iter(next(iter(shares.values()))))
     half = next((length for length in lengths if shares[length][name] < 0.5), None)
-    words = slider("words in the source", lengths[0], lengths[0], lengths[-1])
+    words = slider("words in the source", begin or lengths[0], lengths[0], lengths[-1])
 
     def draw(length):
         return draw_lengths(length, *examples[length], shares[length], length == half)
