@@ -123,6 +123,12 @@ def strange(root):
     return {paint for paint in paints - {None, "none"} if not re.fullmatch(r"var\(--[a-z-]+\)", paint)}
 
 
+def alike(root):
+    """Shapes in two roles that are hardly told apart: what is framed as "here" among what is "negative"."""
+    paints = {one.get(name) for one in root.iter() if one.tag != f"{SVG}text" for name in ("fill", "stroke")}
+    return {"var(--here)", "var(--negative)"} <= paints
+
+
 def test_all_widgets_are_driven():
     assert set(COURSE) == {name for name, made in vars(widgets).items() if callable(made)}
 
@@ -143,6 +149,7 @@ def test_every_state_is_right(name, browser_report, pytestconfig):
         assert agree(description, said), (state, description, said)
         assert table is None or same_table(drawn(root), table), (state, drawn(root), table)
         assert not unreadable(root) and not strange(root), (state, unreadable(root), strange(root))
+        assert not alike(root), state
         assert width(root) == 356 and not misplaced(root), (state, misplaced(root))
         for control, value in state.items():
             seen[control].add(value)
@@ -174,6 +181,7 @@ def test_a_drawing_fits_a_phone_and_can_be_read(name):
     root = xml.etree.ElementTree.fromstring(DRAWINGS[name]().svg)
     assert width(root) == 356 and not misplaced(root), misplaced(root)
     assert not unreadable(root) and not strange(root), (unreadable(root), strange(root))
+    assert not alike(root)
 
 
 def test_all_states_are_walked_where_they_are_few():

@@ -205,7 +205,7 @@ def test_weights_of_a_translation_are_written_in_per_cent():
     weights = np.array([[0.004, 0.996, 0.0], [0.25, 0.5, 0.25]])
     facts = {"grammar": "la bruja", "model": "la bruja ✔"}
     svg = translation.draw_translation(["the", "witch"], ["la", "bruja"], weights, [(1, 1)], facts).svg
-    assert re.findall(r">(\d+)</text>", svg) == ["100", "25", "50"] and svg.count('stroke="var(--right)"') == 1
+    assert re.findall(r">(\d+)</text>", svg) == ["100", "25", "50"] and svg.count('stroke="var(--ink)"') == 1
 
 
 SMALL = dict(d_embedding=4, d_hidden=4)

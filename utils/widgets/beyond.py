@@ -1,4 +1,4 @@
-"""Notebook 08: an image whose patches one hides and shuffles, DNA with motifs to plant and cut, patch size and cost."""
+"""Beyond text: an image whose patches one hides and shuffles, DNA with motifs to plant and cut, patch size and cost."""
 
 import re
 from collections.abc import Callable, Sequence

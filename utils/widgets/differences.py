@@ -1,4 +1,4 @@
-"""Notebook 07, drawings: pairs of numbers that are turned to their places, and a softmax block by block."""
+"""What models of today do differently: pairs of numbers that are turned to their places, and a softmax block by block."""
 
 import math
 from collections.abc import Sequence

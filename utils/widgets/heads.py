@@ -1,4 +1,4 @@
-"""Notebook 03: four heads at work on one sentence, the split into heads, and a shelf to ask one head and two about."""
+"""Four heads at work on one sentence, the split into heads, and a shelf to ask one head and two about."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple

@@ -39,7 +39,7 @@ def draw_first_look(
         canvas.text(NAMES, y + 15, cut(name, 13), 12, "end", "here" if here else "ink", here)
         draw_strip(canvas, y, vector, limit)
         if here:
-            canvas.rect(NAMES + 6, y + 1, CELL * ENTRIES + 4, ROW - 2, stroke="here", stroke_width=2.5, rx=3)
+            canvas.frame(NAMES + 6, y + 1, CELL * ENTRIES + 4, ROW - 2)
             continue
         canvas.text(SCORES, y + 15, two_decimals(scores[number]), 11, "end", "quiet", **canvas.appear(COMPARE + late))
         shown = canvas.appear(SHARE + 0.5 * late)

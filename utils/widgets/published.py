@@ -26,7 +26,7 @@ def draw_found(question: str, found: Sequence[tuple[str, str, float]]) -> View:
         canvas.text(8, y + 4, cut(title, 44), 13, "start", "data", True, text_decoration="underline")
         canvas.shapes.append("</a>")
         canvas.text(8, y + 21, cut(file.removesuffix(".ipynb").replace("_", " "), 34), 12, "start", "quiet")
-        canvas.rect(8, y + 28, 290 * max(cosine, 0), 10, "weight")
+        canvas.rect(8, y + 28, 290 * max(cosine, 0), 10, "data")
         canvas.text(16 + 290 * max(cosine, 0), y + 38, two_decimals(cosine), 12.5, "start")
         y += 62
     canvas.height = round(y - 8)

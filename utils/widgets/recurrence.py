@@ -1,4 +1,4 @@
-"""Notebook 05: a recurrent network unrolled, what is left of a far word, and a decoder that looks back step by step."""
+"""A recurrent network unrolled, what is left of a far word, and a decoder that looks back step by step."""
 
 import math
 from collections.abc import Mapping, Sequence

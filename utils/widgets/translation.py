@@ -1,4 +1,4 @@
-"""Notebook 05: what length does to a translation, a translation word by word, and sentences from a box of bricks."""
+"""Translations: what length does to a translation, a translation word by word, and sentences from a box of bricks."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -75,7 +75,8 @@ def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, 
         canvas.rect(290, y - 6, 24 * weight, 12, "weight")
         canvas.text(352, y + 4.5, f"{weight:.0%}", 12, "end", bold=weight > 0.5)
     for j in linked:
-        canvas.line(112, begin, 196, 18 + pitch * j, "right", 2, stroke_dasharray="6 5")
+        for stroke, thick in (("ground", 5), ("ink", 2)):
+            canvas.line(112, begin, 196, 18 + pitch * j, stroke, thick, stroke_dasharray="6 5")
     for i, word in enumerate(target[: step + 1]):
         canvas.text(104, 23 + pitch * i, cut(word, 12), 13.5, "end", "here" if i == step else "ink", i == step)
     heard = ", ".join(f"{source[j]} {row[j]:.0%}" for j in largest(row, 3))
@@ -126,8 +127,7 @@ def draw_translation(
                 canvas.text(left + wide * (j + 0.5), top + 22 * i + 15, f"{100 * weight:.0f}", 11, fill=letters)
     for i, j in sorted(gold):
         if i < len(target):
-            place = left + 1 + wide * j, top + 1 + 22 * i, wide - 2, 20
-            canvas.rect(*place, "none", stroke="right", stroke_width=2.5)
+            canvas.frame(left + 1 + wide * j, top + 1 + 22 * i, wide - 2, 20, 2)
     foot = top + 22 * len(target) + 20
     canvas.text(6, foot, "weights in per cent; framed: the gold links", 12, "start", "quiet")
     found = "✘" in facts["model"]

@@ -1,4 +1,4 @@
-"""Notebook 07: what a translator looks at while it writes a word, a cache that fills up, and a choice among words."""
+"""Writing: what a translator looks at while it writes a word, a cache that fills up, and a choice among words."""
 
 import copy
 from collections.abc import Sequence
