@@ -19,7 +19,7 @@ from .style import COLOURS, INK, LIGHT, WAVES, WEIGHTS, Figure, in_style, letter
 Named = Mapping[str, ArrayLike]  # numbers of several things, each with its name
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MOST_CELLS = 600  # of a picture without numbers that is told as a table, too
-UNDER = {False: {"ha": "center"}, True: {"ha": "right", "rotation_mode": "anchor"}}
+UNDER = {False: {"ha": "center"}, True: {"ha": "right", "va": "center", "rotation_mode": "anchor"}}
 SLANTED = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}  # names under columns that are too narrow for them
 NOISE = 1e-9  # a smaller number may be what rounding leaves, so it differs from processor to processor
 
@@ -117,7 +117,9 @@ def lines(
     if unknown := {*bands, *message} - set(curves):
         raise ValueError(f"no curve is named {sorted(unknown)}: they are {list(curves)}")
     grey = set(curves) - message if message else set()
-    colours = {name: LIGHT["quiet"] if name in grey else colour for name, colour in zip(curves, itertools.cycle(COLOURS))}
+    colours = {
+        name: LIGHT["quiet"] if name in grey else colour for name, colour in zip(curves, itertools.cycle(COLOURS))
+    }
     names = [value if isinstance(value, str) else in_digits(value) for value in x]
     places = np.arange(len(x)) if isinstance(x[0], str) else np.asarray(x, dtype=float)
     ends = {name: (values[-1], colours[name]) for name, values in curves.items()}
@@ -150,7 +152,9 @@ def draw_curves(axes: Axes, x: np.ndarray, curves: Named, colours: Mapping[str, 
         thick = 1.4 if name in grey else max(1.6, 2.8 - 0.5 * number)
         dots = {"marker": "osD^v"[number % 5], "markersize": 2.5 * thick if len(x) < 16 else 0}
         gaps = "-" if number < len(COLOURS) or name in grey else (0, (9, 2))
-        axes.plot(x, values, color=colours[name], linewidth=thick, linestyle=gaps, zorder=2 if name in grey else 3, **dots)
+        axes.plot(
+            x, values, color=colours[name], linewidth=thick, linestyle=gaps, zorder=2 if name in grey else 3, **dots
+        )
 
 
 def set_scales(axes: Axes, log: bool | str) -> None:
@@ -336,7 +340,8 @@ def mask_pictures(
     above = 14 * max(title.count("\n") + 1 for title in titles) + 12
     named = {meaning: role} | ({leaks: "wrong"} if leaks else {})
     width = max(34 + longest[0] + beside * (panel_width + 14), 30 + 7 * max(map(len, named)))
-    high = under * (cell * len(rows) + above + 6) + (0.87 * longest[1] if slanted else 14) + 34 + 18 * len(named)
+    turned = (90 if cell < 16 else 60) * slanted  # degrees, of names below columns
+    high = under * (cell * len(rows) + above + 6) + (longest[1] if slanted else 14) + 40 + 18 * len(named)
     figure, panels = new_figure(width, high, "", under, beside)
     figure.get_layout_engine().set(w_pad=0.07, h_pad=0.09)
     for number, (panel, title, grid) in enumerate(zip(panels.flat, titles, grids.values())):
@@ -344,7 +349,7 @@ def mask_pictures(
             mark(panel, row, column, "wrong" if leaks and column > row else role, dots)
         panel.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5), aspect="equal")
         lowest = number + beside >= len(grids)
-        panel.set_xticks(range(len(columns)), names[1] if lowest else [], rotation=60 * slanted, **UNDER[slanted])
+        panel.set_xticks(range(len(columns)), names[1] if lowest else [], rotation=turned, **UNDER[slanted])
         panel.set_yticks(range(len(rows)), [] if number % beside else names[0])
         panel.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
         panel.set_yticks(np.arange(len(rows) - 1) + 0.5, minor=True)
@@ -358,7 +363,7 @@ def mask_pictures(
     figure.supxlabel(sides[1], size=12)
     shape = {"marker": "o" if dots else "s", "markersize": 11, "linestyle": "", "markeredgewidth": 0}
     keys = [Line2D([], [], color=LIGHT[one], label=name, **shape) for name, one in named.items()]
-    figure.legend(handles=keys, loc="outside upper left", handletextpad=0.2, borderaxespad=0, borderpad=0.2)
+    figure.legend(handles=keys, loc="outside upper left", handletextpad=0.2, borderaxespad=0.4, borderpad=0.2)
     red = f", red = {leaks}" if leaks else ""
     figure.description = f"Tables of yes and no, filled = {meaning}{red}. {describe_masks(grids, bool(leaks))}."
     said = {title: (rows, columns, np.where(grid > 0, "yes", "no")) for title, grid in grids.items()}

@@ -107,7 +107,7 @@ def draw_scores(canvas: Canvas, left: float, y: float, wide: float, blocks: list
         for score in block:
             if number == current:
                 canvas.rect(x, y, wide - 2, 30, "ground", stroke="here", stroke_width=2)
-                canvas.text(x + wide / 2 - 1, y + 20, short(score), 11.5, bold=True)
+                canvas.text(x + wide / 2 - 1, y + 19.5, short(score), 11)
             elif number < current:
                 canvas.rect(x, y, wide - 2, 30, "ground", stroke="quiet", stroke_dasharray="2 5")
             else:

@@ -30,7 +30,7 @@ def draw_first_look(
     X (n, d), weights (n, n), `read` names the words whose vectors lie nearest to one, the nearest first."""
     canvas, row, word = Phone(TOP + ROW * len(words) + 118), weights[chosen], cut(words[chosen], 14)
     scores, limit, below = X @ X[chosen] / X.shape[1] ** 0.5, np.abs(X[:, :ENTRIES]).max(), TOP + ROW * len(words) + 24
-    canvas.text(8, 20, f"“{word}” looks around", 15, "start", "here", True)
+    canvas.text(8, 20, f"Where will “{word}” look most?", 15, "start", "here", True)
     canvas.text(NAMES + 8, TOP - 8, "vectors", 12, "start")
     canvas.text(SCORES, TOP - 8, "1 compare", 12, "end", bold=True, **canvas.appear(COMPARE))
     canvas.text(BARS, TOP - 8, "2 share 100 %", 12, "start", "weight", True, **canvas.appear(SHARE))

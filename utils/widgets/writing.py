@@ -118,6 +118,8 @@ def draw_cross(canvas: Phone, steps: Steps, step: int, row: np.ndarray, seen: in
             canvas.rect(*box, "none", stroke=colour, stroke_width=2, rx=5, **dashes)
         ink = "query" if number == step else "ink"
         canvas.text(WRITTEN_X, ROW_Y[number - 1], cut(word, LONGEST), 12.5, "start", ink, number >= step)
+    for y in ROW_Y[step + 1 : len(steps.reads) + 1]:
+        canvas.rect(WRITTEN_X - 5, y - 15, BOX, 20, stroke="edge", rx=5)
 
 
 def draw_probable(canvas: Phone, top: float, words: Sequence[str], probable: np.ndarray) -> str:
@@ -131,10 +133,11 @@ def draw_probable(canvas: Phone, top: float, words: Sequence[str], probable: np.
     return ", ".join(f"{word} {share:.1%}" for word, share in best)
 
 
-def draw_writing(steps: Steps, step: int, layer: int, head: int, rows: int, words: Sequence[str]) -> View:
+def draw_writing(steps: Steps, step: int, layer: int, head: int, words: Sequence[str]) -> View:
     """Step number `step` of writing: the three attentions in one layer and head (0: their mean), and the five most
-    probable of all `words`. The picture has room for so many rows of words."""
-    i, asks, below = step - 1, cut(steps.reads[step - 1], LONGEST), ROW_Y[rows] + 4
+    probable of all `words`. What is yet to be written is an outline."""
+    i, asks = step - 1, cut(steps.reads[step - 1], LONGEST)
+    below = ROW_Y[max(len(steps.reads) + 1, len(steps.source))] + 4
     all_heads = steps.cross[layer - 1].mean(0)[i]
     own, cross = (of_head(weights[layer - 1], head)[i] for weights in (steps.own, steps.cross))
     seen, canvas = largest(cross)[0], Phone(below + 270)
@@ -173,11 +176,10 @@ def writing_step(
     require_translator(translator, sentences, english, spanish)
     written = [steps_of_writing(translator, words, english, spanish) for words in sentences]
     longest = max(len(one.reads) for one in written)
-    rows = max(longest + 1, *(len(one.source) for one in written))
 
     def draw(sentence, step, layer, head):
         one = written[sentence]
-        return draw_writing(one, min(step, len(one.reads)), layer, head, rows, spanish.words)
+        return draw_writing(one, min(step, len(one.reads)), layer, head, spanish.words)
 
     layers, heads = len(written[0].own), len(written[0].own[0])
     controls = {
@@ -227,14 +229,17 @@ def mean_map(layers: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def draw_map(
-    canvas: Phone, left: float, wide: float, rows: np.ndarray, words: Sequence[str], title: str, cut_off: bool
-) -> None:
-    """The weights (q, k) of the steps so far, a line each, over the words that are asked; empty where it is cut off."""
+    canvas: Phone, left: float, wide: float, rows: np.ndarray, words: Sequence[str], title: str, cut_off: bool,
+    coming: Sequence[int],
+) -> None:  # fmt: skip
+    """The weights (q, k) of the steps so far, a line each, over the words that are asked; empty where it is cut off.
+
+    coming: of the steps that are yet to come, how many words each will ask."""
     canvas.text(left, 48, title, 12.5, "start", "wrong" if cut_off else "weight", True)
     canvas.text(left, 64, "cut" if cut_off else "", 12, "start", "wrong")
     for number, word in enumerate(words):
         x = left + wide * (number + 0.4)
-        turned = {"transform": f"rotate(-60 {x + 4:.1f} {FIRST_LINE - 6})"}
+        turned = {"transform": f"rotate(-90 {x + 4:.1f} {FIRST_LINE - 6})"}
         canvas.text(x + 4, FIRST_LINE - 6, cut(word, 8), 11.5, "start", "quiet" if cut_off else "key", **turned)
     for (row, column), weight in np.ndenumerate(rows):
         place = left + wide * column, FIRST_LINE + LINE * row, wide, LINE
@@ -242,23 +247,27 @@ def draw_map(
             canvas.rect(*place, "none", stroke="edge", stroke_dasharray="2 3")
         elif column < len(words):
             canvas.shade(*place, "weight", float(weight))
+    for row, asked in enumerate(coming, len(rows)):
+        for column in range(asked):
+            canvas.rect(left + wide * column, FIRST_LINE + LINE * row, wide, LINE, stroke="edge", stroke_width=0.6)
 
 
-def draw_looks(steps: Steps, whole: Steps, step: int, off: str, size: tuple[float, int]) -> View:
+def draw_looks(steps: Steps, whole: Steps, step: int, off: str, wide: float) -> View:
     """Step number `step` of writing, with `off` cut: a line for each step, over its look at the words so far and its
-    look at the source to the word that it writes. whole: what is written with both looks; size: how wide a column is,
-    and how many lines there is room for."""
-    i, (wide, lines), asks = step - 1, size, cut(steps.reads[step - 1], LONGEST)
+    look at the source to the word that it writes. whole: what is written with both looks; wide: how wide a column is.
+    The steps that are yet to come are outlines."""
+    i, lines, asks = step - 1, len(steps.reads), cut(steps.reads[step - 1], LONGEST)
     own, cross = mean_map(steps.own)[:step], mean_map(steps.cross)[:step]
     low = FIRST_LINE + LINE * lines
     canvas, left = Phone(low + 148), NAMES + 12 + wide * lines
     title = f"step {step}: it reads {asks}, and writes {cut(steps.writes[i], LONGEST)}"
     canvas.text(6, 20, title, min(14.5, 570 / len(title)), "start", bold=True)
-    for heading, x, rows, words, name in (
-        ("1 own words", NAMES, np.tril(own), steps.reads[:step], "attention"),
-        ("2 source", left, cross, steps.source, "cross_attention"),
+    ahead = range(step + 1, lines + 1)
+    for heading, x, rows, words, name, coming in (
+        ("1 own words", NAMES, np.tril(own), steps.reads[:step], "attention", list(ahead)),
+        ("2 source", left, cross, steps.source, "cross_attention", [len(steps.source)] * len(ahead)),
     ):
-        draw_map(canvas, x, wide, rows, words, heading, CUTS[off] == name)
+        draw_map(canvas, x, wide, rows, words, heading, CUTS[off] == name, [] if CUTS[off] == name else coming)
     end = left + wide * len(steps.source)
     for number, (read, written) in enumerate(zip(steps.reads[:step], steps.writes)):
         y, here = FIRST_LINE + LINE * number + 16, number == i
@@ -309,7 +318,7 @@ def two_looks(
 
     def draw(sentence, off, step):
         steps = written[sentence, off]
-        return draw_looks(steps, written[sentence, "nothing"], min(step, len(steps.reads)), off, (wide, lines))
+        return draw_looks(steps, written[sentence, "nothing"], min(step, len(steps.reads)), off, wide)
 
     titles = [(" ".join(words), number) for number, words in enumerate(sentences)]
     controls = {"sentence": menu("sentence", titles), "off": menu("cut", list(CUTS))}
@@ -430,17 +439,26 @@ def sampling_stages(logits: Tensor, temperature: float, top_k: int | None, top_p
     return [one.softmax(-1) for one in (logits, warm, first, keep_top_p(first, top_p))]
 
 
-def draw_shares(canvas: Phone, x: float, shares: np.ndarray, before: np.ndarray | None) -> None:
-    """A column of probabilities as bars and numbers; what is 0, but was not `before`, is cut (None: nothing can be)."""
+def draw_shares(canvas: Phone, x: float, shares: np.ndarray, before: np.ndarray | None, most: float) -> None:
+    """A column of probabilities as bars, of which that of `most` is the longest, and numbers; what is 0, but was not
+    `before`, is cut (None: nothing can be)."""
     for number, share in enumerate(shares.tolist()):
         y, gone = 104 + 21 * number, before is not None and share == 0
         canvas.rect(x, y - 14, 63, 18, "raised")
-        canvas.rect(x, y - 14, 63 * share, 18, "data", fill_opacity=0.35)
+        canvas.rect(x, y - 14, 63 * share / most, 18, "data", fill_opacity=0.35)
         said = f"{share:.1%}" if not gone else "cut" if before[number] else ""
         canvas.text(x + 61, y, said, 11.5, "end", "quiet" if gone else "ink", bold=number == 0)
 
 
 FEW = 3  # words that the task asks for
+UNCHANGED = ("1", "all", "1")  # the settings of temperature, top-k and top-p that change nothing
+
+
+def draw_unchanged(canvas: Phone, x: float, count: int) -> None:
+    """The column of a stage that changes nothing: outlines."""
+    for number in range(count):
+        canvas.rect(x, 90 + 21 * number, 63, 18, stroke="edge", stroke_dasharray="2 3")
+    canvas.text(x + 31, 103, "as before", 11, fill="quiet")
 
 
 def draw_sampling(situation: str, stages: Sequence[Tensor], words: Sequence[str], settings: Sequence[str]) -> View:
@@ -452,13 +470,16 @@ def draw_sampling(situation: str, stages: Sequence[Tensor], words: Sequence[str]
         names.append(f"{more} others")
         shares = np.column_stack([shares, np.delete(table, shown, 1).sum(1)])
     entropy = -(table * np.log(np.where(table > 0, table, 1.0))).sum(1)
-    left, foot, canvas = (table > 0).sum(1), 116 + 21 * len(names), Phone(216 + 21 * len(names))
+    left, foot, canvas = (table > 0).sum(1), 116 + 21 * len(names), Phone(236 + 21 * len(names))
     canvas.text(6, 22, situation if len(situation) <= 44 else f"…{situation[-43:]}", 13.5, "start", bold=True)
     for stage, name in enumerate(("softmax", "temperature", "top-k", "top-p")):
         x = 86 + 67 * stage
         canvas.text(x + 31, 54, name, 11.5)
         canvas.text(x + 31, 74, f"then {settings[stage - 1]}" if stage else "at first", 12, fill="quiet")
-        draw_shares(canvas, x, shares[stage], shares[stage - 1] if stage > 1 else None)
+        if stage and settings[stage - 1] == UNCHANGED[stage - 1]:
+            draw_unchanged(canvas, x, len(names))
+        else:
+            draw_shares(canvas, x, shares[stage], shares[stage - 1] if stage > 1 else None, shares.max())
         for line, fact in enumerate((left[stage], two_decimals(entropy[stage]), f"{np.exp(entropy[stage]):.1f}")):
             canvas.text(x + 61, foot + 20 * line, fact, 12, "end")
     for number, name in enumerate(names):
@@ -472,7 +493,8 @@ def draw_sampling(situation: str, stages: Sequence[Tensor], words: Sequence[str]
     found = left[-1] == FEW and settings[1] == "all"
     sign, role = ("✔", "right") if found else ("○", "quiet")
     task = f"{sign} Leave just {FEW} words, with top-k at all. Does the same top-p do it after other words, too?"
-    canvas.prose(6, foot + 70, task, fill=role)
+    canvas.text(6, foot + 66, f"the longest bar: {shares.max():.1%}", 12, "start", "quiet")
+    canvas.prose(6, foot + 90, task, fill=role)
     return canvas.view(f"{all_set} leave {left[-1]} of {len(words)} words: {said}. {spread} After: {situation}. {task}")
 
 
