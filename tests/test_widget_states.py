@@ -1,5 +1,6 @@
 """Every state of every widget: it is drawn, quickly, as XML, in colours that can be read, and what is said is right."""
 
+import math
 import re
 import time
 import xml.etree.ElementTree
@@ -159,6 +160,39 @@ def test_every_state_is_right(name, browser_report, pytestconfig):
     assert not any(missed.values()), missed
     browser_report.append(f"every state of {name:<25} {number:5} states, slowest {1000 * slowest:4.0f} ms")
     assert slowest < 1, "seconds; 0.1 on the machine of the course"
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_a_first_view_asks_something_that_is_not_done_yet(name):
+    root = xml.etree.ElementTree.fromstring(COURSE[name](widgets)[0].first.svg)
+    said = " ".join(element.text or "" for element in root.iter(f"{SVG}text"))
+    assert "?" in said or "○" in said, said
+    assert "✔" not in said or name == "bottleneck", "its first length is the right one with these numbers"
+
+
+# What may stay blank of a first view from its lowest shape, but texts, to its highest one below: a quarter.
+EMPTY_ONCE = ("attention_flow", "attention_shapes", "heads_at_work", "decoding", "two_looks", "writing_step")
+
+
+def heights(root):
+    """From where to where shapes and texts of a picture stand: (top, foot) of each."""
+    found = []
+    for element in root.iter():
+        if element.tag == f"{SVG}rect" and "%" not in element.get("width"):
+            y = float(element.get("y"))
+            found.append((y, y + float(element.get("height"))))
+        elif element.tag == f"{SVG}text" and element.text:
+            found.append((float(element.get("y")) - float(element.get("font-size")), float(element.get("y"))))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("name", EMPTY_ONCE)
+def test_a_first_view_has_no_empty_quarter(name):
+    root = xml.etree.ElementTree.fromstring(COURSE[name](widgets)[0].first.svg)
+    tall, reached, widest = float(root.get("viewBox").split()[3]), 0.0, 0.0
+    for top, foot in [*heights(root), (math.inf, math.inf)]:
+        widest, reached = max(widest, min(top, tall) - reached), max(reached, foot)
+    assert widest < 0.25 * tall, (widest, tall)
 
 
 DRAWINGS = {

@@ -276,6 +276,16 @@ def test_a_small_vocabulary_is_shown_whole():
     assert "others" not in explorer.screen.value and "1 of 2 words: yes 100.0%" not in explorer.first.description
 
 
+def test_bars_of_words_are_seen_and_a_stage_that_changes_nothing_has_none():
+    """Of two hundred words none has more than a few per cent: the most probable one fills its column all the same."""
+    explorer = widgets.sampling(["a"], [np.linspace(0, 2, 200)], [f"w{number}" for number in range(200)])
+    for temperature, columns in ((1.0, 1), (0.5, 2)):
+        explorer.controls["temperature"].value = temperature
+        root = xml.etree.ElementTree.fromstring(explorer.screen.value)
+        bars = [float(one.get("width")) for one in root.iter() if one.get("fill") == "var(--data)"]
+        assert len(bars) == 13 * columns and max(bars) == 63, "twelve words and the others"
+
+
 def test_what_is_shown_is_what_sampling_draws_from():
     """A thousand draws of `utils.decoding.sampling` are words that the picture keeps, as often as it says."""
     logits = 2 * torch.randn(1, 30, generator=torch.Generator().manual_seed(0))

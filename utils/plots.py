@@ -340,7 +340,6 @@ def mask_pictures(
     above = 14 * max(title.count("\n") + 1 for title in titles) + 12
     named = {meaning: role} | ({leaks: "wrong"} if leaks else {})
     width = max(34 + longest[0] + beside * (panel_width + 14), 30 + 7 * max(map(len, named)))
-    turned = (90 if cell < 16 else 60) * slanted  # degrees, of names below columns
     high = under * (cell * len(rows) + above + 6) + (longest[1] if slanted else 14) + 40 + 18 * len(named)
     figure, panels = new_figure(width, high, "", under, beside)
     figure.get_layout_engine().set(w_pad=0.07, h_pad=0.09)
@@ -349,7 +348,12 @@ def mask_pictures(
             mark(panel, row, column, "wrong" if leaks and column > row else role, dots)
         panel.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5), aspect="equal")
         lowest = number + beside >= len(grids)
-        panel.set_xticks(range(len(columns)), names[1] if lowest else [], rotation=turned, **UNDER[slanted])
+        panel.set_xticks(
+            range(len(columns)),
+            names[1] if lowest else [],
+            rotation=(90 if cell < 16 else 60) * slanted,
+            **UNDER[slanted],
+        )
         panel.set_yticks(range(len(rows)), [] if number % beside else names[0])
         panel.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
         panel.set_yticks(np.arange(len(rows) - 1) + 0.5, minor=True)

@@ -1,4 +1,4 @@
-"""What models of today do differently: pairs of numbers that are turned to their places, and a softmax block by block."""
+"""What models of today do differently: pairs of numbers are turned to their places, a softmax comes block by block."""
 
 import math
 from collections.abc import Sequence
