@@ -321,7 +321,7 @@ def kernel_smoothing(widgets):
         after = np.mean([abs(a - b) for a, b in zip(smoothed, true.tolist())])
         said = f"60 points over time, width {width}. Mean distance from the true curve: measured {before}, smoothed "
         through = np.mean([abs(a - b) for a, b in zip(smoothed, noisy.tolist())]) < 0.01
-        task = f"{'✔' if through else '○'} Make the curve pass through every point. Is it better now?"
+        task = f"{'✔' if through else '○'} Make the curve meet every point. Is it better?"
         return f"{said}{after}. {task}", None
 
     return widgets.kernel_smoothing(places, noisy, true), expected
@@ -876,11 +876,9 @@ def head_browser(widgets):
         logits, weights = tagger(torch.tensor([[ids[word] for word in words]]))
         i = min(state["chosen"], len(words) - 1)
         row = weights[state["layer"] - 1][0, state["head"] - 1, i]
-        ask = f"Which head of which layer finds the subject of “{words[i]}”?"
-        ask = "Which head looks at the word before?" if words[i] in small else ask
         tag = "it gets no tag" if words[i] in small else f"its tag is {tags[int(logits[0, i].argmax())]}"
         said = f"layer {state['layer']}, head {state['head']}. {words[i]} attends most to {attends(words, row, 2)};"
-        return f"{said} {tag}. {ask}", None
+        return f"{said} {tag}. Which head of which layer finds the subject?", None
 
     examples, tagged = [sentence, "the witch near the castle arrived"], ids.keys() - set(small)
     return widgets.head_browser(tagger, vocabulary, tags, tagged, examples, "arrived", 2, 1), expected

@@ -258,9 +258,7 @@ def draw_tagged(words: Sequence[str], weights: ArrayLike, chosen: int, tags: Seq
         canvas.text(350, y, tag or "–", 13, "end", "ink" if tag else "quiet", bold=bool(tag))
     foot = "–: a word that was not trained to have a tag"
     canvas.text(8, 66 + pitch * len(words), foot, 12, "start", "quiet")
-    ask = f"Which head of which layer finds the subject of “{cut(words[chosen], 12)}”?"
-    if not tags[chosen]:
-        ask = "Which head looks at the word before?"
+    ask = "Which head of which layer finds the subject?"
     canvas.prose(8, 88 + pitch * len(words), ask, 12, fill="quiet")
     most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in largest(row, 2))
     tag = f"its tag is {tags[chosen]}" if tags[chosen] else "it gets no tag"

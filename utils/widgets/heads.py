@@ -225,7 +225,7 @@ def draw_stage(
             canvas.text(CELLS - 6, y + 10.5, cut(word, 8), 11, "end")
             draw_split_row(canvas, y, table[number], true[number], gap, e)
             y += CELL_HEIGHT
-        if gap == 0 and table.shape[1] == e:
+        if len(tables) > 1:
             middle = y - CELL_HEIGHT * len(words) / 2 + 4.5
             canvas.text(CELLS + CELL_WIDTH * e + 10, middle, f"head {head + 1}", 12, "start", bold=True)
         y += 6

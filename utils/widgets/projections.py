@@ -108,7 +108,7 @@ def draw_smoothing(places: Tensor, noisy: Tensor, true: Tensor, width: float) ->
     end = canvas.prose(8, 286, fact, 12)
     through = float((smoothed - noisy).abs().mean()) < 0.01
     sign, role = ("✔", "right") if through else ("○", "quiet")
-    task = f"{sign} Make the curve pass through every point. Is it better now?"
+    task = f"{sign} Make the curve meet every point. Is it better?"
     canvas.prose(8, end + 3, task, 12, fill=role)
     return canvas.view(f"{len(places)} points over time, width {width:g}. {fact[0].upper()}{fact[1:]}. {task}")
 
