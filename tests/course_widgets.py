@@ -342,7 +342,7 @@ def weight_and_share(widgets):
         share = F.normalize(output, dim=0) @ terms.T / output.norm()
         said = [f"{word} {100 * w}% and {100 * s}%" for word, w, s in zip(words, row.tolist(), share.tolist())]
         ask = "Which word gets weight, and takes away?"
-        ask = ask if share.min() < -0.005 else "Here no word takes away. Find one that does."
+        ask = ask if share.min() < -0.005 else "No word takes away here. Where does one?"
         return f"{words[state['chosen']]} asks. Weight and share of the output: {', '.join(said)}. {ask}", None
 
     return widgets.weight_and_share(words, weights, V, "my"), expected

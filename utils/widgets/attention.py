@@ -71,7 +71,7 @@ def draw_weight_and_share(words: Sequence[str], weights: ArrayLike, values: Arra
         f"{word} {w:.0%} and {in_per_cent(part)}" for word, w, part in zip(words, row.tolist(), share.tolist())
     )
     takes = share.min() < -0.005
-    ask = "Which word gets weight, and takes away?" if takes else "Here no word takes away. Find one that does."
+    ask = "Which word gets weight, and takes away?" if takes else "No word takes away here. Where does one?"
     canvas.prose(8, 74 + 30 * len(words), ask, fill="quiet")
     return canvas.view(f"{words[chosen]} asks. Weight and share of the output: {said}. {ask}")
 
