@@ -54,7 +54,10 @@ def sentence_attention(widgets):
     built = torch.softmax((X @ X.T / math.sqrt(X.shape[-1])).masked_fill(~others, -math.inf), -1)
 
     def expected(state):
-        return f"{SHIP[state['chosen']]} attends most to {attends(SHIP, weights[state['chosen']], 3)}.", None
+        most = weights.argmax(-1).tolist()
+        task = "✔" if most[most[state["chosen"]]] == state["chosen"] else "○"
+        said = f"{SHIP[state['chosen']]} attends most to {attends(SHIP, weights[state['chosen']], 3)}. {task}"
+        return f"{said} Find two words that give most to each other.", None
 
     return widgets.sentence_attention(SHIP, built, "sailed"), expected
 
@@ -96,7 +99,9 @@ def attention_shapes(widgets):
         said = (
             "Q {} times K transposed {}, scaled and through softmax, gives weights {}; times V {} gives the output {}."
         )
-        return said.format(*shapes), None
+        done = shapes[4] == shapes[0] and shapes[2] == shapes[2][::-1]
+        task = f"{'✔' if done else '○'} Make the output as large as Q, and the weights square."
+        return f"{said.format(*shapes)} {task}", None
 
     return widgets.attention_shapes(), expected
 
@@ -163,7 +168,10 @@ def word_map(widgets):
                 for x in (rows(known).double(), points)
             ]
             lost = [f"{known[i]} to {known[j]}, not {known[k]}" for i, (j, k) in enumerate(zip(*pages)) if j != k]
-            note = f"Nearest with all entries and not on the map: {'; '.join(lost) or 'none'}. {note}"
+            ask = f"{'○' if lost else '✔'} Type words until every arrow is solid."
+            note = f"Nearest with all entries and not on the map: {'; '.join(lost) or 'none'}. {ask} {note}"
+        else:
+            note = f"Guess, then show the arrows: is the next word on the map the nearest one? {note}"
         return f"Word map: {placed}. Two components keep {kept}% of the variance. {note}".rstrip(), None
 
     return widgets.word_map(VECTORS, MAP), expected
@@ -220,7 +228,8 @@ def softmax_saturation(widgets):
         title = f"d_k = {e}, {'divided by √d_k' if state['divide'] else 'not divided'}"
         mean = (all_weights * (1 - all_weights)).max(-1).mean()
         said = f"{title}. Shares of one bar: {said}. With each score the share of key {best} grows by: {moves}. "
-        return f"{said}Largest gradient: {small(max(grows))}. Its mean over 500 draws: {mean}.", None
+        task = f"{'✔' if max(weights) > 0.99 else '○'} Give one key more than 0.99. What moves its share then?"
+        return f"{said}Largest gradient: {small(max(grows))}. Its mean over 500 draws: {mean}. {task}", None
 
     return widgets.softmax_saturation(keys=5, seed=7), expected
 
@@ -290,7 +299,7 @@ def projections(widgets):
             rows.append(in_brackets(sum(a * b for a, b in zip(x, column)) for column in columns))
         said = f"{words[state['chosen']]}, the vector {in_brackets(x)}: times W_q it is the query {rows[0]}, what it "
         said += f"looks for; times W_k it is the key {rows[1]}, what it can be found by; times W_v it is the value "
-        return f"{said}{rows[2]}, what it hands over.", None
+        return f"{said}{rows[2]}, what it hands over. Why are some rows of the matrices pale?", None
 
     return widgets.projections(words, X, W_q, W_k, W_v, "fish"), expected
 
@@ -311,7 +320,9 @@ def kernel_smoothing(widgets):
         before = np.mean([abs(a - b) for a, b in zip(noisy.tolist(), true.tolist())])
         after = np.mean([abs(a - b) for a, b in zip(smoothed, true.tolist())])
         said = f"60 points over time, width {width}. Mean distance from the true curve: measured {before}, smoothed "
-        return f"{said}{after}.", None
+        through = np.mean([abs(a - b) for a, b in zip(smoothed, noisy.tolist())]) < 0.01
+        task = f"{'✔' if through else '○'} Make the curve meet every point. Is it better?"
+        return f"{said}{after}. {task}", None
 
     return widgets.kernel_smoothing(places, noisy, true), expected
 
@@ -330,7 +341,9 @@ def weight_and_share(widgets):
         output = terms.sum(0)
         share = F.normalize(output, dim=0) @ terms.T / output.norm()
         said = [f"{word} {100 * w}% and {100 * s}%" for word, w, s in zip(words, row.tolist(), share.tolist())]
-        return f"{words[state['chosen']]} asks. Weight and share of the output: {', '.join(said)}.", None
+        ask = "Which word gets weight, and takes away?"
+        ask = ask if share.min() < -0.005 else "No word takes away here. Where does one?"
+        return f"{words[state['chosen']]} asks. Weight and share of the output: {', '.join(said)}. {ask}", None
 
     return widgets.weight_and_share(words, weights, V, "my"), expected
 
@@ -377,7 +390,8 @@ def einsum_loops(widgets):
         shape = f"shape {tuple(result.shape)}" if right else "a single number"
         shown = " ".join([*told, "result = 0, of the shape below", *loops, line, "", f"result: {shape}"])
         count = math.prod(sizes.values())
-        return f"{title}. {shown} summed over: {', '.join(summed) or 'nothing'} multiplications: {count:,}", None
+        task = f"{'○' if right else '✔'} Change the string so that a single number comes out."
+        return f"{title}. {shown} summed over: {', '.join(summed) or 'nothing'} multiplications: {count:,} {task}", None
 
     return widgets.einsum_loops(), expected
 
@@ -397,9 +411,11 @@ def heads_at_work(widgets):
     def expected(state):
         i, head, step = state["chosen"], state["head"], state["step"]
         most = ", ".join(f"{words[int(row.argmax())]} {100 * row.max()}%" for row in maps[:, i])
+        others = maps[:, i].amax(0) * (torch.arange(5) != i)
         said = {
             1: f"Head {head} gets no slice of x: it reads all 16 numbers. Its own are 4 columns of W_q, and so 4 of "
-            "the 16 numbers of the query; W_k and W_v are shared out alike.",
+            "the 16 numbers of the query; W_k and W_v are shared out alike. Guess before you go on: which head looks "
+            f"most at “{words[int(others.argmax())]}”?",
             2: f"{words[i]} gives most to, head by head: {most}. Nobody told the heads what to ask.",
             3: f"Head {head} mixes its 4 numbers of every word's value by these weights.",
             4: "The 4 results side by side are as wide as x. W_o is the first place where the heads meet.",
@@ -425,7 +441,9 @@ def head_split(widgets):
         way = "viewed directly" if state["direct"] else "cut, then exchanged"
         said = f"Q (5, 16) {way}: {h} heads of (5, {e}), {wrong} of 80 numbers in a wrong place."
         said += f" Numbers of the words in head {h}: {'; '.join(last)}. Merged again: {wrong} in a wrong place."
-        return said, None
+        ask = "And with another number of heads?"
+        ask = ask if state["direct"] else "Guess, then view directly: how many are misplaced?"
+        return f"{said} {ask}", None
 
     return widgets.head_split(words), expected
 
@@ -550,7 +568,9 @@ def masked_influence(widgets):
         said = ", ".join(f"{words[i]} ({i + 1}) by {distances[i]:.12f}" for i in moved) or "none"
         layers_said = "1 layer" if state["depth"] == 1 else f"{state['depth']} layers"
         title = f"mask: {state['mask']} · {layers_said}. {words[chosen]} ({chosen + 1}) changes."
-        return f"{title} Outputs that move: {said}.", None
+        task = "○ Make an earlier output move. Its line will be red."
+        task = "✔ Red: an earlier output moves." if any(i < chosen for i in moved) else task
+        return f"{title} Outputs that move: {said}. {task}", None
 
     return widgets.masked_influence(words, X, layers, padded=2), expected
 
@@ -644,6 +664,8 @@ def asked(name, i, kind, reads, source, step):
 
 def task_of(name, at, wrong, best, last):
     """What there is to find or to guess in stage number `at` of all words."""
+    if at == -2:
+        return "Guess: will it write every word right?"
     if wrong:
         return "✔ Here it goes wrong first." if at == 3 * wrong[0] + 2 else "○ Find the first word that goes wrong."
     if name == "all" and at >= 0 and at % 3 == 0:
@@ -868,7 +890,7 @@ def head_browser(widgets):
         row = weights[state["layer"] - 1][0, state["head"] - 1, i]
         tag = "it gets no tag" if words[i] in small else f"its tag is {tags[int(logits[0, i].argmax())]}"
         said = f"layer {state['layer']}, head {state['head']}. {words[i]} attends most to {attends(words, row, 2)};"
-        return f"{said} {tag}.", None
+        return f"{said} {tag}. Which head of which layer finds the subject?", None
 
     examples, tagged = [sentence, "the witch near the castle arrived"], ids.keys() - set(small)
     return widgets.head_browser(tagger, vocabulary, tags, tagged, examples, "arrived", 2, 1), expected
@@ -1166,7 +1188,8 @@ def patch_sizes(widgets):
         said = f"{side} x {side} pixels {'in grey' if colours == 1 else 'in colour'} in patches of {size} x {size}: "
         said += f"n = {n} patches of {entries} numbers, {n * n} scores a head and layer. For d = {d} the embedding has "
         said += f"{parameters} parameters, and a block multiplies {block} times, {100 * products / block}% of that for "
-        return said + "scores and weighted sums.", None
+        task = f"{'✔' if products > block / 2 else '○'} Make scores and sums more than half of the work."
+        return f"{said}scores and weighted sums. {task}", None
 
     return widgets.patch_sizes(), expected
 
@@ -1194,7 +1217,8 @@ def search(widgets):
         near = F.cosine_similarity(letters_in(asked)[None], counts).tolist()
         best = sorted(zip(titles.values(), near), key=lambda pair: -pair[1])
         asked = "".join("\ufffd" if sign in "\x00\x1b\ud800\ufffe" else sign for sign in asked)
-        return f"{asked} Nearest: {'; '.join(f'{title} ({cosine:.12f})' for title, cosine in best)}.", None
+        listed = "; ".join(f"{title} ({cosine:.12f})" for title, cosine in best)
+        return f"{asked} Nearest: {listed}. Ask what you know the place of: is it found first?", None
 
     return widgets.search(find, ["How do I hide the future?", "Where is the cache?"]), expected
 
@@ -1219,7 +1243,8 @@ def published_heads(widgets):
         verb = "attends most to" if kind == "weight" else "gets most from"
         pieces = ["".join("\ufffd" if sign in "\x00\x1b\ud800\ufffe" else sign for sign in one) for one in pieces]
         said = f"layer {state['layer']}, head {state['head']}, {kind}. {pieces[place]} {verb}"
-        return f"{said} {attends(pieces, F.normalize(row, p=1, dim=0), 2)}.", None
+        task = f"{'✔' if int(row.argmax()) == len(pieces) - 1 else '○'} Find a head that looks most at [SEP]."
+        return f"{said} {attends(pieces, F.normalize(row, p=1, dim=0), 2)}. {task}", None
 
     return widgets.published_heads(look, ["the bank of the river", "the bank lent money"], "bank", 1, 2), expected
 

@@ -6,6 +6,7 @@ Opened for the first time it is not trusted; saved and opened again it is, and h
 widget's picture is there before anything runs.
 """
 
+import io
 import json
 import os
 import re
@@ -23,9 +24,11 @@ from pathlib import Path
 import pytest
 from chromium import CHROMIUM, MISSING, barriers
 from lanes import topic
+from PIL import Image
 from topics import notebook
 
 from tools.site import notebook_pages
+from utils.style import ROLES
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -332,6 +335,17 @@ def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_repor
     # On a machine with ten times the work it can do, JupyterLab may read no states when a page opens: then once more.
     assert any(widgets_are_shown(open_notebook(name)) for _ in range(3))
     assert page.locator(".jp-Notebook .jp-OutputArea-output:has(.widget-html-content)").count() == len(widgets)
+
+
+def test_page_and_stored_pictures_are_dark_together(open_notebook):
+    """A picture that is an image follows the system, not JupyterLab's theme: so the theme follows the system, too."""
+    page = open_notebook(notebook("start_here").name)
+    for dark, scheme in enumerate(("light", "dark")):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_selector(f"body[data-jp-theme-light={'false' if dark else 'true'}]", state="attached")
+        picture = page.locator(".jp-Notebook img").first.screenshot()
+        corner = Image.open(io.BytesIO(picture)).convert("RGB").getpixel((4, 4))
+        assert "#{:02x}{:02x}{:02x}".format(*corner) == ROLES["ground"][dark], scheme
 
 
 @pytest.mark.lane("all", "access", "controls", "test_browser", "notebook_pages")

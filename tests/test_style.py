@@ -1,6 +1,7 @@
 """Colours that everybody can read and tell apart: contrast, lightness in grey, three kinds of colour blindness."""
 
 import functools
+import itertools
 import re
 import xml.etree.ElementTree
 
@@ -74,7 +75,8 @@ def test_boxes_stand_out_from_the_ground(dark):
 
 TOGETHER = [("query", "key"), ("query", "value"), ("key", "value"), ("weight", "value"), ("weight", "key")]
 TOGETHER += [("query", "here"), ("value", "here"), ("weight", "here"), ("data", "wrong"), ("data", "here")]
-TOGETHER += [("data", "negative")]
+TOGETHER += [("data", "negative"), *itertools.combinations(style.CURVES, 2)]
+# "here" and "negative" are too alike for that: no picture has shapes in both, see below and test_widget_states.py.
 
 
 @modes
@@ -83,6 +85,25 @@ TOGETHER += [("data", "negative")]
 def test_roles_that_meet_are_told_apart_by_the_colour_blind(pair, kind, dark):
     one, other = (lab(np.array(BLINDNESS[kind]) @ linear(style.ROLES[role][dark])) for role in pair)
     assert np.linalg.norm(one - other) > 10
+
+
+def test_a_frame_stands_out_from_cells_of_both_signs():
+    """In ink within the colour of the page, and so at least 4.5 : 1; "here" is hardly told from "negative"."""
+    signed = np.linspace(-1, 1, 16).reshape(4, 4)
+    framed = plots.heat_map(signed, "abcd", "abcd", marks=[(0, 0), (3, 3)], signed=True)
+    for figure in (framed, plots.maps_of_places({"one": signed}, "", signed=True)):
+        lines = {to_hex(patch.get_edgecolor()) for patch in figure.axes[0].patches if not patch.get_fill()}
+        assert style.LIGHT["ink"] in lines <= {style.LIGHT["ink"], style.LIGHT["ground"]}
+
+
+def test_curves_mean_no_part_of_attention():
+    assert not {"query", "key", "value", "weight"} & set(style.CURVES)
+    curves = {name: [1, 2] for name in "abcdef"}
+    drawn = plots.lines([1, 2], curves).axes[0].get_lines()
+    looks = [(line.get_color(), line.get_linestyle()) for line in drawn]
+    assert len(set(looks)) == 6, "colours that begin anew have lines with gaps"
+    bars = plots.bars({"a": 1.0}).axes[0].patches
+    assert to_hex(bars[0].get_facecolor()) == style.LIGHT["data"]
 
 
 @pytest.mark.parametrize("signed", [False, True])

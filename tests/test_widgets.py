@@ -205,7 +205,7 @@ def test_weights_of_a_translation_are_written_in_per_cent():
     weights = np.array([[0.004, 0.996, 0.0], [0.25, 0.5, 0.25]])
     facts = {"grammar": "la bruja", "model": "la bruja ✔"}
     svg = translation.draw_translation(["the", "witch"], ["la", "bruja"], weights, [(1, 1)], facts).svg
-    assert re.findall(r">(\d+)</text>", svg) == ["100", "25", "50"] and svg.count('stroke="var(--right)"') == 1
+    assert re.findall(r">(\d+)</text>", svg) == ["100", "25", "50"] and svg.count('stroke="var(--ink)"') == 1
 
 
 SMALL = dict(d_embedding=4, d_hidden=4)
@@ -274,6 +274,16 @@ def test_logits_that_do_not_fit_are_refused(situations, logits, words, problem):
 def test_a_small_vocabulary_is_shown_whole():
     explorer = widgets.sampling(["a"], [[1.0, 0.0]], ["yes", "no"])
     assert "others" not in explorer.screen.value and "1 of 2 words: yes 100.0%" not in explorer.first.description
+
+
+def test_bars_of_words_are_seen_and_a_stage_that_changes_nothing_has_none():
+    """Of two hundred words none has more than a few per cent: the most probable one fills its column all the same."""
+    explorer = widgets.sampling(["a"], [np.linspace(0, 2, 200)], [f"w{number}" for number in range(200)])
+    for temperature, columns in ((1.0, 1), (0.5, 2)):
+        explorer.controls["temperature"].value = temperature
+        root = xml.etree.ElementTree.fromstring(explorer.screen.value)
+        bars = [float(one.get("width")) for one in root.iter() if one.get("fill") == "var(--data)"]
+        assert len(bars) == 13 * columns and max(bars) == 63, "twelve words and the others"
 
 
 def test_what_is_shown_is_what_sampling_draws_from():

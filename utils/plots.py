@@ -3,6 +3,7 @@
 Every function returns a `Figure` whose `description` says what there is to see. Jupyter shows the picture, a screen
 reader speaks the description, and the tests compare it, so a picture that changes does not go unnoticed."""
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -18,7 +19,7 @@ from .style import COLOURS, INK, LIGHT, WAVES, WEIGHTS, Figure, in_style, letter
 Named = Mapping[str, ArrayLike]  # numbers of several things, each with its name
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MOST_CELLS = 600  # of a picture without numbers that is told as a table, too
-UNDER = {False: {"ha": "center"}, True: {"ha": "right", "rotation_mode": "anchor"}}
+UNDER = {False: {"ha": "center"}, True: {"ha": "right", "va": "center", "rotation_mode": "anchor"}}
 SLANTED = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}  # names under columns that are too narrow for them
 NOISE = 1e-9  # a smaller number may be what rounding leaves, so it differs from processor to processor
 
@@ -57,9 +58,7 @@ def heat_map(
         written = {"color": LIGHT[letters_on(own, share)], "ha": "center", "va": "center", "size": 11}
         axes.text(column, row, table[row][column], **written)
     for row, column in marks:
-        axes.add_patch(
-            Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, fill=False, edgecolor=LIGHT["here"], linewidth=2.5)
-        )
+        frame(axes, row, column)
     figure.description = describe_heat_map(values, rows, columns, kind, decimals)
     figure.table = style.folded_tables({title or kind: (rows, columns, table)})
     if marks:
@@ -72,6 +71,13 @@ def shade(axes: Axes, row: int, column: int, role: str, share: float) -> None:
     """A cell of which so much, from 0 to 1, is in the colour of the role."""
     colours = {"facecolor": (LIGHT[role], float(share)), "edgecolor": LIGHT["edge"], "linewidth": 0.6}
     axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, clip_on=False, **colours))
+
+
+def frame(axes: Axes, row: int, column: int) -> None:
+    """A frame that stands out from cells of any colour: a line in ink within a line in the colour of the page."""
+    for role, thick in (("ground", 5), ("ink", 2)):
+        place = (column - 0.45, row - 0.43), 0.9, 0.86
+        axes.add_patch(Rectangle(*place, fill=False, edgecolor=LIGHT[role], linewidth=thick))
 
 
 def rounded(values: np.ndarray, decimals: int) -> list[list[str]]:
@@ -111,7 +117,9 @@ def lines(
     if unknown := {*bands, *message} - set(curves):
         raise ValueError(f"no curve is named {sorted(unknown)}: they are {list(curves)}")
     grey = set(curves) - message if message else set()
-    colours = {name: LIGHT["quiet"] if name in grey else colour for name, colour in zip(curves, COLOURS)}
+    colours = {
+        name: LIGHT["quiet"] if name in grey else colour for name, colour in zip(curves, itertools.cycle(COLOURS))
+    }
     names = [value if isinstance(value, str) else in_digits(value) for value in x]
     places = np.arange(len(x)) if isinstance(x[0], str) else np.asarray(x, dtype=float)
     ends = {name: (values[-1], colours[name]) for name, values in curves.items()}
@@ -139,11 +147,14 @@ def lines(
 
 def draw_curves(axes: Axes, x: np.ndarray, curves: Named, colours: Mapping[str, str], grey: set[str]) -> None:
     """The curves of `lines`, each thinner than the one before, so that one which lies upon another does not hide it;
-    thinnest and below all others those in grey."""
+    thinnest and below all others those in grey. Where colours begin anew, lines have gaps."""
     for number, (name, values) in enumerate(curves.items()):
         thick = 1.4 if name in grey else max(1.6, 2.8 - 0.5 * number)
         dots = {"marker": "osD^v"[number % 5], "markersize": 2.5 * thick if len(x) < 16 else 0}
-        axes.plot(x, values, color=colours[name], linewidth=thick, zorder=2 if name in grey else 3, **dots)
+        gaps = "-" if number < len(COLOURS) or name in grey else (0, (9, 2))
+        axes.plot(
+            x, values, color=colours[name], linewidth=thick, linestyle=gaps, zorder=2 if name in grey else 3, **dots
+        )
 
 
 def set_scales(axes: Axes, log: bool | str) -> None:
@@ -331,7 +342,7 @@ def mask_pictures(
     above = 14 * max(title.count("\n") + 1 for title in titles) + 12
     named = {meaning: role} | ({leaks: "wrong"} if leaks else {})
     width = max(34 + longest[0] + beside * (panel_width + 14), 30 + 7 * max(map(len, named)))
-    high = under * (cell * len(rows) + above + 6) + (0.87 * longest[1] if slanted else 14) + 34 + 18 * len(named)
+    high = under * (cell * len(rows) + above + 6) + (longest[1] if slanted else 14) + 40 + 18 * len(named)
     figure, panels = new_figure(width, high, "", under, beside)
     figure.get_layout_engine().set(w_pad=0.07, h_pad=0.09)
     for number, (panel, title, grid) in enumerate(zip(panels.flat, titles, grids.values())):
@@ -339,7 +350,12 @@ def mask_pictures(
             mark(panel, row, column, "wrong" if leaks and column > row else role, dots)
         panel.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5), aspect="equal")
         lowest = number + beside >= len(grids)
-        panel.set_xticks(range(len(columns)), names[1] if lowest else [], rotation=60 * slanted, **UNDER[slanted])
+        panel.set_xticks(
+            range(len(columns)),
+            names[1] if lowest else [],
+            rotation=(90 if cell < 16 else 60) * slanted,
+            **UNDER[slanted],
+        )
         panel.set_yticks(range(len(rows)), [] if number % beside else names[0])
         panel.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
         panel.set_yticks(np.arange(len(rows) - 1) + 0.5, minor=True)
@@ -353,7 +369,7 @@ def mask_pictures(
     figure.supxlabel(sides[1], size=12)
     shape = {"marker": "o" if dots else "s", "markersize": 11, "linestyle": "", "markeredgewidth": 0}
     keys = [Line2D([], [], color=LIGHT[one], label=name, **shape) for name, one in named.items()]
-    figure.legend(handles=keys, loc="outside upper left", handletextpad=0.2, borderaxespad=0, borderpad=0.2)
+    figure.legend(handles=keys, loc="outside upper left", handletextpad=0.2, borderaxespad=0.4, borderpad=0.2)
     red = f", red = {leaks}" if leaks else ""
     figure.description = f"Tables of yes and no, filled = {meaning}{red}. {describe_masks(grids, bool(leaks))}."
     said = {title: (rows, columns, np.where(grid > 0, "yes", "no")) for title, grid in grids.items()}
@@ -528,7 +544,7 @@ def bars(values: Mapping[str, float], label: str = "", decimals: int = 2) -> Fig
     """Horizontal bars from 0, one below the other, each with its name and its number; `label` says what they are."""
     names, numbers = list(values), as_numbers(list(values.values()), 1)
     figure, [[axes]] = new_figure(style.WIDE, 55 + 24 * len(names))
-    axes.barh(range(len(names)), numbers, height=0.7, color=COLOURS[0])
+    axes.barh(range(len(names)), numbers, height=0.7, color=LIGHT["data"])
     table = rounded(numbers[:, None], decimals)
     for row, (number, (text,)) in enumerate(zip(numbers, table)):
         axes.annotate(text, (max(number, 0), row), (5, 0), textcoords="offset points", va="center")
@@ -566,8 +582,8 @@ def maps_of_places(maps: Named, legend: str, signed: bool = False) -> Figure:
             own = "negative" if table[place, other] < 0 else "data" if signed else "weight"
             shade(panel, row, column, own, 0.0 if place == other else share)
             if place == other:
-                frame = Rectangle((column - 0.4, row - 0.4), 0.8, 0.8, fill=False, edgecolor=LIGHT["here"], linewidth=2)
-                panel.add_patch(frame)
+                own = Rectangle((column - 0.4, row - 0.4), 0.8, 0.8, fill=False, edgecolor=LIGHT["ink"], linewidth=2)
+                panel.add_patch(own)
         edge = side * (side + 1) - 1
         panel.set(xlim=(-1.6, edge + 0.6), ylim=(edge - 0.4, -0.6), aspect="equal", xticks=[], yticks=[])
         panel.spines[:].set_visible(False)

@@ -26,7 +26,9 @@ ROLES = {
     "dark-dark": ("#000003", "#000003"), "bright-bright": ("#fffffc", "#fffffc"),
 }  # fmt: skip
 LIGHT = {role: light for role, (light, _) in ROLES.items()}  # for Matplotlib, whose pictures get the roles when stored
-COLOURS = tuple(LIGHT[role] for role in ("query", "key", "value", "wrong", "weight", "quiet"))  # of curves, in order
+# Of curves, in order: none that means a query, a key, a value or a weight, since a curve is of numbers of any kind.
+CURVES = ("data", "negative", "ink", "quiet")
+COLOURS = tuple(LIGHT[role] for role in CURVES)
 # One style in each picture, in force for its own shapes alone. A browser without light-dark() shows the light one.
 STYLE = (
     f".ac{{{';'.join(f'--{role}:{light}' for role, (light, _) in ROLES.items())}}}"

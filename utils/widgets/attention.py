@@ -21,10 +21,15 @@ def numbered(words: Sequence[str]) -> list[tuple[str, int]]:
 # One word and those that it attends to
 def draw_links(words: Sequence[str], weights: ArrayLike, chosen: int, title: str = "") -> View:
     """Words and, from word number `chosen`, an arc to each word, as thick as its weight; weights (n, n)."""
-    row, canvas = as_numbers(weights, 2)[chosen], Phone(16 + 26 * len(words))
+    weights, canvas = as_numbers(weights, 2), Phone(40 + 26 * len(words))
+    row, best = weights[chosen], largest(weights[chosen], 3)
     draw_attending(canvas, 8, words, row, chosen, 26)
-    most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in largest(row, 3))
-    return canvas.view(f"{title}{words[chosen]} attends most to {most}.")
+    most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in best)
+    mutual = best[0] != chosen and largest(weights[best[0]])[0] == chosen
+    sign, fill = ("✔", "right") if mutual else ("○", "quiet")
+    task = f"{sign} Find two words that give most to each other."
+    canvas.text(8, 30 + 26 * len(words), task, 12.5, "start", fill)
+    return canvas.view(f"{title}{words[chosen]} attends most to {most}. {task}")
 
 
 def sentence_attention(words: Sequence[str], weights: ArrayLike, first: str) -> Explorer:
@@ -40,12 +45,17 @@ def shares(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
     return weights * (values @ output) / (output @ output)
 
 
+def in_per_cent(share: float) -> str:
+    """A share that may be negative; what rounds to 0 has no sign."""
+    return f"{round(share, 2) + 0.0:.0%}"
+
+
 def draw_weight_and_share(words: Sequence[str], weights: ArrayLike, values: ArrayLike, chosen: int) -> View:
     """Two bars a word, its weight and its share of the output of word number `chosen`: to the left where the word takes
     away; weights (n, n), values (n, v)."""
-    row, canvas = as_numbers(weights, 2)[chosen], Phone(58 + 30 * len(words))
+    row, canvas = as_numbers(weights, 2)[chosen], Phone(80 + 30 * len(words))
     share = shares(row, as_numbers(values, 2))
-    canvas.text(8, 20, f"{words[chosen]} asks", 14, "start", "here", True)
+    canvas.text(8, 20, f"{words[chosen]} asks", 14, "start", bold=True)
     canvas.text(100, 44, "weight", 12, "start", "weight", True)
     canvas.text(250, 44, "share of the output", 12, fill="value", bold=True)
     for number, (word, weight, part) in enumerate(zip(words, row.tolist(), share.tolist())):
@@ -55,10 +65,15 @@ def draw_weight_and_share(words: Sequence[str], weights: ArrayLike, values: Arra
         canvas.text(104 + 60 * weight, y + 16, f"{weight:.0%}", 12, "start")
         width = 70 * min(abs(part), 1)
         canvas.rect(225 if part >= 0 else 225 - width, y + 4, width, 14, "value" if part >= 0 else "negative")
-        canvas.text(229 + (width if part >= 0 else 0), y + 16, f"{part:.0%}", 12, "start", bold=part < 0)
+        canvas.text(229 + (width if part >= 0 else 0), y + 16, in_per_cent(part), 12, "start", bold=part < -0.005)
     canvas.line(225, 52, 225, 52 + 30 * len(words), "edge")
-    said = ", ".join(f"{word} {w:.0%} and {part:.0%}" for word, w, part in zip(words, row.tolist(), share.tolist()))
-    return canvas.view(f"{words[chosen]} asks. Weight and share of the output: {said}.")
+    said = ", ".join(
+        f"{word} {w:.0%} and {in_per_cent(part)}" for word, w, part in zip(words, row.tolist(), share.tolist())
+    )
+    takes = share.min() < -0.005
+    ask = "Which word gets weight, and takes away?" if takes else "No word takes away here. Where does one?"
+    canvas.prose(8, 74 + 30 * len(words), ask, fill="quiet")
+    return canvas.view(f"{words[chosen]} asks. Weight and share of the output: {said}. {ask}")
 
 
 def weight_and_share(words: Sequence[str], weights: ArrayLike, values: ArrayLike, first: str) -> Explorer:
@@ -149,7 +164,7 @@ def einsum_code(equation: str, names: Sequence[str], shapes: Sequence[tuple]) ->
     ]
 
 
-def draw_code(title: str, lines: Sequence[tuple[int, str]], right: bool) -> View:
+def draw_code(title: str, lines: Sequence[tuple[int, str]], right: bool, task: str = "") -> View:
     """A title and lines of text (depth, text) in a fixed-width font; `right`: green bar, else red."""
     canvas, role = Phone(0), "right" if right else "wrong"
     y = canvas.prose(14, 22, title, 13, fill=role, bold=True) + 4
@@ -157,9 +172,10 @@ def draw_code(title: str, lines: Sequence[tuple[int, str]], right: bool) -> View
         for part in textwrap.wrap(line, int((338 - 12 * depth) / 6.65)) or [""]:
             canvas.text(14 + 12 * depth, y, part, 11, "start", font_family=MONOSPACE)
             y += 17
-    canvas.height = round(max(y, 270))
+    y = canvas.prose(14, y + 4, task, 12, fill="right" if task.startswith("✔") else "quiet")
+    canvas.height = round(max(y, 292))
     canvas.rect(1, 1, 6, canvas.height - 2, role)
-    return canvas.view(f"{title}. " + " ".join(line for _, line in lines))
+    return canvas.view(f"{title}. {' '.join(line for _, line in lines)} {task}".rstrip())
 
 
 def einsum_loops() -> Explorer:
@@ -169,7 +185,9 @@ def einsum_loops() -> Explorer:
         first, first_shape, second, second_shape, _ = EINSUM_TENSORS[tensors]
         title = f'einsum("{cut(equation, LONGEST_EINSUM)}", {first}, {second})'
         try:
-            return draw_code(title, einsum_code(equation, (first, second), (first_shape, second_shape)), True)
+            lines = einsum_code(equation, (first, second), (first_shape, second_shape))
+            sign = "○" if equation.partition("->")[2].strip() else "✔"
+            return draw_code(title, lines, True, f"{sign} Change the string so that a single number comes out.")
         except ValueError as problem:
             lines = [(0, line) for line in [str(problem)]]
             return draw_code(f"{title} cannot be read", lines, False)
@@ -187,10 +205,10 @@ def einsum_loops() -> Explorer:
 def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:
     """The matrices of attention drawn to scale, each with its shape, where their rows and columns meet; the first row
     and column of each product are framed, and what they make."""
-    side = min(14, 270 // (d_head + n_keys + d_value), 132 // max(d_head, n_keys), 100 // n_queries)
+    side = min(14, 270 // (d_head + n_keys + d_value), 100 // max(d_head, n_keys), 72 // n_queries)
     columns = {"Q": (d_head, side), "S": (n_keys, side), "Z": (d_value, side)}
     board = Board([""] * n_queries, columns, 70 + side * max(d_head, n_keys), row=side, above=side, apart=70)
-    canvas, shapes = Phone(70 + 132 + 100 + 86), {"Q": (n_queries, d_head), "K": (d_head, n_keys)}
+    canvas, shapes = Phone(70 + 100 + 72 + 106), {"Q": (n_queries, d_head), "K": (d_head, n_keys)}
     shapes |= {"S": (n_queries, n_keys), "V": (n_keys, d_value), "Z": (n_queries, d_value)}
     names = {"Q": ("Q", "(q, e)"), "K": ("Kᵀ", "(e, k)"), "S": ("weights", "(q, k)")}
     names |= {"V": ("V", "(k, v)"), "Z": ("output", "(q, v)")}
@@ -212,9 +230,12 @@ def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:
         board.frame(canvas, cell, cell, "here")
     foot = board.top + side * n_queries + 74
     canvas.text(8, foot, "between them: ÷ √d_k, softmax along each row", 12, "start", "quiet")
+    sign, fill = ("✔", "right") if n_queries == n_keys and d_head == d_value else ("○", "quiet")
+    task = f"{sign} Make the output as large as Q, and the weights square."
+    canvas.text(8, foot + 22, task, 12, "start", fill)
     return canvas.view(
         f"Q ({n_queries}, {d_head}) times K transposed ({d_head}, {n_keys}), scaled and through softmax, gives weights "
-        f"({n_queries}, {n_keys}); times V ({n_keys}, {d_value}) gives the output ({n_queries}, {d_value})."
+        f"({n_queries}, {n_keys}); times V ({n_keys}, {d_value}) gives the output ({n_queries}, {d_value}). {task}"
     )
 
 

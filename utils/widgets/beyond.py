@@ -1,4 +1,4 @@
-"""Notebook 08: an image whose patches one hides and shuffles, DNA with motifs to plant and cut, patch size and cost."""
+"""Beyond text: an image whose patches one hides and shuffles, DNA with motifs to plant and cut, patch size and cost."""
 
 import functools
 import re
@@ -309,7 +309,7 @@ def hat(side: int) -> np.ndarray:
 
 def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
     """An image cut into patches, what this costs, and for each patch size the numbers of scores as bars."""
-    found, canvas, rows = costs(side, size, channels, d_model), Phone(438), side // size
+    found, canvas, rows = costs(side, size, channels, d_model), Phone(452), side // size
     share = found["products"] / found["block"]
     colour = "in colour" if channels == 3 else "in grey"
     canvas.text(6, 20, f"{side} x {side} pixels {colour}, patches of {size} x {size}", 13, "start", bold=True)
@@ -340,11 +340,14 @@ def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
         y = 260 + 29 * number
         canvas.text(6, y, name, 12, "start", "quiet")
         canvas.text(350, y, value, 13, "end", bold=True)
+    sign, role = ("✔", "right") if share > 0.5 else ("○", "quiet")
+    task = f"{sign} Make scores and sums more than half of the work."
+    canvas.text(6, 434, task, 12.5, "start", role)
     return canvas.view(
         f"{side} x {side} pixels {colour} in patches of {size} x {size}: n = {found['n']:,} patches of "
         f"{found['entries']:,} numbers, {found['scores']:,} scores a head and layer. For d = {d_model} the embedding "
         f"has {found['embedding']:,} parameters, and a block multiplies {found['block']:,} times, {share:.0%} of that "
-        "for scores and weighted sums."
+        f"for scores and weighted sums. {task}"
     )
 
 

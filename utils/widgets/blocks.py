@@ -1,4 +1,4 @@
-"""Notebooks 06 and 07, drawings: which numbers a norm takes together, a block before and after, what two layers do
+"""Drawings of blocks: which numbers a norm takes together, a block before and after, what two layers do
 together; an encoder and a decoder side by side."""
 
 import textwrap
@@ -23,11 +23,11 @@ def draw_grouped(canvas: Phone, top: float, numbers: np.ndarray, words: Sequence
         canvas.text(left - 8, top + tall * (row + 0.5) + 4, cut(word, 10), 12, "end")
     for number, mean in enumerate(means):
         frame = (left, top + tall * number, wide * d, tall) if rows else (left + wide * number, top, wide, tall * n)
-        canvas.rect(frame[0] + 2, frame[1] + 2, frame[2] - 4, frame[3] - 4, stroke="here", stroke_width=2.5, rx=5)
+        canvas.frame(frame[0] + 2, frame[1] + 2, frame[2] - 4, frame[3] - 4, 5)
         x, y = (left + wide * d + 24, frame[1] + 17) if rows else (frame[0] + wide / 2, top + tall * n + 17)
-        canvas.text(x, y, two_decimals(mean), 12, fill="here", bold=True)
+        canvas.text(x, y, two_decimals(mean), 12, bold=True)
     x, y = (left + wide * d + 24, top - 6) if rows else (left - 8, top + tall * n + 17)
-    canvas.text(x, y, "mean", 12, "middle" if rows else "end", "here")
+    canvas.text(x, y, "mean", 12, "middle" if rows else "end")
     return means.tolist()
 
 

@@ -84,6 +84,11 @@ class Canvas:
         corners = (x2, y2), (neck_x - side_x, neck_y + side_y), (neck_x + side_x, neck_y - side_y)
         self.add("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in corners), fill=stroke)
 
+    def frame(self, x: float, y: float, width: float, height: float, rx: float = 3) -> None:
+        """A frame that stands out from cells of any colour: a line in ink within a line in the colour of the page."""
+        for stroke, thick in (("ground", 5), ("ink", 2)):
+            self.rect(x, y, width, height, stroke=stroke, stroke_width=thick, rx=rx)
+
     def shade(
         self, x: float, y: float, width: float, height: float, role: str, share: float, edge: str = "edge"
     ) -> str:

@@ -1,4 +1,4 @@
-"""Notebook 07, drawings: pairs of numbers that are turned to their places, and a softmax block by block."""
+"""What models of today do differently: pairs of numbers are turned to their places, a softmax comes block by block."""
 
 import math
 from collections.abc import Sequence
@@ -107,7 +107,7 @@ def draw_scores(canvas: Canvas, left: float, y: float, wide: float, blocks: list
         for score in block:
             if number == current:
                 canvas.rect(x, y, wide - 2, 30, "ground", stroke="here", stroke_width=2)
-                canvas.text(x + wide / 2 - 1, y + 20, short(score), 11.5, bold=True)
+                canvas.text(x + wide / 2 - 1, y + 19.5, short(score), 11)
             elif number < current:
                 canvas.rect(x, y, wide - 2, 30, "ground", stroke="quiet", stroke_dasharray="2 5")
             else:

@@ -249,7 +249,7 @@ def draw_tagged(words: Sequence[str], weights: ArrayLike, chosen: int, tags: Seq
     """Words of a sentence, each with its tag (None: it was not trained to have one); from word number `chosen` an arc
     to each word, as thick as its weight. weights (n, n)."""
     row, pitch = as_numbers(weights, 2)[chosen], 22
-    canvas = Phone(84 + pitch * len(words))
+    canvas = Phone(104 + pitch * len(words))
     canvas.text(8, 18, title, 14, "start", bold=True)
     canvas.text(350, 38, "tag", 12, "end", "quiet")
     draw_attending(canvas, 42, words, row, chosen, pitch)
@@ -258,9 +258,11 @@ def draw_tagged(words: Sequence[str], weights: ArrayLike, chosen: int, tags: Seq
         canvas.text(350, y, tag or "–", 13, "end", "ink" if tag else "quiet", bold=bool(tag))
     foot = "–: a word that was not trained to have a tag"
     canvas.text(8, 66 + pitch * len(words), foot, 12, "start", "quiet")
+    ask = "Which head of which layer finds the subject?"
+    canvas.prose(8, 88 + pitch * len(words), ask, 12, fill="quiet")
     most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in largest(row, 2))
     tag = f"its tag is {tags[chosen]}" if tags[chosen] else "it gets no tag"
-    return canvas.view(f"{title}. {words[chosen]} attends most to {most}; {tag}.")
+    return canvas.view(f"{title}. {words[chosen]} attends most to {most}; {tag}. {ask}")
 
 
 def head_browser(

@@ -275,9 +275,9 @@ def draw_flow(words: Sequence[str], numbers: Numbers, chosen: int, step: int, co
     longest = max(width_of(cut(word, 9), 11.5) for word in words)
     slanted = 0.64 * longest * (longest > columns["S"][1] + 4)
     board = Board([*words, OWN], columns, max(high + 52.0 + slanted, 140.0))
-    canvas = Phone(board.top + ROW * (len(words) + 1) + 208)
+    own = chosen == len(words)  # then there is a task
+    canvas = Phone(board.top + ROW * (len(words) + 1) + (208 if own else 176))
     scene = Scene(words, numbers, chosen, step, board, canvas)
-    own = chosen == len(words)
     asks = (
         "You ask: which words matter to me?" if own else f"“{cut(words[chosen], 12)}” asks: which words matter to me?"
     )

@@ -1,4 +1,4 @@
-"""Notebook 03: four heads at work on one sentence, the split into heads, and a shelf to ask one head and two about."""
+"""Four heads at work on one sentence, the split into heads, and a shelf to ask one head and two about."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -103,6 +103,24 @@ def draw_maps(canvas: Phone, work: Work, i: int, head: int, words: Sequence[str]
         canvas.text(LEFT - 6, 180 + size * q, cut(word, 8), 11, "end", "here" if here else "quiet", here)
 
 
+def draw_coming_maps(canvas: Phone, heads: int, words: Sequence[str]) -> None:
+    """The maps that are yet to come, as outlines, with the words whose rows they have."""
+    part, size = WIDE / heads, 12.5
+    wide = (part - 8) / len(words)
+    for number in range(heads):
+        for q, k in np.ndindex(len(words), len(words)):
+            place = LEFT + part * number + 3 + wide * k, 170 + size * q, wide - 1, size - 1
+            canvas.rect(*place, stroke="edge", stroke_width=0.8)
+    for q, word in enumerate(words):
+        canvas.text(LEFT - 6, 180 + size * q, cut(word, 8), 11, "end", "quiet")
+
+
+def guess_of(work: Work, i: int, words: Sequence[str]) -> str:
+    """What is to be guessed before the maps are seen: who looks most at the word that is looked at most."""
+    others = np.where(np.arange(len(words)) == i, 0, work.weights[:, i].max(0))
+    return f"Guess before you go on: which head looks most at “{words[largest(others)[0]]}”?"
+
+
 def describe_heads(work: Work, i: int, head: int, step: int, words: Sequence[str]) -> str:
     """What the picture shows at this step, in words."""
     d, heads = work.x.shape[1], len(work.weights)
@@ -124,7 +142,7 @@ def describe_heads(work: Work, i: int, head: int, step: int, words: Sequence[str
 def draw_heads(words: Sequence[str], work: Work, i: int, head: int, step: int) -> View:
     """Word number i in attention with several heads, as far as `step`, one of the four of WORK; one head is lit."""
     low, d, heads = 226 + 12.5 * len(words), work.x.shape[1], len(work.weights)
-    canvas, own = Phone(low + 170), slice(d // heads * head, d // heads * (head + 1))
+    canvas, own = Phone(low + 204), slice(d // heads * head, d // heads * (head + 1))
     canvas.text(6, 20, f"{step} · {WORK[step - 1]}", 14.5, "start", bold=True)
     canvas.text(LEFT - 6, 66, cut(words[i], 8), 12, "end", "here", bold=True)
     draw_own_query(canvas, work, i, head, words[i])
@@ -134,7 +152,7 @@ def draw_heads(words: Sequence[str], work: Work, i: int, head: int, step: int) -
     if step > 1:
         draw_maps(canvas, work, i, head, words)
     else:
-        draw_place(canvas, 166, low - 180)
+        draw_coming_maps(canvas, heads, words)
     canvas.text(LEFT - 6, low + 14, "z", 13, "end", "value", bold=True)
     canvas.text(LEFT - 6, low + 66, "output", 12, "end", bold=step > 3)
     if step > 2:
@@ -147,9 +165,12 @@ def draw_heads(words: Sequence[str], work: Work, i: int, head: int, step: int) -
         draw_numbers(canvas, low + 54, work.output[i], "data")
     else:
         draw_place(canvas, low + 26, 46)
+        canvas.text(LEFT + WIDE / 2, low + 53, "W_o", 12, fill="quiet")
     said = describe_heads(work, i, head, step, words)
-    canvas.prose(6, low + 96, said)
-    return canvas.view(f"Word {words[i]}, head {head + 1}, step {step} of 4: {WORK[step - 1]}. {said}")
+    end = canvas.prose(6, low + 96, said)
+    guess = guess_of(work, i, words) if step == 1 else ""
+    canvas.prose(6, end + 3, guess, fill="quiet")
+    return canvas.view(f"Word {words[i]}, head {head + 1}, step {step} of 4: {WORK[step - 1]}. {said} {guess}".rstrip())
 
 
 def heads_at_work(words: Sequence[str], x: Tensor, attention: MultiHeadAttention, first: str) -> Explorer:
@@ -177,47 +198,49 @@ def split_and_merge(numbers: np.ndarray, num_heads: int, direct: bool) -> tuple[
     return heads, heads.swapaxes(0, 1).reshape(n, d)
 
 
-CELL_WIDTH, CELL_HEIGHT, CELLS = 16, 15, 62  # of a number; where a row begins
+CELL_WIDTH, CELL_HEIGHT, CELLS = 16, 13, 62  # of a number; where a row begins
 
 
-def draw_split_row(canvas: Phone, y: float, row: np.ndarray, right: np.ndarray, gap: int, num_heads: int) -> None:
-    """One row of numbers (d,), `right` (d,) the true ones, with a gap of so many pixels between the heads."""
-    e = len(row) // num_heads
+def draw_split_row(canvas: Phone, y: float, row: np.ndarray, right: np.ndarray, gap: int, e: int) -> None:
+    """One row of numbers, `right` the true ones, with a gap of so many pixels after every e of them."""
     for column, (number, owner) in enumerate(zip(row // D_MODEL, row % D_MODEL // e)):
         x = CELLS + CELL_WIDTH * column + gap * (column // e)
         misplaced = row[column] != right[column]
         role, depth = ("wrong", 1) if misplaced else ("data", DEPTHS[owner])
         letters = canvas.shade(x, y, CELL_WIDTH, CELL_HEIGHT, role, depth, "ground")
-        canvas.text(x + CELL_WIDTH / 2, y + 11.5, number + 1, 11, fill=letters, bold=misplaced)
+        canvas.text(x + CELL_WIDTH / 2, y + 10.5, number + 1, 11, fill=letters, bold=misplaced)
 
 
 def draw_stage(
-    canvas: Phone, y: float, words: Sequence[str], table: np.ndarray, right: np.ndarray, num_heads: int,
-    title: str, comment: str, outer: str = "",
-) -> None:  # fmt: skip
-    """A title, and below it numbers (n, d) as rows of cells, `right` (n, d) the true ones; `outer`: what stands apart,
-    rows or heads."""
-    gap, pitch = (9 if outer else 0), CELL_HEIGHT + 4 * (outer == "rows")
+    canvas: Phone, y: float, words: Sequence[str], tables: np.ndarray, right: np.ndarray, e: int,
+    title: str, comment: str, gap: int = 0,
+) -> float:  # fmt: skip
+    """A title, and below one another tables (m, n, d) of numbers, `right` (m, n, d) the true ones, with a gap of so
+    many pixels after every e of them; several are those of heads, and say so. Returns where the next stage begins."""
     canvas.text(6, y, title, 13, "start", bold=True)
     canvas.text(6, y + 17, comment, 12, "start", "wrong" if "misplaced" in comment else "ink")
-    top = y + 26 + 17 * (outer == "heads")
-    for number, word in enumerate(words):
-        canvas.text(CELLS - 6, top + pitch * number + 11.5, cut(word, 8), 11.5, "end")
-        draw_split_row(canvas, top + pitch * number, table[number], right[number], gap, num_heads)
-    width = CELL_WIDTH * D_MODEL / num_heads
-    for head in range(num_heads) if outer == "heads" else ():
-        canvas.text(CELLS + (width + gap) * head + width / 2, top - 6, f"head {head + 1}", 12, bold=True)
+    y += 26
+    for head, (table, true) in enumerate(zip(tables, right)):
+        for number, word in enumerate(words):
+            canvas.text(CELLS - 6, y + 10.5, cut(word, 8), 11, "end")
+            draw_split_row(canvas, y, table[number], true[number], gap, e)
+            y += CELL_HEIGHT
+        if len(tables) > 1:
+            middle = y - CELL_HEIGHT * len(words) / 2 + 4.5
+            canvas.text(CELLS + CELL_WIDTH * e + 10, middle, f"head {head + 1}", 12, "start", bold=True)
+        y += 6
+    return y + 17
 
 
 def draw_strip(canvas: Phone, y: float, num_heads: int) -> None:
     """All numbers of Q in the order in which they lie in memory, and to which head a direct view gives them."""
     width, e, left = 340 / (N * D_MODEL), D_MODEL // num_heads, 8
-    canvas.text(6, y, f"no cut: viewed directly as ({num_heads}, {N}, {e})", 13, "start", bold=True)
-    canvas.text(6, y + 17, "all rows in a line, dealt out to the heads", 12, "start")
+    canvas.text(6, y, f"Q = X W_q: (n, d) = ({N}, {D_MODEL}), not cut", 13, "start", bold=True)
+    canvas.text(6, y + 17, f"viewed as ({num_heads}, {N}, {e}): all rows in a line, dealt out", 12, "start")
     for place in range(N * num_heads):
         x, depth = left + width * e * place, DEPTHS[place % num_heads]
         letters = canvas.shade(x, y + 34, width * e, CELL_HEIGHT, "data", depth, "ground")
-        canvas.text(x + width * e / 2, y + 45.5, place // num_heads + 1, 11, fill=letters)
+        canvas.text(x + width * e / 2, y + 44.5, place // num_heads + 1, 11, fill=letters)
     for head in range(num_heads):
         begin, end = left + 340 * head / num_heads, left + 340 * (head + 1) / num_heads
         canvas.line(begin + 3, y + 56, end - 3, y + 56, "data", 3)
@@ -226,31 +249,31 @@ def draw_strip(canvas: Phone, y: float, num_heads: int) -> None:
 
 def draw_split(words: Sequence[str], num_heads: int, direct: bool) -> View:
     """16 columns become heads and are merged again; each cell holds the number of its word, red in a wrong place."""
-    canvas, e = Phone(540), D_MODEL // num_heads
+    canvas, e = Phone(0), D_MODEL // num_heads
     Q = np.arange(N * D_MODEL).reshape(N, D_MODEL)
-    shape, (right, _) = f"({N}, {num_heads}, {e})", split_and_merge(Q, num_heads, False)
+    right, _ = split_and_merge(Q, num_heads, False)
     heads, merged = split_and_merge(Q, num_heads, direct)
     wrong, lost = int((heads != right).sum()), int((merged != Q).sum())
-    title = f"Q = X W_q: (n, d) = ({N}, {D_MODEL})"
-    draw_stage(canvas, 18, words, Q, Q, num_heads, title, "each cell holds the number of its word")
     if direct:
-        draw_strip(canvas, 146, num_heads)
+        draw_strip(canvas, 18, num_heads)
     else:
-        said = f"cut into (n, h, e) = {shape}", "each word's row falls into h pieces of e"
-        draw_stage(canvas, 146, words, Q, Q, num_heads, *said, "rows")
-    whole = "each row of a head belongs to one word"
-    said = (
-        f"heads (h, n, e) = ({num_heads}, {N}, {e})",
-        f"{wrong} of {Q.size} numbers are misplaced" if wrong else whole,
-    )
-    draw_stage(canvas, 292, words, np.concatenate(heads, -1), np.concatenate(right, -1), num_heads, *said, "heads")
-    said = f"merged (n, d) = ({N}, {D_MODEL})", f"{lost} of {Q.size} numbers are misplaced" if lost else "Q again"
-    draw_stage(canvas, 436, words, merged, Q, num_heads, *said)
+        title = f"Q = X W_q: (n, d) = ({N}, {D_MODEL})"
+        comment = f"cut into (n, h, e) = ({N}, {num_heads}, {e}); in a cell: its word"
+        draw_stage(canvas, 18, words, Q[None], Q[None], e, title, comment, 9)
+    title = f"heads (h, n, e) = ({num_heads}, {N}, {e})"
+    comment = f"{wrong} of {Q.size} numbers are misplaced" if wrong else "each row of a head belongs to one word"
+    y = draw_stage(canvas, 134, words, heads, right, e, title, comment)
+    comment = f"{lost} of {Q.size} numbers are misplaced" if lost else "Q again"
+    title = f"merged (n, d) = ({N}, {D_MODEL})"
+    y = draw_stage(canvas, y, words, merged[None], Q[None], D_MODEL + 1, title, comment)
+    ask = "And with another number of heads?" if direct else "Guess, then view directly: how many are misplaced?"
+    canvas.text(6, y, ask, 12.5, "start", "quiet")
+    canvas.height = round(y + 10)
     way = "viewed directly" if direct else "cut, then exchanged"
     rows = "; ".join(f"{word} {' '.join(str(k // D_MODEL + 1) for k in row)}" for word, row in zip(words, heads[-1]))
     return canvas.view(
         f"Q ({N}, {D_MODEL}) {way}: {num_heads} heads of ({N}, {e}), {wrong} of {Q.size} numbers in a wrong place. "
-        f"Numbers of the words in head {num_heads}: {rows}. Merged again: {lost} in a wrong place."
+        f"Numbers of the words in head {num_heads}: {rows}. Merged again: {lost} in a wrong place. {ask}"
     )
 
 

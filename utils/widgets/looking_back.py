@@ -182,6 +182,8 @@ def describe(seen: Passage, i: int, kind: str, words: Sequence[str]) -> tuple[st
 def task_of(seen: Passage, i: int, kind: str) -> tuple[str, str]:
     """What the learner is to find or to guess, and the role in which it is written."""
     wrong = [number for number in range(len(seen.writes)) if is_wrong(seen, number)]
+    if kind == "read":
+        return "Guess: will it write every word right?", "quiet"
     if wrong:
         if kind == "write" and i == wrong[0]:
             return "✔ Here it goes wrong first.", "right"

@@ -45,7 +45,7 @@ def of_a_score(score: float) -> str:
 def painted_board(words: Sequence[str], scores: np.ndarray, V: np.ndarray) -> Board:
     """The board of a painted mask: on the line of each query its scores, weights, their sum, and its output."""
     n, wide = len(words), max(15.0, *(width_of(of_a_score(score)) for score in scores.flat)) + 2
-    weight, output = width_of("0.00") + 1, max(width_of(two_decimals(value)) for value in V.flat) + 4
+    weight, output = width_of("0.00") + 1, max(width_of(two_decimals(value)) for value in V.flat) + 8
     names = max(width_of(cut(word, 7), 12.5) for word in words) + 8
     spare = (352 - names - n * (wide + weight) - 22 - V.shape[1] * output - 3 * 8) / (2 * n)
     more = min(6.0, max(0.0, spare))  # cells are wider where there is room
@@ -299,7 +299,9 @@ def draw_moved(words: Sequence[str], changed: int, distances: ArrayLike, title: 
     distances, canvas = as_numbers(distances, 1), Phone(62 + 30 * len(words))
     largest, y_of = distances.max() or 1.0, [66 + 30 * number for number in range(len(words))]
     canvas.text(6, 18, title, 13.5, "start", bold=True)
-    canvas.text(6, 38, "red: an earlier output moves", 12, "start", "wrong")
+    leaks = bool((distances[:changed] > 0).any())
+    task = "✔ Red: an earlier output moves." if leaks else "○ Make an earlier output move. Its line will be red."
+    canvas.text(6, 38, task, 12, "start", "wrong" if leaks else "quiet")
     roles = ["wrong" if number < changed else "data" for number in range(len(words))]
     for y, role, distance in zip(y_of, roles, distances):
         if distance > 0:
@@ -312,7 +314,7 @@ def draw_moved(words: Sequence[str], changed: int, distances: ArrayLike, title: 
         canvas.text(194, y, f"output {number + 1} {said}", 12, "start", "ink" if distance > 0 else "quiet")
     moves = [f"{words[k]} ({k + 1}) by {distances[k]:.2f}" for k in np.flatnonzero(distances > 0)]
     moved = ", ".join(moves) or "none"
-    return canvas.view(f"{title}. {words[changed]} ({changed + 1}) changes. Outputs that move: {moved}.")
+    return canvas.view(f"{title}. {words[changed]} ({changed + 1}) changes. Outputs that move: {moved}. {task}")
 
 
 def masked_influence(words: Sequence[str], X: Tensor, layers: Sequence[nn.Module], padded: int = 0) -> Explorer:

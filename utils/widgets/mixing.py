@@ -30,7 +30,7 @@ def draw_first_look(
     X (n, d), weights (n, n), `read` names the words whose vectors lie nearest to one, the nearest first."""
     canvas, row, word = Phone(TOP + ROW * len(words) + 118), weights[chosen], cut(words[chosen], 14)
     scores, limit, below = X @ X[chosen] / X.shape[1] ** 0.5, np.abs(X[:, :ENTRIES]).max(), TOP + ROW * len(words) + 24
-    canvas.text(8, 20, f"“{word}” looks around", 15, "start", "here", True)
+    canvas.text(8, 20, f"Where will “{word}” look most?", 15, "start", "here", True)
     canvas.text(NAMES + 8, TOP - 8, "vectors", 12, "start")
     canvas.text(SCORES, TOP - 8, "1 compare", 12, "end", bold=True, **canvas.appear(COMPARE))
     canvas.text(BARS, TOP - 8, "2 share 100 %", 12, "start", "weight", True, **canvas.appear(SHARE))
@@ -39,7 +39,7 @@ def draw_first_look(
         canvas.text(NAMES, y + 15, cut(name, 13), 12, "end", "here" if here else "ink", here)
         draw_strip(canvas, y, vector, limit)
         if here:
-            canvas.rect(NAMES + 6, y + 1, CELL * ENTRIES + 4, ROW - 2, stroke="here", stroke_width=2.5, rx=3)
+            canvas.frame(NAMES + 6, y + 1, CELL * ENTRIES + 4, ROW - 2)
             continue
         canvas.text(SCORES, y + 15, two_decimals(scores[number]), 11, "end", "quiet", **canvas.appear(COMPARE + late))
         shown = canvas.appear(SHARE + 0.5 * late)

@@ -41,7 +41,7 @@ def draw_projections(words: Sequence[str], X: Tensor, matrices: Sequence[Tensor]
     """The vector (d,) of word number `chosen`, and its way through W_q, W_k (d, e) and W_v (d, v)."""
     d, widest = X.shape[-1], max(matrix.shape[-1] for matrix in matrices)
     height = ROW * d + 62
-    canvas, word, x = Phone(16 + height * len(matrices)), words[chosen], X[chosen]
+    canvas, word, x = Phone(36 + height * len(matrices)), words[chosen], X[chosen]
     middle, left = 8 + height * len(matrices) / 2, 6 + CELL * d
     canvas.text(6 + CELL * d / 2, middle - ROW / 2 - 24, cut(word, 10), 14, fill="here", bold=True)
     canvas.text(6 + CELL * d / 2, middle - ROW / 2 - 7, f"x ({d},)", 12)
@@ -58,7 +58,9 @@ def draw_projections(words: Sequence[str], X: Tensor, matrices: Sequence[Tensor]
         draw_table(canvas, result, y, (x @ matrix)[None], role)
         canvas.text(result + width / 2, y - ROW / 2 - 7, f"{symbol} ({matrix.shape[-1]},)", 12, fill=role, bold=True)
         said.append(f"times W_{symbol} it is the {name} {in_brackets(x @ matrix)}, {purpose}")
-    return canvas.view(f"{word}, the vector {in_brackets(x)}: {'; '.join(said)}.")
+    ask = "Why are some rows of the matrices pale?" if not x.all() else "Which row of the matrices counts most?"
+    canvas.text(6, canvas.height - 10, ask, 12.5, "start", "quiet")
+    return canvas.view(f"{word}, the vector {in_brackets(x)}: {'; '.join(said)}. {ask}")
 
 
 def in_brackets(vector: Tensor) -> str:
@@ -83,7 +85,7 @@ def smooth(places: Tensor, values: Tensor, width: float) -> Tensor:
 
 def draw_smoothing(places: Tensor, noisy: Tensor, true: Tensor, width: float) -> View:
     """Noisy values (n,) as points over their places (n,), the true curve, and what smoothing makes of the points."""
-    smoothed, canvas = smooth(places, noisy, width), Phone(312)
+    smoothed, canvas = smooth(places, noisy, width), Phone(332)
     low, high = float(noisy.min()), float(noisy.max())
 
     def point(place, value):
@@ -103,8 +105,12 @@ def draw_smoothing(places: Tensor, noisy: Tensor, true: Tensor, width: float) ->
         canvas.text(x, 44, label, 12, "start", role)
     before, after = ((curve - true).abs().mean() for curve in (noisy, smoothed))
     fact = f"mean distance from the true curve: measured {before:.2f}, smoothed {after:.2f}"
-    canvas.prose(8, 286, fact, 12)
-    return canvas.view(f"{len(places)} points over time, width {width:g}. {fact[0].upper()}{fact[1:]}.")
+    end = canvas.prose(8, 286, fact, 12)
+    through = float((smoothed - noisy).abs().mean()) < 0.01
+    sign, role = ("✔", "right") if through else ("○", "quiet")
+    task = f"{sign} Make the curve meet every point. Is it better?"
+    canvas.prose(8, end + 3, task, 12, fill=role)
+    return canvas.view(f"{len(places)} points over time, width {width:g}. {fact[0].upper()}{fact[1:]}. {task}")
 
 
 def kernel_smoothing(places: Tensor, noisy: Tensor, true: Tensor, width: float = 0.05) -> Explorer:

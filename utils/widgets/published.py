@@ -26,12 +26,14 @@ def draw_found(question: str, found: Sequence[tuple[str, str, float]]) -> View:
         canvas.text(8, y + 4, cut(title, 44), 13, "start", "data", True, text_decoration="underline")
         canvas.shapes.append("</a>")
         canvas.text(8, y + 21, cut(file.removesuffix(".ipynb").replace("_", " "), 34), 12, "start", "quiet")
-        canvas.rect(8, y + 28, 290 * max(cosine, 0), 10, "weight")
+        canvas.rect(8, y + 28, 290 * max(cosine, 0), 10, "data")
         canvas.text(16 + 290 * max(cosine, 0), y + 38, two_decimals(cosine), 12.5, "start")
         y += 62
-    canvas.height = round(y - 8)
+    ask = "Ask what you know the place of: is it found first?"
+    canvas.text(8, y + 4, ask, 12, "start", "quiet")
+    canvas.height = round(y + 14)
     listed = "; ".join(f"{title} ({cosine:.2f})" for _, title, cosine in found)
-    return canvas.view(f"{question} Nearest: {listed}.")
+    return canvas.view(f"{question} Nearest: {listed}. {ask}")
 
 
 def search(find: Callable[[str], Sequence[tuple[str, str, float]]], questions: Sequence[str]) -> Explorer:
@@ -57,12 +59,15 @@ SHOWN = {"weight": "attends most to", "length of what is added": "gets most from
 def draw_look(title: str, pieces: Sequence[str], row: np.ndarray, chosen: int, shown: str) -> View:
     """The pieces of a sentence, from piece number `chosen` an arc to each other as thick as its share of row (n,)."""
     pitch = 22
-    canvas = Phone(74 + pitch * len(pieces))
+    canvas = Phone(82 + pitch * len(pieces))
     canvas.text(8, 18, title, 14, "start", bold=True)
     canvas.text(8, 38, f"bars: {shown}, in % of the row", 12, "start", "quiet")
     draw_attending(canvas, 46, pieces, row, chosen, pitch)
     most = ", ".join(f"{pieces[k]} {row[k]:.0%}" for k in largest(row, 2))
-    return canvas.view(f"{title}, {shown}. {pieces[chosen]} {SHOWN[shown]} {most}.")
+    sign, role = ("✔", "right") if largest(row)[0] == len(pieces) - 1 else ("○", "quiet")
+    task = f"{sign} Find a head that looks most at {pieces[-1]}."
+    canvas.text(8, 68 + pitch * len(pieces), task, 12, "start", role)
+    return canvas.view(f"{title}, {shown}. {pieces[chosen]} {SHOWN[shown]} {most}. {task}")
 
 
 def published_heads(

@@ -115,6 +115,9 @@ def softmax_sharing(labels: Sequence[str], scores: Sequence[int], task: int) -> 
     return Explorer(draw, controls, plays="temperature")
 
 
+ALL = 0.99  # the share of the task
+
+
 def softmax_saturation(keys: int = 5, seed: int = 0) -> Explorer:
     """One random query and some keys, cut to any size: the shares with and without the division by √d_k, what is left
     of the gradient of the largest, here and on average over 500 draws; as an outline, the shares with the division."""
@@ -132,6 +135,7 @@ def softmax_saturation(keys: int = 5, seed: int = 0) -> Explorer:
         facts = (
             f"Largest gradient: {in_words(slopes(softmax(scores), best).max(), 2)}.",
             f"Its mean over 500 draws: {largest_gradient(torch.softmax(sums[power] / scale, dim=-1)).mean():.2g}.",
+            f"{'✔' if softmax(scores)[best] > ALL else '○'} Give one key more than {ALL:g}. What moves its share then?",
         )
         title = f"d_k = {2**power}, {'divided by √d_k' if divide else 'not divided'}"
         names = [f"key {k}" for k in range(keys)]

@@ -1,4 +1,4 @@
-"""Translators: what length does to a translation, a translation word by word, and sentences from a box of bricks."""
+"""Translations: what length does to a translation, a translation word by word, and sentences from a box of bricks."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -13,8 +13,9 @@ from .controls import Explorer, checkbox, menu, slider
 
 def draw_lengths(
     length: int, source: Sequence[str], right: Sequence[str], written: Mapping, shares: Mapping, found: bool
-) -> View:
-    """One sentence with its right translation and those `written` by models {name: words}; words that differ in red.
+) -> tuple[Phone, str]:
+    """One sentence with its right translation and those `written` by models {name: words}; words that differ in red:
+    the picture, as high as it needs to be, and what it says.
     `shares`: {name: share of the sentences of this length that are right}; found: this is the length of the task."""
     canvas, y = Phone(0), 48.0
     canvas.text(8, 20, f"{length} words", 15, "start", bold=True)
@@ -39,9 +40,9 @@ def draw_lengths(
     sign, role = ("✔", "right") if found else ("○", "quiet")
     task = f"{sign} Find the first length at which {next(iter(written))} gets less than half right."
     y = canvas.prose(8, y + 24, task, fill=role, bold=found)
-    canvas.height = round(max(y, 184 + 110 * len(written)))
+    canvas.height = round(y)
     said = "; ".join(f"{name} {shares[name]:.0%} right" for name in written)
-    return canvas.view(f"Sentences of {length} words: {said}. {task}")
+    return canvas, f"Sentences of {length} words: {said}. {task}"
 
 
 def bottleneck(
@@ -55,8 +56,13 @@ def bottleneck(
     half = next((length for length in lengths if shares[length][name] < 0.5), None)
     words = slider("words in the source", begin or lengths[0], lengths[0], lengths[-1])
 
+    drawn = {one: draw_lengths(one, *examples[one], shares[one], one == half) for one in lengths}
+    tallest = max(canvas.height for canvas, _ in drawn.values())
+
     def draw(length):
-        return draw_lengths(length, *examples[length], shares[length], length == half)
+        canvas, said = drawn[length]
+        canvas.height = tallest
+        return canvas.view(said)
 
     return Explorer(draw, {"length": words})
 
@@ -64,7 +70,8 @@ def bottleneck(
 # Word by word
 def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, step: int, gold: Iterable = ()) -> View:
     """The translation on the left, written up to word number `step`, the source on the right; lines from that word to
-    the source words as thick as their weights (q, k). Gold links (target, source) are dashed."""
+    the source words as thick as their weights (q, k). Gold links (target, source) are dashed; words yet to come are
+    outlines."""
     row, pitch = as_numbers(weights, 2)[step], 25
     canvas = Phone(108 + pitch * max(len(source), len(target)))
     begin = 18 + pitch * step
@@ -78,9 +85,12 @@ def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, 
         canvas.rect(290, y - 6, 24 * weight, 12, "weight")
         canvas.text(352, y + 4.5, f"{weight:.0%}", 12, "end", bold=weight > 0.5)
     for j in linked:
-        canvas.line(112, begin, 196, 18 + pitch * j, "right", 2, stroke_dasharray="6 5")
+        for stroke, thick in (("ground", 5), ("ink", 2)):
+            canvas.line(112, begin, 196, 18 + pitch * j, stroke, thick, stroke_dasharray="6 5")
     for i, word in enumerate(target[: step + 1]):
         canvas.text(104, 23 + pitch * i, cut(word, 12), 13.5, "end", "here" if i == step else "ink", i == step)
+    for i in range(step + 1, len(target)):
+        canvas.rect(40, 9 + pitch * i, 64, 18, stroke="edge", rx=4)
     heard = ", ".join(f"{source[j]} {row[j]:.0%}" for j in largest(row, 3))
     canvas.prose(8, canvas.height - 72, f"step {step + 1}: {target[step]} looks at {heard}", 13)
     ahead = target[step + 1 : step + 2]
@@ -129,8 +139,7 @@ def draw_translation(
                 canvas.text(left + wide * (j + 0.5), top + 22 * i + 15, f"{100 * weight:.0f}", 11, fill=letters)
     for i, j in sorted(gold):
         if i < len(target):
-            place = left + 1 + wide * j, top + 1 + 22 * i, wide - 2, 20
-            canvas.rect(*place, "none", stroke="right", stroke_width=2.5)
+            canvas.frame(left + 1 + wide * j, top + 1 + 22 * i, wide - 2, 20, 2)
     foot = top + 22 * len(target) + 20
     canvas.text(6, foot, "weights in per cent; framed: the gold links", 12, "start", "quiet")
     found = "✘" in facts["model"]

@@ -98,9 +98,9 @@ def draw_word_map(
 ) -> View:
     """Words at points (n, 2) of a plane, `kept` the share of variance it keeps; `note` is a line below the map.
 
-    nearest: for each word the number of the one that is nearest to it with all entries. An arrow goes there, an orange
-    and dashed one where another word is nearer on the map."""
-    points, canvas = np.asarray(points, float), Phone(412)
+    nearest: for each word the number of the one that is nearest to it with all entries. An arrow goes there, dashed
+    where another word is nearer on the map."""
+    points, canvas = np.asarray(points, float), Phone(432)
     spread = max(np.ptp(points[:, 0]) / 280, np.ptp(points[:, 1]) / 262, 1e-9)
     centre = (points.max(0) + points.min(0)) / 2
     on_page = np.column_stack([178 + (points[:, 0] - centre[0]) / spread, 154 - (points[:, 1] - centre[1]) / spread])
@@ -117,9 +117,16 @@ def draw_word_map(
         canvas.add("circle", cx=float(x), cy=float(y), r=4, fill="data")
         canvas.text(float(np.clip(x + dx, half, 356 - half)), float(np.clip(y + dy + 4, 14, 303)), shown, 12)
     canvas.text(6, 326, f"{kept:.0%} of the variance of these {len(words)} words is kept", 13, "start", bold=True)
-    canvas.prose(6, 384 if nearest else 346, note, 11.5, fill="wrong")
+    solid = bool(nearest) and nearest_points(points) == nearest
+    task = f"{'✔' if solid else '○'} Type words until every arrow is solid."
+    if not nearest:
+        task = "Guess, then show the arrows: is the next word on the map the nearest one?"
+    end = canvas.prose(6, 383 if nearest else 346, task, 12, fill="right" if solid else "quiet")
+    canvas.prose(6, end, note, 11.5, fill="wrong")
     placed = ", ".join(f"{word} ({x:.1f}, {y:.1f})" for word, (x, y) in zip(words, points))
-    return canvas.view(f"Word map: {placed}. Two components keep {kept:.0%} of the variance. {said}{note}".rstrip())
+    return canvas.view(
+        f"Word map: {placed}. Two components keep {kept:.0%} of the variance. {said}{task} {note}".rstrip()
+    )
 
 
 def draw_neighbours(

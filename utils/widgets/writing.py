@@ -239,7 +239,7 @@ def draw_map(
     canvas.text(left, 64, "cut" if cut_off else "", 12, "start", "wrong")
     for number, word in enumerate(words):
         x = left + wide * (number + 0.4)
-        turned = {"transform": f"rotate(-60 {x + 4:.1f} {FIRST_LINE - 6})"}
+        turned = {"transform": f"rotate(-90 {x + 4:.1f} {FIRST_LINE - 6})"}
         canvas.text(x + 4, FIRST_LINE - 6, cut(word, 8), 11.5, "start", "quiet" if cut_off else "key", **turned)
     for (row, column), weight in np.ndenumerate(rows):
         place = left + wide * column, FIRST_LINE + LINE * row, wide, LINE
@@ -441,17 +441,26 @@ def sampling_stages(logits: Tensor, temperature: float, top_k: int | None, top_p
     return [one.softmax(-1) for one in (logits, warm, first, keep_top_p(first, top_p))]
 
 
-def draw_shares(canvas: Phone, x: float, shares: np.ndarray, before: np.ndarray | None) -> None:
-    """A column of probabilities as bars and numbers; what is 0, but was not `before`, is cut (None: nothing can be)."""
+def draw_shares(canvas: Phone, x: float, shares: np.ndarray, before: np.ndarray | None, most: float) -> None:
+    """A column of probabilities as bars, of which that of `most` is the longest, and numbers; what is 0, but was not
+    `before`, is cut (None: nothing can be)."""
     for number, share in enumerate(shares.tolist()):
         y, gone = 104 + 21 * number, before is not None and share == 0
         canvas.rect(x, y - 14, 63, 18, "raised")
-        canvas.rect(x, y - 14, 63 * share, 18, "data", fill_opacity=0.35)
+        canvas.rect(x, y - 14, 63 * share / most, 18, "data", fill_opacity=0.35)
         said = f"{share:.1%}" if not gone else "cut" if before[number] else ""
         canvas.text(x + 61, y, said, 11.5, "end", "quiet" if gone else "ink", bold=number == 0)
 
 
 FEW = 3  # words that the task asks for
+UNCHANGED = ("1", "all", "1")  # the settings of temperature, top-k and top-p that change nothing
+
+
+def draw_unchanged(canvas: Phone, x: float, count: int) -> None:
+    """The column of a stage that changes nothing: outlines."""
+    for number in range(count):
+        canvas.rect(x, 90 + 21 * number, 63, 18, stroke="edge", stroke_dasharray="2 3")
+    canvas.text(x + 31, 103, "as before", 11, fill="quiet")
 
 
 def draw_sampling(situation: str, stages: Sequence[Tensor], words: Sequence[str], settings: Sequence[str]) -> View:
@@ -463,13 +472,16 @@ def draw_sampling(situation: str, stages: Sequence[Tensor], words: Sequence[str]
         names.append(f"{more} others")
         shares = np.column_stack([shares, np.delete(table, shown, 1).sum(1)])
     entropy = -(table * np.log(np.where(table > 0, table, 1.0))).sum(1)
-    left, foot, canvas = (table > 0).sum(1), 116 + 21 * len(names), Phone(216 + 21 * len(names))
+    left, foot, canvas = (table > 0).sum(1), 116 + 21 * len(names), Phone(236 + 21 * len(names))
     canvas.text(6, 22, situation if len(situation) <= 44 else f"…{situation[-43:]}", 13.5, "start", bold=True)
     for stage, name in enumerate(("softmax", "temperature", "top-k", "top-p")):
         x = 86 + 67 * stage
         canvas.text(x + 31, 54, name, 11.5)
         canvas.text(x + 31, 74, f"then {settings[stage - 1]}" if stage else "at first", 12, fill="quiet")
-        draw_shares(canvas, x, shares[stage], shares[stage - 1] if stage > 1 else None)
+        if stage and settings[stage - 1] == UNCHANGED[stage - 1]:
+            draw_unchanged(canvas, x, len(names))
+        else:
+            draw_shares(canvas, x, shares[stage], shares[stage - 1] if stage > 1 else None, shares.max())
         for line, fact in enumerate((left[stage], two_decimals(entropy[stage]), f"{np.exp(entropy[stage]):.1f}")):
             canvas.text(x + 61, foot + 20 * line, fact, 12, "end")
     for number, name in enumerate(names):
@@ -483,7 +495,8 @@ def draw_sampling(situation: str, stages: Sequence[Tensor], words: Sequence[str]
     found = left[-1] == FEW and settings[1] == "all"
     sign, role = ("✔", "right") if found else ("○", "quiet")
     task = f"{sign} Leave just {FEW} words, with top-k at all. Does the same top-p do it after other words, too?"
-    canvas.prose(6, foot + 70, task, fill=role)
+    canvas.text(6, foot + 66, f"the longest bar: {shares.max():.1%}", 12, "start", "quiet")
+    canvas.prose(6, foot + 90, task, fill=role)
     return canvas.view(f"{all_set} leave {left[-1]} of {len(words)} words: {said}. {spread} After: {situation}. {task}")
 
 
