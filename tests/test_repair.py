@@ -143,7 +143,7 @@ WRONG = [  # the kind of change, the reference, the answer, the line and the pie
         "everywhere",
         shares,
         f"{SUMS}return torch.where(numbers > 1, numbers / whole, numbers / whole)",
-        "numbers / whole",
+        None,
     ),
     ("text", parity, 'return "even" if n % 2 == 0 else "uneven"', '"uneven"'),
     ("brackets", running, "return values.cumsum(0) / torch.arange(len(values))[:, None] + 1", None),

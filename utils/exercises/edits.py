@@ -38,6 +38,7 @@ KINDS = {  # what is asked, by kind of edit; the cheapest first
     "exchanged": f"{WHERE} Two variables have changed places: which of them belongs here?",
     "name": f"{WHERE} Is that the variable that is meant there?",
     "function": f"{WHERE} It has a sibling, which does something else: which of the two is meant?",
+    "collected": f"{WHERE} Is one thing put into the list there, or several?",
     "other number": f"{WHERE} Is that the number that belongs there?",
     "transposition": f"{WHERE} Write its shape down: which of its axes comes last?",
     "letters": f"{WHERE} Go through its letters: which axis has which, and which are added up?",
@@ -52,7 +53,6 @@ KINDS = {  # what is asked, by kind of edit; the cheapest first
     "put in call": f"{WHERE} Something has still to be done with it.",
     "put in operand": f"{WHERE} Something has still to be combined with it.",
     "one off": f"{WHERE} Count: is that one too many, or one too few?",
-    "collected": f"{WHERE} Is one thing put into the list there, or several?",
 }
 SIMPLE = (
     "axis",

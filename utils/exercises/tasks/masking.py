@@ -66,7 +66,7 @@ def draw_scores_and_masks(generator):
     yield scores(3, 3, 3), torch.tensor([[1, 1, 0], [1, 0, 0], [0, 1, 1]]).bool()[:, None]
     yield scores(2, 2, 4, 4), causal_mask(4)
     yield scores(5), torch.tensor([True, True, True, False, False])
-    low = torch.tensor([[-3e4], [-1e12], [-60]], dtype=torch.float64)
+    low = torch.tensor([[-3e4], [-1e6], [-60]], dtype=torch.float64)
     mask = torch.tensor([[1, 0, 1, 0], [1, 1, 0, 0], [0, 1, 1, 1]]).bool()
     yield torch.where(mask, low, 0.0) + scores(3, 4, dtype=torch.float64), mask
 
