@@ -50,7 +50,7 @@ from .wording import (
 
 LEFT_OPEN = re.compile(
     r"Sizes of tensors|equal size|invalid for input of size|index k out of range|out of bounds|index out of range"
-    r"|einsum\(\):|multiply up|one element tensors can be converted"
+    r"|einsum\(\):|multiply up|one element tensors can be converted|is not in list"
 )
 LEFT_OVER = "an axis of length 1 is left over"
 OF_A_STEP = "your result has the shape of "
