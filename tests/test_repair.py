@@ -52,6 +52,11 @@ def before(n):
     return torch.arange(n)[None, :] < torch.arange(n)[:, None]
 
 
+def parity(n):
+    """A whole number n; returns "even" or "odd"."""
+    return "even" if n % 2 == 0 else "odd"
+
+
 def draws_of(reference, seed):
     generator = torch.Generator().manual_seed(seed)
 
@@ -64,6 +69,7 @@ def draws_of(reference, seed):
         shares: [(normal(3, 2).exp(),), (normal(2, 4).exp(),), (normal(3, 3).exp(),)],
         products: [(normal(2, 3, 4), normal(2, 5, 4)), (normal(3, 2, 5), normal(3, 4, 5))],
         before: [(3,), (5,), (4,)],
+        parity: [(3,), (4,), (7,)],
     }[reference]
 
 
@@ -92,6 +98,7 @@ def repaired(reference, body, rows=()):
 SCORES = "scores = query @ keys.mT / math.sqrt(query.shape[-1])\n"
 TOTAL, LOOP = "total, means = torch.zeros(values.shape[-1]), []\n", "for count, value in enumerate(values, start=1):\n"
 ADD, MEAN, STACK = "    total = total + value\n", "    means.append(total / count)\n", "return torch.stack(means)"
+SUMS = "total, whole = numbers.sum(-1, keepdim=True), numbers.sum()\n"
 WRONG = [  # the kind of change, the reference, the answer, the line and the piece that it is to point at
     ("extra", weights, f"{SCORES}return torch.softmax(scores, dim=-1).exp()", ".exp()"),
     ("extra", weights, f"{SCORES}return torch.softmax(scores + scores.std(), dim=-1) * 2", "* 2"),
@@ -130,6 +137,15 @@ WRONG = [  # the kind of change, the reference, the answer, the line and the pie
     ("extra line", weights, f"{SCORES}scores *= scores\nreturn torch.softmax(scores, dim=-1)", None),
     ("lines", running, f"{TOTAL}{LOOP}{MEAN}{ADD}{STACK}", "total = total + value"),
     ("rounds", running, f"{TOTAL}{LOOP}{ADD}{MEAN.strip()}\n{STACK}", None),
+    ("overwritten", running, f"{TOTAL}{LOOP}{ADD.replace('total + value', 'value')}{MEAN}{STACK}", "total = value"),
+    ("collected", running, f"{TOTAL}{LOOP}{ADD}{MEAN.replace('append', 'extend')}{STACK}", None),
+    (
+        "everywhere",
+        shares,
+        f"{SUMS}return torch.where(numbers > 1, numbers / whole, numbers / whole)",
+        None,
+    ),
+    ("text", parity, 'return "even" if n % 2 == 0 else "uneven"', '"uneven"'),
     ("brackets", running, "return values.cumsum(0) / torch.arange(len(values))[:, None] + 1", None),
 ]
 

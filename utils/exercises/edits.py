@@ -24,24 +24,28 @@ WHERE = "one change away: in your line `{line}`, look at `{piece}`."
 LINE = "one change away: look at your line `{line}`."
 KINDS = {  # what is asked, by kind of edit; the cheapest first
     "branch": f"{WHERE} Nothing has to be set apart there: one of the two ways is right for every input.",
+    "everywhere": f"{WHERE} It stands there more than once: is that the variable that is meant?",
     "extra": f"{WHERE} Does that belong there?",
     "axis": f"{WHERE} Along which axis has this to go?",
     "axes": f"{WHERE} Which axes are these, counted from the end, and which should they be?",
     "number": f"{WHERE} Is that the number that belongs there?",
     "truth": f"{WHERE} True or False?",
     "sign": f"{WHERE} Has it the sign that it should have?",
+    "overwritten": f"{LINE} What it sets takes the place of what was set before: has it to be added?",
     "comparison": f"{WHERE} Which way does the comparison go, and is the case of equality in?",
     "operator": f"{WHERE} Is that the operation that belongs there?",
     "order": f"{WHERE} Which of the two comes first?",
     "exchanged": f"{WHERE} Two variables have changed places: which of them belongs here?",
     "name": f"{WHERE} Is that the variable that is meant there?",
     "function": f"{WHERE} It has a sibling, which does something else: which of the two is meant?",
+    "collected": f"{WHERE} Is one thing put into the list there, or several?",
     "other number": f"{WHERE} Is that the number that belongs there?",
     "transposition": f"{WHERE} Write its shape down: which of its axes comes last?",
     "letters": f"{WHERE} Go through its letters: which axis has which, and which are added up?",
     "kept axis": f"{WHERE} Which axes are left after it? One that stays, with length 1, lets shapes meet.",
     "bound": f"{WHERE} Where does it begin, and where does it end?",
     "brackets": f"{WHERE} What is computed first there?",
+    "text": f"{WHERE} Is that the text that is asked for there, letter by letter?",
     "extra line": f"{LINE} Does it belong there?",
     "lines": "one change away: look at your lines `{line}` and `{piece}`. Which of the two has to come first?",
     "rounds": f"{LINE} How often has it to run: once, or in every round of the loop?",
@@ -91,6 +95,7 @@ ALONG = dict.fromkeys(  # functions that go along an axis, and the place of the 
 ADD_UP = ("sum", "mean", "amax", "amin", "max", "min", "any", "all", "norm", "var", "std", "logsumexp", "argmax")
 JOINS = ("cat", "concatenate", "stack")
 EXCHANGE = ("transpose", "swapaxes", "movedim", "swapdims")
+COLLECT = ("append", "extend")
 PAIRS = ((-1, -2), (-2, -3), (0, 1), (1, 2), (0, 2), (-1, -3))
 GOES_ON = "__goes_on"  # stands in every `while`, so that one that a change made endless ends
 FORGOTTEN = {  # what is often left out around something
@@ -490,14 +495,24 @@ def operations(program: Program, case: Case) -> Iterator[Edit]:
             yield Edit(kind, node, (program.replaced(node, node.operand),))
         if isinstance(node, ast.BinOp):
             yield from _of_operation(program, node)
-        if isinstance(node, ast.AugAssign):
-            for kind in OPERATORS[:4]:
-                if not isinstance(node.op, kind):
-                    yield Edit("operator", node, ((node, "op", None, kind()),))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             for kind in COMPARISONS:
                 if not isinstance(node.ops[0], kind):
                     yield Edit("comparison", node, ((node, "ops", 0, kind()),))
+
+
+def assignments(program: Program, case: Case) -> Iterator[Edit]:
+    """Another operation with which something is set, or none; a sum in the place of what is overwritten."""
+    for node in program.nodes:
+        if isinstance(node, ast.AugAssign):
+            for kind in OPERATORS[:4]:
+                if not isinstance(node.op, kind):
+                    yield Edit("operator", node, ((node, "op", None, kind()),))
+            assigned = ast.Assign([node.target], node.value)
+            yield Edit("operator", node, (program.replaced(node, assigned),))
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
+            added = ast.AugAssign(node.targets[0], ast.Add(), node.value)
+            yield Edit("overwritten", node, (program.replaced(node, added),))
 
 
 def _of_operation(program: Program, node: ast.BinOp) -> Iterator[Edit]:
@@ -555,11 +570,20 @@ def calls(program: Program, case: Case) -> Iterator[Edit]:
             yield Edit("order", node, ((node, "body", None, node.orelse), (node, "orelse", None, node.body)))
 
 
+def filters(program: Program, case: Case) -> Iterator[Edit]:
+    """A comprehension without one of its conditions."""
+    for node in program.nodes:
+        if isinstance(node, ast.comprehension):
+            for test in node.ifs:
+                others = [other for other in node.ifs if other is not test]
+                yield Edit("extra", test, ((node, "ifs", None, others),), test, f"if {program._written(test)}")
+
+
 def _of_attribute(program: Program, node: ast.Attribute) -> Iterator[Edit]:
     """A sibling for a function or a transposition; nothing for what can be left out."""
     parent = program.parents[id(node)]
     for other in SIBLING.get(node.attr, ()):
-        kind = "transposition" if other in ("mT", "T") else "function"
+        kind = "transposition" if other in ("mT", "T") else "collected" if other in COLLECT else "function"
         yield Edit(kind, parent if isinstance(parent, ast.Call) else node, ((node, "attr", None, other),), node)
     if node.attr in ("mT", "T"):
         yield Edit("transposition", node, (program.replaced(node, node.value),))
@@ -659,7 +683,12 @@ def _of_slice(program: Program, node: ast.Slice) -> Iterator[Edit]:
         for kind in (ast.Add, ast.Sub) if end is not None else ():
             new = ast.BinOp(end, kind(), ast.Constant(1))
             yield Edit("bound", node, ((node, field, None, new),), node)
+    if node.lower is None and node.upper is not None:  # from the other end
+        last = ast.Slice(ast.UnaryOp(ast.USub(), node.upper), None, node.step)
+        yield Edit("bound", program.parents[id(node)], (program.replaced(node, last),))
     if node.lower is not None and node.upper is not None:
+        further = ast.BinOp(node.lower, ast.Add(), node.upper)  # a length was written in the place of an end
+        yield Edit("bound", node, ((node, "upper", None, further),), node)
         for kind in (ast.Add, ast.Sub):
             both = [ast.BinOp(end, kind(), ast.Constant(1)) for end in (node.lower, node.upper)]
             yield Edit("bound", node, ((node, "lower", None, both[0]), (node, "upper", None, both[1])), node)
@@ -687,6 +716,12 @@ def repeated(program: Program, case: Case) -> Iterator[Edit]:
     for same in [same for same in groups.values() if len(same) > 1]:
         swaps = tuple(program.replaced(node, node.left) for node in same)
         yield Edit("extra", same[0].right, swaps, same[0].right, program.behind(same[0].left, same[0]))
+        inner = [[part for part in ast.walk(node) if isinstance(part, ast.Name)] for node in same]
+        for parts in zip(*inner):
+            for name in program.names if parts[0].id in program.names else ():
+                if name != parts[0].id:
+                    new = tuple(program.replaced(part, ast.Name(name, ast.Load())) for part in parts)
+                    yield Edit("everywhere", same[0], new, same[0])
 
 
 def loop_indices(program: Program, case: Case) -> Iterator[Edit]:
@@ -699,6 +734,49 @@ def loop_indices(program: Program, case: Case) -> Iterator[Edit]:
             for part in [part for part in parts if _whole(part) is not None]:
                 for name in targets:
                     yield Edit("number", node, (program.replaced(part, ast.Name(name, ast.Load())),), node)
+
+
+def sizes(program: Program, case: Case) -> Iterator[Edit]:
+    """For the length of an axis that of another one: those that the reference reads, and how long a variable is."""
+    theirs = [ast.unparse(node) for node in ast.walk(reading.tree_of(case.reference)) if _is_size(node)]
+    theirs = [
+        text for text in theirs if set(re.findall(r"[A-Za-z_]\w*", text)) <= {*program.names, "shape", "size", "len"}
+    ]
+    own = {
+        target.id
+        for node in program.nodes
+        if isinstance(node, ast.Assign) and re.search(r"\bshape\b|\bsize\(|\blen\(", ast.unparse(node.value))
+        for target in ast.walk(node.targets[0])
+        if isinstance(target, ast.Name)
+    }
+    lengths = [f"len({name})" for name in program.names if name not in own]
+    for node in program.nodes:
+        is_own = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in own
+        if is_own or _is_size(node):
+            for text in dict.fromkeys([*theirs, *lengths]):
+                if text != ast.unparse(node):
+                    kind = "name" if text in theirs else "other number"
+                    yield Edit(kind, node, (program.replaced(node, _expression(text)),))
+
+
+def _is_size(node: ast.AST) -> bool:
+    """Is it the length of an axis: x.shape[-1], x.size(0) or len(x)?"""
+    if isinstance(node, ast.Subscript):
+        return getattr(node.value, "attr", "") == "shape" and _whole(node.slice) is not None
+    return isinstance(node, ast.Call) and _called(node) in ("size", "len")
+
+
+def texts(program: Program, case: Case) -> Iterator[Edit]:
+    """Another text, of those that the reference writes, also in the place of None."""
+    tree = reading.tree_of(case.reference)
+    documented = tree.body[ast.get_docstring(tree) is not None :]
+    parts = [node for statement in documented for node in ast.walk(statement)]
+    theirs = [node.value for node in parts if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    for node in program.nodes if theirs else ():
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | type(None)):
+            for text in dict.fromkeys(theirs):
+                if text != node.value:
+                    yield Edit("text", node, (program.replaced(node, ast.Constant(text)),))
 
 
 def put_in(program: Program, case: Case) -> Iterator[Edit]:
@@ -781,6 +859,6 @@ def _of_block(program: Program, owner: ast.AST, field: str, block: list[ast.stmt
 
 
 MAKERS: Iterable[Callable[[Program, Case], Iterator[Edit]]] = (
-    axes, numbers, letters, operations, names, calls, together, repeated, bounds, all_bounds, loop_indices,
-    put_in, lines,
+    axes, numbers, letters, operations, assignments, names, calls, filters, together, repeated, bounds, all_bounds,
+    loop_indices, sizes, texts, put_in, lines,
 )  # fmt: skip

@@ -50,7 +50,7 @@ from .wording import (
 
 LEFT_OPEN = re.compile(
     r"Sizes of tensors|equal size|invalid for input of size|index k out of range|out of bounds|index out of range"
-    r"|einsum\(\):|multiply up|one element tensors can be converted"
+    r"|einsum\(\):|multiply up|one element tensors can be converted|is not in list"
 )
 LEFT_OVER = "an axis of length 1 is left over"
 OF_A_STEP = "your result has the shape of "
@@ -109,15 +109,48 @@ def only_an_input_changed(case: Case) -> Finding | None:
 
 
 def known_mistake(case: Case) -> Finding | None:
-    return _explained(case, case.runs, "rows")
+    """A known mistake. Before it, that an input is changed, where the mistake does not do so; and a change that mends a
+    line of the learner's own, where of code that is to be mended no more could be said than that it is still wrong."""
+    candidate = case.known.explain(case.runs, ("rows",), case.source)
+    if candidate is None:
+        return None
+    spoilt = [done for done in case.runs if done.changed]
+    if spoilt and not any(case.known.spoils(candidate, done) for done in spoilt):
+        return replace(changed_input(case), by="changed_input")
+    if case.broken and case.broken in candidate.names:
+        return _in_a_new_line(case) or Finding(candidate.sentence(), candidate.names)
+    return Finding(candidate.sentence(), candidate.names)
+
+
+def _in_a_new_line(case: Case) -> Finding | None:
+    """The change that mends code which was to be mended, if it is of a line that was not given so."""
+    found = one_change(case) if case.more is not None else None
+    if found is None or found.beside or not found.sure:
+        return None
+    given = next(row for row in case.known.mistakes if row.name == case.broken)
+    lines = {" ".join(line.split("  #")[0].split()) for line in inspect.getsource(given.function).splitlines()}
+    if " ".join(found.line.split("  #")[0].split()) in lines:
+        return None
+    return Finding(found.message, change=found.change, by="one_change_away")
 
 
 def known_mistakes(case: Case) -> Finding | None:
-    return _explained(case, case.runs, "pairs", "variants")
+    """Two known mistakes at once, where no single change mends the answer, or something that any result may have."""
+    pair = _explained(case, case.runs, "pairs")
+    return _alone(case, pair) if pair else _explained(case, case.runs, "variants")
 
 
 def mistake_and_more(case: Case) -> Finding | None:
-    return _explained(case, case.runs, "mixed")
+    found = _explained(case, case.runs, "mixed")
+    return _alone(case, found, sure=False) if found and len(found.names) > 1 else found
+
+
+def _alone(case: Case, found: Finding, sure: bool = True) -> Finding:
+    """A single change that mends everything, in the place of two mistakes that fit together."""
+    change = one_change(case) if _is_searched(case) else None
+    if change is None or change.beside or sure and not change.sure:
+        return found
+    return replace(_asked(case, _said(change)), by="one_change_away")
 
 
 # ---- a change that mends the answer
@@ -227,6 +260,21 @@ def mask_added(case: Case) -> Finding | None:
     return Finding(
         f"in `{piece}` a mask is added, as 1 and 0: that prefers some scores a little, and hides none. What hides a "
         "score is -∞ in its place."
+    )
+
+
+@needs("source")
+def divided_by_its_sum(case: Case) -> Finding | None:
+    """Scores over their own sum, and no exponential anywhere, where the reference has a softmax."""
+    if "softmax" not in reading.source_of(case.reference) or re.search("exp|softmax|scaled_dot", case.source):
+        return None
+    found = re.search(r"\b(\w+) / \(?(?:\1\.sum\(|torch\.sum\(\1\b|sum\(\1\))", case.source)
+    if found is None or case.first.error is not None and "size" in text_of(case.first.error):
+        return None
+    return Finding(
+        f"`{found[1]}` is divided by its own sum, which is no softmax: what is negative stays so, and a sum near 0 "
+        "makes everything huge. A softmax takes the exponential of each first, which is positive, and divides by their "
+        "sum."
     )
 
 
@@ -398,7 +446,14 @@ def fresh_layer(case: Case) -> Finding | None:
 
 @needs("result")
 def nothing_returned(case: Case) -> Finding | None:
-    return Finding("your function returns None. Did you forget the return?") if case.first.result is None else None
+    if case.first.result is not None:
+        return None
+    if re.search(r"\breturn None\b", case.source) and any(done.result is not None for done in case.runs):
+        return Finding(
+            f"for {describe_inputs(case.first.arguments)} your function returns None, as its `return None` says. What "
+            "is asked for then? The docstring says."
+        )
+    return Finding("your function returns None. Did you forget the return?")
 
 
 @needs("result")
@@ -519,6 +574,8 @@ def wrong_tuple(case: Case, asked: str) -> Finding | None:
     tensors = isinstance(want[0], Tensor)
     if tensors and (alone := _one_of_several(case)):
         return Finding(alone)
+    if not tensors and all(isinstance(done.result, Tensor) and done.result.shape == done.want for done in case.runs):
+        return Finding(f"{asked}. It has that very shape: return the shape of it, not the tensor itself.")
     if not isinstance(result, tuple):
         return Finding(f"{asked}: {'commas between them' if tensors else 'round brackets, as in (3, 4)'}.")
     if tensors:
@@ -584,9 +641,20 @@ def _of_its_parts(case: Case) -> str:
     for i in range(min(map(len, results))):
         if all(same(done.result[i], done.want) for done in case.runs):
             return f" What is asked for stands at place {i + 1} of it: return that alone."
+    if all(_is_joined(done) for done in case.runs):
+        return " torch.cat, along the right axis, makes the one that is asked for of them."
     if all(_is_sum(done) for done in case.runs):
         return " Added up, its parts are what is asked for: is there a comma where a + belongs?"
     return ""
+
+
+def _is_joined(done: Run) -> bool:
+    if not all(isinstance(part, Tensor) and part.ndim for part in done.result):
+        return False
+    try:
+        return any(same(torch.cat(list(done.result), dim), done.want) for dim in range(-done.result[0].ndim, 0))
+    except (RuntimeError, IndexError):
+        return False
 
 
 def _is_sum(done: Run) -> bool:
@@ -752,6 +820,8 @@ def changed_input(case: Case) -> Finding | None:
 @needs("result")
 def another_each_time(case: Case) -> Finding | None:
     """Random numbers, such as dropout's: the same input does not give the same result again."""
+    if not isinstance(case.first.want, Tensor) and as_tensor(case.first.want) is None:
+        return None  # what is asked for is no tensor: that comes first
     first, tries = case.first.result, 8 if RANDOM.search(case.source) else 1  # who draws may draw the same once
     for _ in range(tries):
         again = run(case.function, case.first.arguments, call=Isolation.current.call).result
@@ -893,6 +963,7 @@ FINDINGS = (
     another_order,
     known_mistakes,
     mask_added,
+    divided_by_its_sum,
     one_change_away,
     mistake_and_more,
     known_in_one_branch,

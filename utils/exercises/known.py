@@ -11,7 +11,7 @@ from torch import Tensor
 
 from . import rows, variants
 from .remedies import BROADCAST, PRODUCTS
-from .running import Run, as_asked, copied, same
+from .running import Run, as_asked, copied, same, unchanged
 
 
 class Candidate(NamedTuple):
@@ -98,6 +98,7 @@ def _any_of(name: str) -> str:
     return f"{pattern}|@" if "sum" in names else pattern
 
 
+JOINING = {"stack", "cat", "append", "extend"}  # a sentence that names one of them is of that call
 NAMED = re.compile(r"\b[A-Za-z_]\w*(?=\()|(?<=\.)[A-Za-z_]\w*")
 CALL = re.compile(r"\.\w+\([^()]+\)")  # a method with its arguments, as in `.sum(0)`
 INDEXED = re.compile(r"\b((?=[A-Za-z_])\w+)\[[^\]]*\]")
@@ -141,6 +142,7 @@ class Known:
         new = _called(own) - _called(rows.body_of(self.reference)[1])
         blamed = re.split(r"[.:?] ", row.message)[0]  # what follows is the cure
         traces += tuple(_any_of(name) for name in sorted(new & set(NAMED.findall(blamed))))
+        traces += tuple(rf"\b{name}\b" for name in sorted(new & JOINING & names_in(blamed)))
         pieces = [found for found in INDEXED.finditer(blamed) if found[0] in own]
         traces += tuple(rf"\b{found[1]}\[" for found in pieces)
         traces += (DIVIDES,) if own.count("/") > len(re.findall("/", _taken_out(self.reference, row))) else ()
@@ -178,6 +180,11 @@ class Known:
         function: Callable,
         after: Callable | None = None,
     ) -> Candidate:
+        if (
+            other.name == "- x"
+        ):  # what is no longer the right result has no sign to be turned round: it is another formula
+            alone = self.rows[self.mistakes.index(one)]
+            return alone._replace(function=function, after=after)
         threads = (one.thread, getattr(other, "thread", ""))
         traces, absent = self._signs(one, other)
         traces += (getattr(other, "trace", "") or "",)
@@ -199,6 +206,10 @@ class Known:
                 gone |= (names_in(body) - names_in(rows.apply(body, row.edits))) & set(self.names)
         divides = (DIVIDES,) if left.count("/") > body.count("/") else ()
         return (*map(_any_of, sorted(put_in)), *divides), frozenset(gone)
+
+    def spoils(self, candidate: Candidate, learner: Run) -> bool:
+        """Does the candidate change what it is given, as the learner's function did?"""
+        return bool(self._done(candidate.function, learner).changed)
 
     def explain(self, runs: list[Run], stages: tuple[str, ...], source: str = "") -> Candidate | None:
         """The first candidate that does on all these inputs what the answer did, and fits its source if there is one.
@@ -248,13 +259,18 @@ class Known:
     def _done(self, function: Callable, learner: Run) -> Run:
         """What a function does with the learner's input, computed once if it is a usual one."""
         kept = self.kept.setdefault(function, {})
-        if learner.number in kept:
+        if learner.number in kept and not learner.changed:
             return kept[learner.number]
         done = Run(learner.arguments, learner.want)
+        copies = {name: copied(value) for name, value in learner.arguments.items()}
         try:
-            done.result = function(*map(copied, learner.arguments.values()))
+            done.result = function(*copies.values())
         except Exception as error:
             done.error = error.with_traceback(None)
+        if learner.changed:
+            done.changed = tuple(
+                name for name in learner.changed if not unchanged(learner.arguments[name], copies[name])
+            )
         if learner.number is not None:
             kept[learner.number] = done
         return done

@@ -256,6 +256,11 @@ REMEDIES = (
         "alignment_error_rate: return 1 - sum(len(a + s) for a, s in zip(links, sure)) / len(links)",
     ),
     Remedy(
+        r"is not in (list|deque)|x not in (list|tuple)|not in tuple",
+        "`index` finds the first place of something, and raises this where there is none. If that may happen, ask `in` before; if it may not, something else is looked for than what stands there.",
+        "induction_target: s = symbols.tolist()\nreturn torch.tensor([s[:i].index(one) + 1 for i, one in enumerate(s)])",
+    ),
+    Remedy(
         r"__init__\(\) takes 1 positional",
         "that is a layer, made first and called then; torch.tanh is a function.",
         "elman_step: return nn.Tanh(x @ W + state @ U + bias)",

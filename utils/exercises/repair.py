@@ -26,7 +26,14 @@ from .running import Run, run
 
 WORK = 90_000  # steps of the answer's code that a search may take: one second on an idle core
 OVERHEAD = 25  # steps that it costs to make a change and to compare its result, besides one for each node to compile
-LATER = {"other number": 1, "put in axis": 2, "put in call": 2, "put in operand": 2, "one off": 2}  # if no other mends
+LATER = {  # if no other mends
+    "other number": 1,
+    "put in axis": 2,
+    "put in call": 2,
+    "put in operand": 2,
+    "one off": 2,
+    "collected": 2,
+}
 MORE = 400  # changes that are tried after the first that mends, for one that fits the reference better
 ROUNDS = 100  # of a `while` beyond five times those that the answer takes: then the change has made it endless
 SECONDS, PATIENCE = 0.5, 4.0  # the clock: of one change, of all
@@ -44,6 +51,7 @@ class Repair(NamedTuple):
     change: str
     beside: Candidate | None = None
     sure: bool = True  # False: something had to be put in, and where else it may belong is open
+    line: str = ""  # the learner's line that it changes
 
 
 @functools.lru_cache(1)  # it is asked for twice of each case
@@ -80,7 +88,8 @@ class _Search:
         self._try_all(WORK // (OVERHEAD + len(self.program.nodes) + edits.steps(self.case, self.runs[0].arguments)))
         if self.mending:
             (later, _), edit, change = min(self.mending, key=lambda one: one[0])
-            return Repair(self.program.sentence(edit), change, sure=not later)
+            line = self.program.line(edit.line or edit.at)
+            return Repair(self.program.sentence(edit), change, sure=not later, line=line)
         if self.beside:
             edit, candidate, change = self.beside
             return Repair(self.program.sentence(edit), change, candidate)

@@ -162,7 +162,7 @@ def draw_modules(generator):
         "the keys": lambda self, X: self.W_k(X),
     },
     question={
-        "W_[kv]": "self.W_k and self.W_v are layers: each is called with X (…, n, d). Is it?",
+        r"W_[kv]\b(?!\(X\))": "self.W_k and self.W_v are layers: each is called with X (…, n, d). Is it?",
         "": "Keys are (…, n, e), the query (e,), weights (…, n), values (…, n, v): which axes meet in this line?",
     },
     level=2,

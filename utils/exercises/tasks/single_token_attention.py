@@ -155,7 +155,7 @@ math.sqrt(keys.shape[-1]) -> (keys @ query).std()
 keys @ query -> (keys - query).norm(dim=-1)
     those are distances: a key that is alike gets a small one. A dot product gets large.
 keys @ query -> -((keys - query) ** 2).sum(-1)
-    those are squared distances, with a minus. A score is a dot product: each key's entries times those of the query, added up.
+    those are squared distances. A score is a dot product: each key's entries times those of the query, added up.
 """
 
 

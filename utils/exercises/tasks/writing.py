@@ -8,7 +8,8 @@ from ..engine import exercise
 
 
 def draw_words_and_caches(generator):
-    """All sizes different; d = e; b = n; b = n + 1; b = n = d = e; one sentence; one word kept, and none; float64."""
+    """All sizes different; d = e; b = n; b = n + 1; b = n = d = e; one sentence; one word kept, and none; float64,
+    and scores that lie far apart."""
     for b, n, d, e in (
         (2, 4, 3, 6),
         (3, 3, 3, 3),
@@ -20,7 +21,9 @@ def draw_words_and_caches(generator):
     ):
         dtype = torch.float64 if n == e == 4 else torch.float32
         shapes = (b, d), (b, n, e), (b, n, e), (d, e), (d, e), (d, e)
-        yield tuple(torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
+        x, keys, *others = (torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
+        yield x, keys, *others
+    yield 50 * x, 50 * keys, *others
 
 
 @exercise(
@@ -48,6 +51,8 @@ def draw_words_and_caches(generator):
         ),
     },
     question={
+        r"(cat|stack)\(.*\bx(\[[^]]*\]|\.unsqueeze\(-?\d\))?[\]),]": "What is kept of a word is its key and its value, "
+        "x @ W_k and x @ W_v: x itself is (b, d), and stands there as it came.",
         r"cat\(|stack\(": "keys is (b, n, e), the new key (b, e): it needs an axis of length 1 for its place, and the "
         "places are axis 1.",
         "einsum": "The query is be, keys and values are bne, weights bn: does each string name as many axes?",
@@ -58,6 +63,7 @@ def draw_words_and_caches(generator):
     },
     level=2,
     minutes=10,
+    extreme=1,
 )
 def decoding_step(x, keys, values, W_q, W_k, W_v):
     """One new word x (b, d), with what was kept of n others: returns z (b, e), keys, values.
