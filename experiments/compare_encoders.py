@@ -1,13 +1,17 @@
 """Train the taggers of the notebook on the encoder at work with several seeds, for its tables.
 
-    python -m experiments.compare_encoders [KIND ...] [--seeds 0 1 2 3 4]        all kinds: ten minutes
+    python -m experiments.compare_encoders [KIND ...] [--seeds 0 1 2 3 4] [--steps 600]        all kinds: ten minutes
+    python -m experiments.compare_encoders --heads [--seeds 0 1 2 3 4]        one minute
     python -m experiments.compare_encoders --journey [--seeds 0 1 2 3 4]        two minutes
 
 KIND: sine, learned, rotary, none, elman; each is trained twice, without and with the sentences in which somebody else
 stands between a verb and its subject ("taught"). A row a training: tags right on the test sentences; on sentences of 17
 to 20 words, at the places 1 to 16 and at the places 17 to 20, which no sentence of the training has; and verbs right in
 the templates of the notebook, with a place and with somebody between subject and verb, at the beginning of a sentence,
-in a second clause, and behind two adjectives.
+in a second clause, and behind two adjectives. --steps: those of a training.
+
+--heads: the taught encoder with sines, on 600 fresh sentences: for each head of each layer, for how many words its
+largest weight is on the word's noun, and how many points of the tags are lost without it; then without a whole layer.
 
 --journey: the taught encoder with sines, on sentences that it was not trained on, with somebody between a word and its
 noun: of the words that stand 4 places or more from their noun, the share whose tag can be read after the embedding and
@@ -23,7 +27,7 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 
-from utils import corpus, probes, rnn, training
+from utils import corpus, measures, probes, rnn, training
 from utils.decoder import TokenEncoder
 from utils.masks import padding_mask
 from utils.transformer import Tagger
@@ -66,7 +70,8 @@ def new_tagger(kind, size):
 class Bench:
     """The sentences of the notebook, and one training on them."""
 
-    def __init__(self):
+    def __init__(self, steps=600):
+        self.steps = steps
         grammar = corpus.Grammar("it", seed=0)
         pairs = grammar.sample(18_000, 8, 16) + grammar.sample(2_000, 3, 7)
         far = [pair for pair in pairs if corpus.reach(pair) >= 4 and len(pair.source) > 7]
@@ -79,7 +84,7 @@ class Bench:
     def collate(self, sentences):
         return corpus.agreement(sentences, self.vocabulary)
 
-    def trained(self, kind, seed, taught, steps=600):
+    def trained(self, kind, seed, taught):
         training.seed(seed)
         model = new_tagger(kind, len(self.vocabulary))
         sentences = self.train + self.mixed * taught
@@ -89,7 +94,7 @@ class Bench:
             tokens, tags, _ = batch
             return training.sequence_loss(model(tokens, padding_mask(tokens))[0], tags, tags >= 0)
 
-        training.fit(model, batches, loss, steps, learning_rate=3e-3)
+        training.fit(model, batches, loss, self.steps, learning_rate=3e-3)
         return model
 
     @torch.no_grad()
@@ -128,6 +133,25 @@ class Bench:
         return f"{kind:8} {'taught' if taught else '':6} seed {seed}   " + "   ".join(cells)
 
 
+def heads(bench, seed):
+    """Where the heads of the taught encoder look, and what is lost without them, as a line of text."""
+    model = bench.trained("sine", seed, True).eval().requires_grad_(False)
+    tokens, tags, nouns = bench.collate(corpus.Grammar("it", seed=1).sample(600, 8, 16))
+    mask, tagged = padding_mask(tokens), tags >= 0
+    logits, weights = model(tokens, mask)
+    whole, said = measures.token_accuracy(logits, tags, tagged), []
+    for layer in (1, 2):
+        for head in (1, 2):
+            on_noun = (weights[layer - 1][:, head - 1].argmax(-1) == nouns)[tagged].float().mean().item()
+            with probes.ablate(model.encoder, layer, head):
+                lost = whole - measures.token_accuracy(model(tokens, mask)[0], tags, tagged)
+            said.append(f"head ({layer}, {head}) on the noun {on_noun:4.0%}, silenced {100 * lost:4.1f}")
+        with probes.ablate(model.encoder, layer, 1), probes.ablate(model.encoder, layer, 2):
+            lost = whole - measures.token_accuracy(model(tokens, mask)[0], tags, tagged)
+        said.append(f"layer {layer} silenced {100 * lost:4.1f}")
+    return f"seed {seed}   {'   '.join(said)}"
+
+
 def far_words(bench):
     """Fresh sentences with somebody between a word and its noun, as a batch, and which words stand far from theirs."""
     known = {pair.source for pair in [*bench.train, *bench.mixed, *bench.test]}
@@ -159,13 +183,15 @@ def main():
     kinds = ["sine", "learned", "rotary", "none", "elman"]
     parser.add_argument("kinds", nargs="*", default=kinds, metavar="KIND", help=", ".join(kinds))
     parser.add_argument("--seeds", type=int, nargs="+", default=range(5))
+    parser.add_argument("--steps", type=int, default=600, help="of each training")
+    parser.add_argument("--heads", action="store_true", help="where heads look, and what is lost without them")
     parser.add_argument("--journey", action="store_true", help="what can be read of a word on its way")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    bench = Bench()
-    if options.journey:
+    bench = Bench(options.steps)
+    if options.heads or options.journey:
         for seed in options.seeds:
-            print(journey(bench, seed), flush=True)
+            print((heads if options.heads else journey)(bench, seed), flush=True)
         return
     for kind in options.kinds:
         for taught in (False, True):

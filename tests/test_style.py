@@ -232,7 +232,12 @@ FIGURES = {
         {"source → memory": np.eye(7), "target → output": np.eye(7), "by the way": np.eye(7)}, range(1, 8)
     ),
     "images": lambda: plots.images(
-        {"layer 1: previous token": np.eye(24), "layer 2: what followed it": np.eye(24)}, "key place", "query position"
+        {"layer 1: previous token": np.eye(24), "layer 2: what followed it": np.eye(24)}, "key place", "query position",
+        corners={"layer 1: previous token": 10},
+    ),
+    "bars": lambda: plots.bars(
+        {"Elman network · a place": 1.0, "Elman network · somebody": 0.4, "rotary · somebody": 0.08},
+        "share of verbs right", level=("a coin", 0.5),
     ),
     "a gallery": lambda: plots.gallery({f"restored {i}": np.eye(8) for i in range(12)}, columns=6),
 }  # fmt: skip

@@ -476,10 +476,13 @@ def as_numbers(values: ArrayLike, axes: int) -> np.ndarray:
 
 @in_style
 def images(
-    pictures: Named, x_label: str = "", y_label: str = "", kind: str = "attention weights", signed: bool = False
-) -> Figure:
+    pictures: Named, x_label: str = "", y_label: str = "", kind: str = "attention weights", signed: bool = False,
+    *, corners: Mapping[str, int] | None = None,
+) -> Figure:  # fmt: skip
     """Tables (r, c) as pictures side by side, without numbers; `pictures` maps a title to a table, `kind` says what
-    its numbers are. `signed`: colours for both signs. One scale of colours for all."""
+    its numbers are. `signed`: colours for both signs. One scale of colours for all. corners: {title: n}, the first n
+    rows and columns are framed."""
+    corners = corners or {}
     tables = {title: as_numbers(table, 2) for title, table in pictures.items()}
     limit = max(np.abs(table).max() for table in tables.values()) or 1.0
     each = (style.WIDE - 40) / len(tables) - 8  # pixels
@@ -493,6 +496,10 @@ def images(
         panel.set_xlabel(x_label)
         if number:
             panel.set_yticks([])
+    for panel, name in zip(panels, tables):
+        if n := corners.get(name):
+            edge = {"fill": False, "edgecolor": LIGHT["here"], "linewidth": 2, "clip_on": False}
+            panel.add_patch(Rectangle((-0.5, -0.5), n, n, **edge))
     figure.supylabel(y_label, size=12)
     scale = figure.colorbar(image, ax=panels, location="bottom", shrink=0.6, aspect=28, pad=0.04)
     scale.solids.set_rasterized(True)
@@ -503,6 +510,8 @@ def images(
         shown = f"{'x'.join(map(str, table.shape))}, from {table.min():.2f} to {table.max():.2f}"
         said.append(f"{title}: {shown}; largest in each row, from the top: column {peaks}")
     figure.description = f"Pictures of {kind}. {'. '.join(said)}."
+    for title, n in corners.items():
+        figure.description += f" Framed in {title}: the first {n} rows and columns."
     small = {title: table for title, table in tables.items() if table.size <= MOST_CELLS}
     named = {title: (*map(range, table.shape), rounded(table, 2)) for title, table in small.items()}
     figure.table = style.folded_tables(named)
@@ -540,18 +549,28 @@ def gallery(pictures: Named, columns: int = 8, patch: int = 0, kind: str = "ink"
 
 
 @in_style
-def bars(values: Mapping[str, float], label: str = "", decimals: int = 2) -> Figure:
-    """Horizontal bars from 0, one below the other, each with its name and its number; `label` says what they are."""
+def bars(
+    values: Mapping[str, float], label: str = "", decimals: int = 2, *, level: tuple[str, float] | None = None
+) -> Figure:
+    """Horizontal bars from 0, one below the other, each with its name and its number; `label` says what they are.
+
+    level: a name and a number, a dashed line across all bars, as that of a guess."""
     names, numbers = list(values), as_numbers(list(values.values()), 1)
-    figure, [[axes]] = new_figure(style.WIDE, 55 + 24 * len(names))
+    figure, [[axes]] = new_figure(style.WIDE, 55 + 24 * len(names) + 18 * bool(level))
     axes.barh(range(len(names)), numbers, height=0.7, color=LIGHT["data"])
+    if level:
+        axes.axvline(level[1], color=LIGHT["quiet"], linewidth=1.3, linestyle=(0, (4, 3)))
+        at_top = {"textcoords": "offset points", "ha": "center", "va": "bottom", "color": LIGHT["quiet"]}
+        axes.annotate(level[0], (level[1], -0.5), (0, 3), annotation_clip=False, **at_top)
     table = rounded(numbers[:, None], decimals)
+    above = {"bbox": {"facecolor": LIGHT["ground"], "edgecolor": "none", "pad": 1}} if level else {}
     for row, (number, (text,)) in enumerate(zip(numbers, table)):
-        axes.annotate(text, (max(number, 0), row), (5, 0), textcoords="offset points", va="center")
+        axes.annotate(text, (max(number, 0), row), (5, 0), textcoords="offset points", va="center", **above)
     axes.set_yticks(range(len(names)), names)
     axes.set(xlabel=label, ylim=(len(names) - 0.5, -0.5), xlim=(min(0, numbers.min()), 1.15 * numbers.max()))
     axes.tick_params(axis="y", length=0)
     figure.description = f"Bars of {label}. {'; '.join(f'{name} {text}' for name, (text,) in zip(names, table))}."
+    figure.description += f" Dashed: {level[0]}, {in_words(level[1])}." if level else ""
     return figure
 
 

@@ -518,7 +518,7 @@ def sampling(situations: Sequence[str], logits: ArrayLike, words: Sequence[str])
 
     controls = {
         "situation": menu("situation", [(text, number) for number, text in enumerate(situations)]),
-        "temperature": slider("temperature", 1.0, 0.1, 2.0, 0.1),
+        "temperature": slider("temperature", 0.5, 0.1, 2.0, 0.1),
         "top_k": menu("top-k", [("all", None), *((str(count), count) for count in (1, 2, 3, 5, 10, 20))], None),
         "top_p": slider("top-p", 1.0, 0.05, 1.0, 0.05),
     }
