@@ -170,7 +170,7 @@ def draw_modules(generator):
     trained=True,
 )
 def pooling_forward(self, X):
-    """What self.query (e,) finds in X (…, n, d) with self.W_k and self.W_v: returns (…, v)."""
+    """What self.query (e,) finds in X (…, n, d) by scaled scores, with self.W_k and self.W_v: returns (…, v)."""
     K, V = self.W_k(X), self.W_v(X)
     scores = K @ self.query / math.sqrt(K.shape[-1])  # (…, n)
     weights = torch.softmax(scores, dim=-1)
