@@ -192,7 +192,7 @@ class Program:
         """What the learner wrote there; of a short thing, with the call in which it stands."""
         node, written = edit.at, edit.piece or self._written(edit.at)
         line = self.source.splitlines()[node.lineno - 1]
-        while len(written) < 2 or line.count(written) > 1 or self._is_callee(node):  # it has to be clear what is meant
+        while len(written) < 2 or _count(written, line) > 1 or self._is_callee(node):  # which one is meant?
             if not isinstance(self.parents.get(id(node)), ast.expr | ast.keyword):
                 break
             node = self.parents[id(node)]
@@ -224,6 +224,11 @@ class Program:
         lines = {owner.lineno for owner, *_ in edit.swaps if isinstance(owner, ast.expr)}
         change = CHANGES.get(edit.kind, CHANGE if len(lines) < 2 else CHANGE_ALL)
         return change.format(old=self.line(edit.line or edit.at), new=new)
+
+
+def _count(written: str, line: str) -> int:
+    """How often it stands in the line as a whole: `mask` does not in `masked_fill`."""
+    return len(re.findall(rf"(?<!\w){re.escape(written)}(?!\w)", line))
 
 
 def _placed(new: Any, owner: ast.AST) -> None:
@@ -457,11 +462,15 @@ def _is_large(node: ast.AST) -> bool:
     return is_number and abs(node.value) >= 10 or is_inf or is_called
 
 
+def _of_einsum(program: Program, node: ast.AST) -> bool:
+    parent = program.parents[id(node)]
+    return isinstance(parent, ast.Call) and _called(parent) == "einsum"
+
+
 def letters(program: Program, case: Case) -> Iterator[Edit]:
     """A letter of an einsum string for another, one less, two exchanged; other axes of the result."""
     for node in program.nodes:
-        is_first = isinstance(program.parents[id(node)], ast.Call) and _called(program.parents[id(node)]) == "einsum"
-        if not (is_first and isinstance(node, ast.Constant) and isinstance(node.value, str)):
+        if not (_of_einsum(program, node) and isinstance(node, ast.Constant) and isinstance(node.value, str)):
             continue
         text = node.value
         own = sorted(set(re.findall("[a-zA-Z]", text)))
@@ -767,13 +776,18 @@ def _is_size(node: ast.AST) -> bool:
 
 
 def texts(program: Program, case: Case) -> Iterator[Edit]:
-    """Another text, of those that the reference writes, also in the place of None."""
+    """Another text, of those that the reference writes, also in the place of None; not einsum's, which says less than
+    its letters."""
     tree = reading.tree_of(case.reference)
     documented = tree.body[ast.get_docstring(tree) is not None :]
     parts = [node for statement in documented for node in ast.walk(statement)]
     theirs = [node.value for node in parts if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     for node in program.nodes if theirs else ():
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | type(None)):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str | type(None))
+            and not _of_einsum(program, node)
+        ):
             for text in dict.fromkeys(theirs):
                 if text != node.value:
                     yield Edit("text", node, (program.replaced(node, ast.Constant(text)),))

@@ -146,9 +146,13 @@ def mistake_and_more(case: Case) -> Finding | None:
 
 
 def _alone(case: Case, found: Finding, sure: bool = True) -> Finding:
-    """A single change that mends everything, in the place of two mistakes that fit together."""
+    """A single change that mends everything, in the place of two mistakes that fit together; not where all that a line
+    computes would have to be looked at, of which the two say more."""
     change = one_change(case) if _is_searched(case) else None
     if change is None or change.beside or sure and not change.sure:
+        return found
+    computed = re.split(r"\breturn | = ", change.line, maxsplit=1)[-1]
+    if f"look at `{computed}`" in change.message:
         return found
     return replace(_asked(case, _said(change)), by="one_change_away")
 
