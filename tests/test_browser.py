@@ -343,7 +343,7 @@ def test_page_and_stored_pictures_are_dark_together(open_notebook):
     for dark, scheme in enumerate(("light", "dark")):
         page.emulate_media(color_scheme=scheme)
         page.wait_for_selector(f"body[data-jp-theme-light={'false' if dark else 'true'}]", state="attached")
-        picture = page.locator(".jp-Notebook img").first.screenshot()
+        picture = page.locator(".jp-Notebook img:visible").first.screenshot()
         corner = Image.open(io.BytesIO(picture)).convert("RGB").getpixel((4, 4))
         assert "#{:02x}{:02x}{:02x}".format(*corner) == ROLES["ground"][dark], scheme
 
