@@ -180,9 +180,7 @@ class Known:
         function: Callable,
         after: Callable | None = None,
     ) -> Candidate:
-        if (
-            other.name == "- x"
-        ):  # what is no longer the right result has no sign to be turned round: it is another formula
+        if other.name == "- x":  # another formula than the right one has no sign to be turned round
             alone = self.rows[self.mistakes.index(one)]
             return alone._replace(function=function, after=after)
         threads = (one.thread, getattr(other, "thread", ""))
