@@ -33,6 +33,7 @@ def run_setup_cell(address, folder, **environment):
     )
 
 
+@pytest.mark.lane("all", "setup_cell", "test_alone")
 def test_half_a_clone_is_not_taken_for_the_course(address, tmp_path):
     half = tmp_path / "attention-course.1.part" / "utils" / "exercises"
     half.mkdir(parents=True)

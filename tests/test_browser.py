@@ -293,6 +293,16 @@ def in_its_lane(name, sample=SAMPLE):
     return pytest.param(name, marks=() if name in sample else pytest.mark.lane("all", topic(name)))
 
 
+def assert_dark_together(page):
+    """A picture that is an image follows the system, not JupyterLab's theme: so the theme follows the system, too."""
+    for dark, scheme in enumerate(("light", "dark")):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_selector(f"body[data-jp-theme-light={'false' if dark else 'true'}]", state="attached")
+        picture = page.locator(".jp-Notebook img:visible").first.screenshot()
+        corner = Image.open(io.BytesIO(picture)).convert("RGB").getpixel((4, 4))
+        assert "#{:02x}{:02x}{:02x}".format(*corner) == ROLES["ground"][dark], scheme
+
+
 @pytest.mark.runs_cells
 @pytest.mark.parametrize("name", [in_its_lane(name, {notebook("start_here").name}) for name in NOTEBOOKS])
 def test_a_notebook_that_is_only_opened_is_not_changed(open_notebook, name):
@@ -300,6 +310,8 @@ def test_a_notebook_that_is_only_opened_is_not_changed(open_notebook, name):
     page = open_notebook(name)
     page.wait_for_timeout(2000)  # what the kernel says comes soon after it is ready
     assert page.locator(".jp-mod-dirty").count() == 0, "its metadata: make links"
+    if name == notebook("start_here").name:
+        assert_dark_together(page)
 
 
 @pytest.mark.parametrize("name", list(map(in_its_lane, NOTEBOOKS)))
@@ -335,17 +347,6 @@ def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_repor
     # On a machine with ten times the work it can do, JupyterLab may read no states when a page opens: then once more.
     assert any(widgets_are_shown(open_notebook(name)) for _ in range(3))
     assert page.locator(".jp-Notebook .jp-OutputArea-output:has(.widget-html-content)").count() == len(widgets)
-
-
-def test_page_and_stored_pictures_are_dark_together(open_notebook):
-    """A picture that is an image follows the system, not JupyterLab's theme: so the theme follows the system, too."""
-    page = open_notebook(notebook("start_here").name)
-    for dark, scheme in enumerate(("light", "dark")):
-        page.emulate_media(color_scheme=scheme)
-        page.wait_for_selector(f"body[data-jp-theme-light={'false' if dark else 'true'}]", state="attached")
-        picture = page.locator(".jp-Notebook img:visible").first.screenshot()
-        corner = Image.open(io.BytesIO(picture)).convert("RGB").getpixel((4, 4))
-        assert "#{:02x}{:02x}{:02x}".format(*corner) == ROLES["ground"][dark], scheme
 
 
 @pytest.mark.lane("all", "access", "controls", "test_browser", "notebook_pages")

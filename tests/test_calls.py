@@ -57,7 +57,7 @@ def calls():
     return found
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "test_calls")
 def test_every_documented_call_works_and_knows_its_options():
     """In one process, since each would wait for the import of torch."""
     documented = calls()

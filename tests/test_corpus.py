@@ -3,6 +3,7 @@
 Agreement is checked from tables of endings that stand here, not from the lexicons that the corpus is made from.
 """
 
+import functools
 import re
 from collections import Counter
 
@@ -29,7 +30,11 @@ from utils.corpus import (
 )
 
 CODES = list(LANGUAGES)
-PAIRS = {code: Grammar(code).sample(4000, 3, 16) + Grammar(code).sample(500, 17, 24) for code in CODES}
+
+
+@functools.cache
+def pairs_of(code):
+    return Grammar(code).sample(4000, 3, 16) + Grammar(code).sample(500, 17, 24)
 
 
 @pytest.fixture(params=CODES)
@@ -236,7 +241,7 @@ def test_every_target_word_is_linked_or_inserted(tree, code):
 
 
 def test_the_corpus_keeps_the_laws(language):
-    for pair in PAIRS[language]:
+    for pair in pairs_of(language):
         check_links(pair)
         check_agreement(pair, language)
 
@@ -331,11 +336,11 @@ WRONG = {
 
 
 def test_articles_are_contracted_and_elided(language):
-    for pair in PAIRS[language]:
+    for pair in pairs_of(language):
         text = f" {' '.join(pair.target)} "
         for pattern in WRONG[language]:
             assert not re.search(pattern, text), f"{pattern}: {text}"
-    found = {word for pair in PAIRS[language] for word in pair.target}
+    found = {word for pair in pairs_of(language) for word in pair.target}
     assert found >= set(
         {"es": "del al", "it": "del dello della dell' al alla all' ai agli nel nella sul ed"}[language].split()
     )
@@ -343,7 +348,7 @@ def test_articles_are_contracted_and_elided(language):
 
 def test_english_is_right():
     bare = {verb.bare for verb in VERBS.values()}
-    for pair in PAIRS["es"]:
+    for pair in pairs_of("es"):
         text = f" {' '.join(pair.source)} "
         assert not re.search(r" a [aeiou]| an [^aeiou]| did (?!not )", text), text
         assert all(word in bare for no, word in zip(pair.source, pair.source[1:]) if no == "not"), text
@@ -356,7 +361,7 @@ def test_english_is_right():
 
 
 def test_no_word_is_doubled(language):
-    for pair in PAIRS[language]:
+    for pair in pairs_of(language):
         for sentence in (pair.source, pair.target):
             assert all(a != b for a, b in zip(sentence, sentence[1:])), sentence
 

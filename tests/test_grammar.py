@@ -1,6 +1,7 @@
 """utils/corpus/grammar.py: the splits of a corpus, which sentences it has, and which it must not have."""
 
 import contextlib
+import functools
 from collections import Counter
 from typing import NamedTuple
 
@@ -23,8 +24,15 @@ from utils.corpus import (
 )
 from utils.corpus import grammar as rules
 
-CORPORA = {language: splits(language, train=6000, test=600) for language in LANGUAGES}
-PAIRS = {language: [pair for split in corpus for pair in split] for language, corpus in CORPORA.items()}
+
+
+@functools.cache
+def corpus_of(language):
+    return splits(language, train=6000, test=600)
+
+
+def pairs_of(language):
+    return [pair for split in corpus_of(language) for pair in split]
 
 
 @pytest.fixture(params=list(LANGUAGES))
@@ -36,12 +44,12 @@ def language(request):
 
 
 def test_splits_share_no_sentence(language):
-    sources = [pair.source for pair in PAIRS[language]]
+    sources = [pair.source for pair in pairs_of(language)]
     assert len(set(sources)) == len(sources) == 6000 + 3 * 600
 
 
 def test_unseen_combinations_occur_in_no_other_split(language):
-    corpus = CORPORA[language]
+    corpus = corpus_of(language)
     seen = set().union(*(combinations(pair) for pair in [*corpus.train, *corpus.test, *corpus.longer]))
     assert all(combinations(pair) - seen for pair in corpus.unseen)
     assert not seen & UNSEEN
@@ -56,7 +64,7 @@ def test_combinations_are_of_nouns_with_adjectives_and_of_subjects_with_verbs():
 
 
 def test_every_length_is_there_and_none_besides(language):
-    corpus = CORPORA[language]
+    corpus = corpus_of(language)
     for name, shortest, longest in (("train", 3, 16), ("test", 3, 16), ("unseen", 3, 16), ("longer", 17, 24)):
         lengths = Counter(len(pair.source) for pair in getattr(corpus, name))
         assert set(lengths) == set(range(shortest, longest + 1)), name
@@ -64,11 +72,11 @@ def test_every_length_is_there_and_none_besides(language):
 
 
 def test_the_vocabulary_is_small_and_trained(language):
-    corpus = CORPORA[language]
+    corpus = corpus_of(language)
     for side in ("source", "target"):
         trained = {word for pair in corpus.train for word in getattr(pair, side)}
         assert 100 <= len(trained) <= 200
-        assert {word for pair in PAIRS[language] for word in getattr(pair, side)} == trained
+        assert {word for pair in pairs_of(language) for word in getattr(pair, side)} == trained
 
 
 def test_a_seed_repeats_itself_and_seeds_differ(language):
@@ -82,7 +90,7 @@ def test_a_seed_repeats_itself_and_seeds_differ(language):
 
 
 def test_lengths_come_in_no_order(language):
-    lengths = [len(pair.source) for pair in CORPORA[language].train[:14]]
+    lengths = [len(pair.source) for pair in corpus_of(language).train[:14]]
     assert len(set(lengths)) > 5 and lengths != sorted(lengths)
 
 
@@ -158,13 +166,13 @@ def test_the_trees_have_what_the_tests_below_are_about():
 def test_a_comma_parts_what_would_lead_astray(language):
     """ "entró el oso y el dragón cantó" begins as if both had come in."""
     both = {"es": ("y", "pero"), "it": ("e", "ed", "ma")}[language]
-    for pair in PAIRS[language]:
+    for pair in pairs_of(language):
         for words, names in ((pair.source, ("and", "but")), (pair.target, both)):
             assert all((before == ",") == (word in names) for before, word in zip(words, words[1:])), words
 
 
 def test_verbs_of_ill_repute_are_left_out(language):
-    words = {word for pair in PAIRS[language] for word in (*pair.source, *pair.target)}
+    words = {word for pair in pairs_of(language) for word in (*pair.source, *pair.target)}
     assert not words & {"came", "come", "vino", "vinieron", "venuto", "venuta", "venuti", "venute", "tío", "tíos"}
 
 
@@ -248,7 +256,7 @@ def test_a_living_noun_may_stand_between_a_subject_and_its_verb():
 
 def test_what_the_notebooks_show_is_made_of_trained_combinations():
     shown = {("witch", "green"), ("witch", "tall"), ("witch", "arrived"), ("wizard", "arrived"), ("castle", "golden")}
-    known = set().union(*(combinations(pair) for pair in CORPORA["it"].train))
+    known = set().union(*(combinations(pair) for pair in corpus_of("it").train))
     assert shown <= known
 
 

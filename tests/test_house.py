@@ -541,7 +541,7 @@ def strict_nbval(path, *further):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "onward", "conftest")
 def test_unrun_cells_are_refused(notebook):
     done = strict_nbval(notebook("print(1)"))
     assert done.returncode == pytest.ExitCode.USAGE_ERROR and "was never run" in done.stderr

@@ -33,6 +33,7 @@ FORMULAS = {path.stem: sum(reading_time.count(files.read(path))[1:3]) for path i
 STATIC = ROOT / "tools" / "site" / "theme" / "static"
 FILMED = ("start_here", "single_token_attention")  # topics
 FIRST_PAINT = 300_000  # bytes that a page takes before it shows, packed as servers send them
+WIDE = pytest.param(1280, "dark", marks=pytest.mark.lane("all", "build", "notebook_pages", "pages", "test_site"))
 NO_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
 
 
@@ -322,7 +323,7 @@ def open_page(browser):
 class TestInChromium:
     NAME = f"{SINGLE}.html"
 
-    @pytest.mark.parametrize("width, scheme", [(1280, "dark"), (390, "light")])
+    @pytest.mark.parametrize("width, scheme", [(390, "light"), WIDE])
     def test_every_page_is_whole(self, open_page, address, pages, width, scheme):
         page, complaints = open_page(width, scheme, address)
         for name in pages:

@@ -545,7 +545,7 @@ if not issubclass(training.tqdm, of_notebooks):
 """
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "training", "test_training")
 def test_the_bar_falls_back_to_text_and_shows_the_loss():
     output, errors = in_a_process(IN_A_KERNEL).communicate(timeout=60)
     assert output == "True\n", errors
@@ -557,7 +557,7 @@ def test_the_bar_falls_back_to_text_and_shows_the_loss():
     assert any("/12 [" in text and "loss " in text and "%|" in text for text in drawn), errors
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "training", "test_training")
 @pytest.mark.parametrize("kernel", ["", "import ipykernel.zmqshell\n"], ids=["text", "notebook"])
 def test_a_disabled_bar_is_silent(kernel):
     code = kernel + "from test_training import *\nprint(fit(line(), samples(), squares, 30).finished)"

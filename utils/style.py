@@ -1,6 +1,7 @@
 """What every picture of the course shares: colours, letters, and a figure that carries its description in words."""
 
 import base64
+import functools
 import html
 import io
 import re
@@ -143,6 +144,7 @@ def blend(colour: str | tuple, ground: str | tuple, share: float) -> tuple[float
     return tuple(share * above + (1 - share) * below for above, below in zip(to_rgb(colour), to_rgb(ground)))
 
 
+@functools.cache
 def letters_on(role: str, share: float = 1.0) -> str:
     """The role of letters on a cell in `role` of which so much, from 0 to 1, lies on the ground: black or white, in
     light and in dark whichever is easier to read. The contrast is 4.58 : 1 or more everywhere."""
