@@ -46,7 +46,8 @@ taken = set()  # the names of the files in KEPT that a notebook has taken a trai
 LISTED = (ROOT / "utils" / "exercises" / "tasks" / "topics.txt").read_text()
 TRAINS = re.findall(r"^(\w+) .* trains$", LISTED, re.MULTILINE)
 DOWNLOADS = re.findall(r"^(\w+) .* download$", LISTED, re.MULTILINE)
-FIRST = [f"notebooks/{path.name}" for topic in TRAINS for path in (ROOT / "notebooks").glob(f"[0-9]*_{topic}.ipynb")]
+LONG = [*TRAINS, *DOWNLOADS]
+FIRST = [f"notebooks/{path.name}" for topic in LONG for path in (ROOT / "notebooks").glob(f"[0-9]*_{topic}.ipynb")]
 FIRST += [
     "tests/test_exercises",
     "tests/test_notebooks",

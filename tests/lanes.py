@@ -3,7 +3,7 @@
 A test runs in the lane that a mark names, `@pytest.mark.lane("test")`, and in those behind it; without a mark it runs
 in all three. Of several marks, on the file, the test and one of its parameters, the latest lane counts.
 
-A mark may go on with topics: `lane("all", "masking")`. Where a notebook, a module of utils/, a test or a tool of that name
+A mark may go on with topics: `lane("all", "masking")`. Where a notebook, a module, a test or a tool of that name
 differs from main, the test comes one lane earlier.
 
 Of the cases of a test marked `sampled(4, "utils/exercises")` every fourth runs by day, and all of them at night and

@@ -303,21 +303,13 @@ def assert_dark_together(page):
         assert "#{:02x}{:02x}{:02x}".format(*corner) == ROLES["ground"][dark], scheme
 
 
-@pytest.mark.runs_cells
-@pytest.mark.parametrize("name", [in_its_lane(name, {notebook("start_here").name}) for name in NOTEBOOKS])
-def test_a_notebook_that_is_only_opened_is_not_changed(open_notebook, name):
-    """JupyterLab takes over what the kernel says of itself; where that is stored already, nothing is left to save."""
-    page = open_notebook(name)
-    page.wait_for_timeout(2000)  # what the kernel says comes soon after it is ready
-    assert page.locator(".jp-mod-dirty").count() == 0, "its metadata: make links"
-    if name == notebook("start_here").name:
-        assert_dark_together(page)
-
-
 @pytest.mark.parametrize("name", list(map(in_its_lane, NOTEBOOKS)))
 def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_report, name):
     page = open_notebook(name)
     assert_opened_well(page, name)
+    page.wait_for_timeout(1000)  # what the kernel says of itself, and JupyterLab takes over, comes soon after it is ready
+    assert page.locator(".jp-mod-dirty").count() == 0, "a notebook that is only opened is not changed: make links"
+    assert_dark_together(page)
     run_all(page, lab)
     for kind in ("error", "stderr"):
         shown = page.locator(f".jp-Notebook [data-mime-type='application/vnd.jupyter.{kind}']")

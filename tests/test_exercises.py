@@ -27,7 +27,7 @@ from utils.exercises.running import as_tensor, run, same, unchanged
 
 EXERCISES = list(catalogue().values())
 MISTAKES = [(found, mistake) for found in EXERCISES for mistake in found.rows]
-pytestmark = pytest.mark.sampled(4, "utils/exercises/")
+pytestmark = pytest.mark.sampled(8, "utils/exercises/")
 each_exercise = pytest.mark.parametrize("found", EXERCISES, ids=lambda found: found.name)
 
 

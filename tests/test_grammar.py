@@ -25,7 +25,6 @@ from utils.corpus import (
 from utils.corpus import grammar as rules
 
 
-
 @functools.cache
 def corpus_of(language):
     return splits(language, train=6000, test=600)

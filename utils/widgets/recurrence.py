@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..plots import as_numbers, in_words
-from ..style import CURVES, WAVES
+from ..style import WAVES
 from .board import width_of
 from .canvas import Phone, View, indexed
 from .controls import Explorer, menu, slider
@@ -55,6 +55,7 @@ def draw_unrolled(reads: Sequence[str], writes: Sequence[str] = (), encoder: int
 
 # What is left of a far word
 FAR = 20  # words
+CURVES = ("data", "ink", "quiet", "wrong")  # none is near "here", which marks a place
 
 
 def draw_fading(name: str, back: int, reach: Mapping[str, ArrayLike], states: Mapping[str, ArrayLike]) -> View:
