@@ -307,7 +307,7 @@ def assert_dark_together(page):
 def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_report, name):
     page = open_notebook(name)
     assert_opened_well(page, name)
-    page.wait_for_timeout(1000)  # what the kernel says of itself, and JupyterLab takes over, comes soon after it is ready
+    page.wait_for_timeout(1000)  # what the kernel says of itself comes soon after it is ready
     assert page.locator(".jp-mod-dirty").count() == 0, "a notebook that is only opened is not changed: make links"
     assert_dark_together(page)
     run_all(page, lab)

@@ -76,7 +76,7 @@ def draw_words_and_memories(generator):
 def cross_attention(x, M, W_q, W_k, W_v, source_mask):
     """A decoder's words x (b, q, d) ask a memory M (b, k, d): returns z (b, q, e) and weights (b, q, k).
 
-    There are W_q, W_k and W_v (d, e), no biases; the scores are divided by √d_k. source_mask (b, k)
+    There are W_q, W_k and W_v (d, e), no biases; the scores are divided by √e, for d_k is e. source_mask (b, k)
     is True for words of the source, False for padding, whose weight is 0.
     """
     queries, keys, values = x @ W_q, M @ W_k, M @ W_v  # (b, q, e), (b, k, e), (b, k, e)
@@ -166,7 +166,7 @@ def moves(run, tokens):
     """Which outputs of run(tokens) move when a word becomes another one: returns True or False, (m, n).
 
     tokens (1, n) are ids, n words; run(tokens) is (1, m, d), m outputs of d numbers. Row i is the output,
-    column j the word that is changed, it alone.
+    column j the word that is changed, it alone, to the next id.
     """
     before, columns = run(tokens), []
     for j in range(tokens.shape[1]):
