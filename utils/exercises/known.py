@@ -54,6 +54,7 @@ class Candidate(NamedTuple):
 SYNONYMS = (  # names that can do one another's work
     {"T", "mT", "t", "transpose", "permute", "swapaxes", "swapdims", "movedim", "einsum", "adjoint"},
     {"sqrt", "pow", "rsqrt", "norm", "std", "normalize", "vector_norm"},
+    {"var", "std", "cov"},
     {"softmax", "exp", "log_softmax", "logsumexp"},
     {"sum", "mean", "einsum", "matmul", "dot", "cumsum"},
     {"max", "amax", "argmax", "topk", "sort"},
