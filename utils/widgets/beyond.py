@@ -333,7 +333,7 @@ def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
         ("numbers in a patch", f"{found['entries']:,}"),
         ("scores, n² a head and layer", f"{found['scores']:,}"),
         ("parameters of the embedding", f"{found['embedding']:,}"),
-        ("multiplications of a block", f"{found['block']:,}"),
+        ("multiplications of a block, d_ff = 4 d", f"{found['block']:,}"),
         ("of these for scores and sums", f"{share:.0%}"),
     )
     for number, (name, value) in enumerate(facts):

@@ -117,7 +117,7 @@ def draw_logits_and_targets(generator):
 def sequence_cross_entropy(logits, targets, mask):
     """Mean of -log of the probability that softmax gives each target: returns one number.
 
-    logits (…, n, v); targets (…, n), token ids; mask (…, n), True for words, False for padding.
+    logits (…, n, v); targets (…, n), token ids; mask (…, n), True for words, False for padding, which is left out.
     The mean runs over all words of the batch alike; there is at least one. Logits may be large.
     """
     log_probabilities = torch.log_softmax(logits, dim=-1)  # (…, n, v)
