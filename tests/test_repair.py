@@ -17,7 +17,7 @@ from utils.exercises.example import small_example
 from utils.exercises.isolation import Isolation
 from utils.exercises.known import Known
 from utils.exercises.locate import last_right_step, wrong_step
-from utils.exercises.repair import one_change
+from utils.exercises.repair import one_change, two_changes
 from utils.exercises.rows import mistake
 from utils.exercises.running import Run, run
 
@@ -191,6 +191,17 @@ def test_a_known_mistake_and_a_change_beside_it():
     assert repaired(shares, "return numbers.exp() / numbers.std()", unlike) is None, (
         "the change makes it, the answer not"
     )
+
+
+def test_two_changes_mend_together_what_none_mends_alone():
+    body = SCORES.replace("/", "*") + "return torch.softmax(scores, dim=-2)"
+    assert repaired(weights, body) is None
+    with Isolation():
+        found = two_changes(case_of(weights, body))
+    assert "(1) in your line `scores = " in found.message and "(2) in your line `return torch.softmax" in found.message
+    assert "`dim=-2`" in found.message and "dim=-1)" in found.change and " / math.sqrt" in found.change
+    with Isolation():
+        assert two_changes(case_of(weights, body.replace("dim=-2", "dim=-1"))) is None  # one is enough
 
 
 @pytest.mark.parametrize(

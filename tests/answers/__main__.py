@@ -39,6 +39,7 @@ CLASSES = tuple(NAMES)
 SPEAKERS = {
     "one_change_away": "an edit",
     "something_missing": "an edit",
+    "two_changes_away": "an edit",
     "wrong_step": "the last right step",
     "last_right_step": "the last right step",
 }

@@ -20,8 +20,9 @@ from .isolation import Isolation
 from .rows import IMPORTS
 from .wording import own_frame, shorten
 
-WHERE = "one change away: in your line `{line}`, look at `{piece}`."
-LINE = "one change away: look at your line `{line}`."
+ONE = "one change away: "
+WHERE = f"{ONE}in your line `{{line}}`, look at `{{piece}}`."
+LINE = f"{ONE}look at your line `{{line}}`."
 KINDS = {  # what is asked, by kind of edit; the cheapest first
     "branch": f"{WHERE} Nothing has to be set apart there: one of the two ways is right for every input.",
     "everywhere": f"{WHERE} It stands there more than once: is that the variable that is meant?",
@@ -77,7 +78,7 @@ SIBLINGS = (  # of each group, one is easily written for another
     "max min amax amin argmax argmin",
     "zeros ones empty", "zeros_like ones_like empty_like", "sin cos", "stack cat concatenate hstack vstack", "exp log",
     "topk sort argsort", "values indices", "view reshape", "repeat repeat_interleave tile", "square sqrt",
-    "int float bool long", "unbind chunk split", "var std", "floor ceil round", "outer dot",
+    "int float bool long", "unbind chunk split", "var std", "floor ceil round", "dot outer inner cross kron",
     "logical_and logical_or logical_xor", "minimum maximum", "append extend", "isnan isinf isfinite", "tanh sigmoid",
 )  # fmt: skip
 SIBLING: dict[str, list[str]] = {}

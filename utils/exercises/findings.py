@@ -30,7 +30,7 @@ from .numbers import (
     wrong_in_one_place,
 )
 from .remedies import A_SHAPE_PROBLEM, BATCH_REMEDY, BATCH_REVERSED, BROADCAST, PRODUCTS, REMEDIES
-from .repair import Repair, one_change
+from .repair import Repair, one_change, two_changes
 from .rows import IMPORTS
 from .running import FLOATS, INTEGERS, Run, as_tensor, holds_nan, run, same, same_kind, unchanged
 from .variants import OF_RESULTS
@@ -175,6 +175,13 @@ def something_missing(case: Case) -> Finding | None:
         return None
     shape = wrong_shape(case) if case.first.error is None else None
     return shape if shape and shape.message.startswith(LEFT_OVER) else _said(found)
+
+
+@needs("source")
+def two_changes_away(case: Case) -> Finding | None:
+    """The two places of changes that mend the answer together."""
+    found = two_changes(case) if _is_searched(case) else None
+    return _said(found) if found else None
 
 
 def _is_searched(case: Case) -> bool:
@@ -977,6 +984,7 @@ FINDINGS = (
     shape_of_a_step,
     something_missing,
     axes_from_the_front,
+    two_changes_away,
     crash,
     wrong_shape,
     wrong_type,

@@ -6,12 +6,14 @@ to look, not what to write; that is the last hint. The search is bounded by the 
 the answer's code, so the same answer gets the same sentence on every machine; the clock is only a stop.
 """
 
+import ast
 import functools
 import inspect
 import itertools
 import re
 import textwrap
 from collections import Counter
+from collections.abc import Callable
 from typing import NamedTuple
 
 from torch import Tensor
@@ -19,7 +21,7 @@ from torch import Tensor
 from . import edits, reading
 from .case import Case
 from .edits import SIMPLE, Edit, Program
-from .isolation import Isolation, Limit, Stopped
+from .isolation import Isolation, Stopped
 from .known import Candidate
 from .rows import IMPORTS
 from .running import Run, run
@@ -36,8 +38,13 @@ LATER = {  # if no other mends
 }
 MORE = 400  # changes that are tried after the first that mends, for one that fits the reference better
 ROUNDS = 100  # of a `while` beyond five times those that the answer takes: then the change has made it endless
+ODD = (ArithmeticError, RuntimeError, TypeError, ValueError)  # a result that cannot be compared
 SECONDS, PATIENCE = 0.5, 4.0  # the clock: of one change, of all
 SEEDS = (1, 2)  # a change has to be right on these draws, too
+PAIRED = {  # of which two are tried at once, where none mends: what is there, and is another or too much
+    "extra", "axis", "number", "sign", "comparison", "operator", "order", "function", "transposition", "bound", "name",
+}  # fmt: skip
+TWO = "two changes away: (1) {} (2) {}"
 
 
 class Endless(Exception):
@@ -54,26 +61,35 @@ class Repair(NamedTuple):
     line: str = ""  # the learner's line that it changes
 
 
-@functools.lru_cache(1)  # it is asked for twice of each case
 def one_change(case: Case) -> Repair | None:
     """The change that makes the answer right on every draw, or that leaves it with a known mistake; None if none does.
 
     Raises nothing.
     """
+    search = _searched(case)
+    return search.one if search else None
+
+
+def two_changes(case: Case) -> Repair | None:
+    """Two changes that do so together, as far as the work suffices that one left over; None if none do."""
+    search = _searched(case)
+    return search.two() if search and search.one is None else None
+
+
+@functools.lru_cache(1)  # it is asked for several times of each case
+def _searched(case: Case) -> "_Search | None":
     tree = reading.tree_of(case.function)
     if tree is None or getattr(case.function, "__closure__", None):
         return None
     try:
-        with Isolation.current.within(PATIENCE) as all_of_it:
-            program = Program(tree, textwrap.dedent(inspect.getsource(case.function)))
-            return _Search(case, program, all_of_it).found()
-    except (Stopped, RecursionError, SyntaxError, ValueError):
+        return _Search(case, Program(tree, textwrap.dedent(inspect.getsource(case.function))))
+    except (SyntaxError, ValueError):
         return None
 
 
 class _Search:
-    def __init__(self, case: Case, program: Program, limit: Limit):
-        self.case, self.program, self.limit = case, program, limit
+    def __init__(self, case: Case, program: Program):
+        self.case, self.program = case, program
         self.space = {**IMPORTS, **inspect.unwrap(case.function).__globals__, edits.GOES_ON: self._goes_on}
         self.rounds, self.most = 0, 10**9
         wrong, right = case.wrong, [done for done in case.runs if done not in case.wrong]
@@ -81,8 +97,18 @@ class _Search:
         self.theirs, self.before = _words(reading.source_of(case.reference)), _words(program.text())
         self.mending: list[tuple[tuple[int, int], Edit, str]] = []
         self.beside: tuple[Edit, Candidate, str] | None = None
+        self.left = 0  # tries
+        self.near: list[tuple[int, Edit]] = []  # simple changes that do not mend, and how far from the reference then
+        self.one = self._within(self._found)
 
-    def found(self) -> Repair | None:
+    def _within(self, searched: Callable[[], Repair | None]) -> Repair | None:
+        try:
+            with Isolation.current.within(PATIENCE) as self.limit:
+                return searched()
+        except (Stopped, RecursionError, SyntaxError, ValueError):
+            return None
+
+    def _found(self) -> Repair | None:
         self._run(self.runs[0])
         self.most = 5 * self.rounds + ROUNDS
         self._try_all(WORK // (OVERHEAD + len(self.program.nodes) + edits.steps(self.case, self.runs[0].arguments)))
@@ -95,11 +121,38 @@ class _Search:
             return Repair(self.program.sentence(edit), change, candidate)
         return None
 
+    def two(self) -> Repair | None:
+        return self._within(self._two)
+
+    def _two(self) -> Repair | None:
+        """Two changes at places apart that mend the answer together, those nearest to the reference."""
+        near = [edit for _, edit in sorted(self.near, key=lambda one: one[0])]
+        mending, places = [], [_place(edit) for edit in near]
+        for one, other in sorted(itertools.combinations(range(len(near)), 2), key=sum)[: self.left]:
+            if places[one] & places[other]:
+                continue
+            first, second = sorted((near[one], near[other]), key=lambda edit: (edit.line or edit.at).lineno)
+            with self.program.made(first):
+                change = self.program.change(first)
+                with self.program.made(second):
+                    if self._is_mended() and self._are_apart(first, second):
+                        change = f"{change} {self.program.change(second)}"
+                        mending.append((self._cost(first)[1], TWO.format(*map(self._where, (first, second))), change))
+        return Repair(*min(mending)[1:]) if mending else None
+
+    def _are_apart(self, one: Edit, other: Edit) -> bool:
+        """Does what is shown of each say which of the two is meant?"""
+        pieces = self.program.piece(one), self.program.piece(other)
+        return pieces[0] not in pieces[1] and pieces[1] not in pieces[0]
+
+    def _where(self, edit: Edit) -> str:
+        return self.program.sentence(edit).removeprefix(edits.ONE)
+
     def _try_all(self, tries: int) -> None:
         seen = set()
         for edit in edits.changes(self.program, self.case):
             if tries <= 0:
-                return
+                break
             with self.program.made(edit):
                 text = self.program.text(edit)
                 if text in seen:
@@ -109,6 +162,9 @@ class _Search:
                 if self._mends(edit):
                     tries = min(tries, MORE)
                     self.mending.append((self._cost(edit), edit, self.program.change(edit)))
+                elif edit.kind in PAIRED:
+                    self.near.append((self._cost(edit)[1], edit))
+        self.left = max(tries, 0)
 
     def _mends(self, edit: Edit) -> bool:
         """Is the program as it is now right on every input, of other seeds, too?"""
@@ -118,10 +174,19 @@ class _Search:
                 if self.beside is None and not self.mending and edit.kind in SIMPLE:
                     self._look_beside(edit, first)
                 return False
-            others = itertools.chain(self.runs[1:], *(self.case.more(seed) for seed in SEEDS))
-            return all(_is_right(self._run(one)) for one in others)
-        except (ArithmeticError, RuntimeError, TypeError, ValueError):  # a result so odd that it cannot be compared
+            return self._is_right_elsewhere()
+        except ODD:
             return False
+
+    def _is_mended(self) -> bool:
+        try:
+            return _is_right(self._run(self.runs[0])) and self._is_right_elsewhere()
+        except ODD:
+            return False
+
+    def _is_right_elsewhere(self) -> bool:
+        others = itertools.chain(self.runs[1:], *(self.case.more(seed) for seed in SEEDS))
+        return all(_is_right(self._run(one)) for one in others)
 
     def _look_beside(self, edit: Edit, first: Run) -> None:
         """Does the program now do what a known mistake does?"""
@@ -177,6 +242,12 @@ class _Search:
 
 def _is_right(done: Run) -> bool:
     return done.right and not done.changed
+
+
+def _place(edit: Edit) -> set:
+    """What an edit is about: the expressions under it, and the fields that it writes to."""
+    written = {(id(owner), field) for owner, field, *_ in edit.swaps}
+    return written.union(id(node) for node in ast.walk(edit.at) if isinstance(node, ast.expr))
 
 
 def _size(done: Run) -> int:
