@@ -322,7 +322,7 @@ def test_shortcut_that_fits_one_shape_does_not_pass():
     [
         ("values.sum(0)", ["None", "return"]),
         (
-            "scaled = 2 * weights\nreturn values.T @ values @ scaled",
+            "scaled = 2 * weights.sinh()\nreturn values.T @ values @ scaled",
             [
                 "in your line `return values.T @ values @ scaled`: RuntimeError",
                 "weights (3,), values (3, 2)",
@@ -350,7 +350,7 @@ def test_shortcut_that_fits_one_shape_does_not_pass():
         ("return 2 * weights @ values", ["twice the right result"]),
         ("return weights @ values + 1e-3", ["look at `+ 1e-3`. Does that belong there?"]),
         (
-            "return weights.exp() @ values.tanh()",
+            "return weights.exp() @ values.tanh().sinh()",
             ["entry [", "expected", "weights (3,), values (3, 2)"],
         ),
         ("return torch.ones(2, 4)", ["the same constants"]),
@@ -374,7 +374,7 @@ def test_findings(body, parts, capsys):
 def test_wrong_numbers_in_a_tuple_are_named_by_their_place_only(capsys):
     text = said(capsys, written("return (n, d_head + 1)", "projection_shape"))
     assert "d_head counts one too many" in text and "(5, 8)" not in text
-    text = said(capsys, written("return (n, [50, 61][n > 0])", "projection_shape"))
+    text = said(capsys, written("return (n, d_head * 6 + 5 + 8)", "projection_shape"))
     assert re.search(r"n = \d+, d_model = \d+, d_head = 8 the number at place 1 of your \(\d+, 61\)", text)
     assert "is a float" not in said(capsys, written("return (n / 1, d_head)", "projection_shape"))
     assert "a float" in said(capsys, written("return (n / 1, d_head)", "projection_shape"))

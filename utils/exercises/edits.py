@@ -229,7 +229,8 @@ class Program:
 
 def _count(written: str, line: str) -> int:
     """How often it stands in the line as a whole: `mask` does not in `masked_fill`."""
-    return len(re.findall(rf"(?<!\w){re.escape(written)}(?!\w)", line))
+    before = r"(?<!\w)" if written[0].isalnum() or written[0] == "_" else ""
+    return len(re.findall(rf"{before}{re.escape(written)}(?!\w)", line))
 
 
 def _placed(new: Any, owner: ast.AST) -> None:

@@ -42,7 +42,7 @@ ODD = (ArithmeticError, RuntimeError, TypeError, ValueError)  # a result that ca
 SECONDS, PATIENCE = 0.5, 4.0  # the clock: of one change, of all
 SEEDS = (1, 2)  # a change has to be right on these draws, too
 PAIRED = {  # of which two are tried at once, where none mends: what is there, and is another or too much
-    "extra", "axis", "number", "sign", "comparison", "operator", "order", "function", "transposition", "bound", "name",
+    "extra", "axis", "number", "sign", "comparison", "operator", "order", "function", "transposition", "bound",
 }  # fmt: skip
 TWO = "two changes away: (1) {} (2) {}"
 
