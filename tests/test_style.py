@@ -239,6 +239,10 @@ FIGURES = {
         {"Elman network · a place": 1.0, "Elman network · somebody": 0.4, "rotary · somebody": 0.08},
         "share of verbs right", level=("a coin", 0.5),
     ),
+    "a rival beside each bar": lambda: plots.bars(
+        {"who to whom": 0.99, "a rather long name of a kind": 0.1}, "mean cosine",
+        level=("TF-IDF", {"who to whom": 1.0, "a rather long name of a kind": 0.02}),
+    ),
     "a gallery": lambda: plots.gallery({f"restored {i}": np.eye(8) for i in range(12)}, columns=6),
 }  # fmt: skip
 

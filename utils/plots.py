@@ -550,27 +550,34 @@ def gallery(pictures: Named, columns: int = 8, patch: int = 0, kind: str = "ink"
 
 @in_style
 def bars(
-    values: Mapping[str, float], label: str = "", decimals: int = 2, *, level: tuple[str, float] | None = None
-) -> Figure:
+    values: Mapping[str, float], label: str = "", decimals: int = 2, *,
+    level: tuple[str, float | Mapping[str, float]] | None = None,
+) -> Figure:  # fmt: skip
     """Horizontal bars from 0, one below the other, each with its name and its number; `label` says what they are.
 
-    level: a name and a number, a dashed line across all bars, as that of a guess."""
+    level: a name and a number, as that of a guess, a dashed line across all bars; or, for a rival, one for each."""
     names, numbers = list(values), as_numbers(list(values.values()), 1)
     figure, [[axes]] = new_figure(style.WIDE, 55 + 24 * len(names) + 18 * bool(level))
     axes.barh(range(len(names)), numbers, height=0.7, color=LIGHT["data"])
+    ends, said = numbers.clip(0), ""
     if level:
-        axes.axvline(level[1], color=LIGHT["quiet"], linewidth=1.3, linestyle=(0, (4, 3)))
+        title, levels = level
+        each = np.array([levels[name] if isinstance(levels, Mapping) else levels for name in names], dtype=float)
+        rows = np.arange(len(names))
+        axes.vlines(each, rows - 0.5, rows + 0.5, color=LIGHT["ink"], linewidth=1.3, linestyle=(0, (4, 3)))
         at_top = {"textcoords": "offset points", "ha": "center", "va": "bottom", "color": LIGHT["quiet"]}
-        axes.annotate(level[0], (level[1], -0.5), (0, 3), annotation_clip=False, **at_top)
+        axes.annotate(title, (each[0], -0.5), (0, 3), annotation_clip=False, **at_top)
+        if isinstance(levels, Mapping):
+            ends = np.maximum(ends, each)
+        said = f" Dashed: {title}, {', '.join(map(in_words, each if isinstance(levels, Mapping) else each[:1]))}."
     table = rounded(numbers[:, None], decimals)
     above = {"bbox": {"facecolor": LIGHT["ground"], "edgecolor": "none", "pad": 1}} if level else {}
-    for row, (number, (text,)) in enumerate(zip(numbers, table)):
-        axes.annotate(text, (max(number, 0), row), (5, 0), textcoords="offset points", va="center", **above)
+    for row, (end, (text,)) in enumerate(zip(ends, table)):
+        axes.annotate(text, (end, row), (5, 0), textcoords="offset points", va="center", **above)
     axes.set_yticks(range(len(names)), names)
     axes.set(xlabel=label, ylim=(len(names) - 0.5, -0.5), xlim=(min(0, numbers.min()), 1.15 * numbers.max()))
     axes.tick_params(axis="y", length=0)
-    figure.description = f"Bars of {label}. {'; '.join(f'{name} {text}' for name, (text,) in zip(names, table))}."
-    figure.description += f" Dashed: {level[0]}, {in_words(level[1])}." if level else ""
+    figure.description = f"Bars of {label}. {'; '.join(f'{name} {text}' for name, (text,) in zip(names, table))}.{said}"
     return figure
 
 
