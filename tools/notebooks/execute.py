@@ -13,6 +13,7 @@ notebook is written whole or not at all.
 """
 
 import argparse
+import ast
 import functools
 import os
 import sys
@@ -96,14 +97,22 @@ def stored_and_valid(notebook):
 
 def drawn_by(cell):
     """A short hash of the code that draws what a cell shows, or None where it draws nothing."""
-    called = sorted(dependencies.read(dependencies.as_course(cell)).uses & set(DRAWERS))
-    return "-".join(map(key_of, called)) or None
+    names = {}
+    for node in ast.walk(ast.parse(dependencies.as_course(cell))):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in DRAWERS:
+            names.setdefault(node.value.id, set()).add(node.attr)
+    return "-".join(key_of(drawer, ", ".join(sorted(called))) for drawer, called in sorted(names.items())) or None
 
 
 @functools.cache
-def key_of(drawer):
-    files = [path for pattern in DRAWERS[drawer] for path in sorted((COURSE / "utils").glob(pattern))]
-    return dependencies.key([dependencies.read(path.read_text(encoding="utf-8")) for path in files])
+def key_of(drawer, called):
+    """A short hash of the code behind the functions called: their part of plots.py; of widgets, which share, all."""
+    style, *files = [path for pattern in DRAWERS[drawer] for path in sorted((COURSE / "utils").glob(pattern))]
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in files]
+    pieces = [one for tree in trees for one in tree.body] if drawer == "plots" else trees
+    cells = [dependencies.read(text) for text in [*map(ast.unparse, pieces), called]]
+    parts = [cells[one] for one in dependencies.needed(cells, len(cells) - 1)] if drawer == "plots" else cells[:-1]
+    return dependencies.key([dependencies.read(style.read_text(encoding="utf-8")), *parts])
 
 
 def stabilise(notebook, kept):
