@@ -54,6 +54,7 @@ def test_a_course_of_another_version_is_named(tmp_path):
     assert done.stdout.splitlines()[0] == said, done.stderr
 
 
+@pytest.mark.lane("all", "setup_cell", "test_alone")
 def test_a_notebook_saved_with_version_0_1_finds_its_widgets():
     """It imports `explore`, as the widgets were named; nothing is loaded before that, and no other name is made up."""
     code = "import sys, utils; assert 'utils.widgets' not in sys.modules\n"
@@ -66,6 +67,7 @@ def test_a_notebook_saved_with_version_0_1_finds_its_widgets():
 NOWHERE = "file:///nowhere"
 
 
+@pytest.mark.lane("all", "setup_cell", "test_alone")
 @pytest.mark.parametrize("variable", ["ATTENTION_COURSE", "PYTHONPATH"])
 def test_an_installed_course_is_found_before_anything_is_fetched(tmp_path, variable):
     done = run_setup_cell(NOWHERE, tmp_path, **{variable: str(ROOT)})

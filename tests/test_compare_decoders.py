@@ -19,7 +19,7 @@ def few(monkeypatch):
     monkeypatch.setattr(compare_decoders, "translate_all", lambda model, pairs, *_: [pair.target for pair in pairs])
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "compare_decoders", "decoder", "test_compare_decoders")
 def test_every_table_is_printed_and_trained_models_are_kept(tmp_path, capsys, monkeypatch):
     compare_decoders.main([*QUICK, "--weights", str(tmp_path / "kept")])
     said = capsys.readouterr().out

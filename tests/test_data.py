@@ -62,7 +62,7 @@ def test_size_and_words(vectors):
     assert vectors.words[0] == "the"
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "evaluate_vectors", "train_vectors", "vectors", "test_data")
 def test_analogies_are_as_good_as_quoted(vectors):
     kinds = evaluate_vectors.read_analogies()
     rows = {kind: [float(cell.removesuffix(" %")) / 100 for cell in cells] for kind, _, *cells in table("Analogies")}

@@ -1381,7 +1381,7 @@ anything = st.recursive(
 )
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "engine", "reading", "test_exercises")
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(result=anything, name=st.sampled_from(sorted(catalogue())))
 def test_check_answers_whatever_comes_back(result, name, capsys):

@@ -280,7 +280,7 @@ FIRST = [
 SECOND = ["from utils.exercises import use", "weighted_sum = use('weighted_sum')", "print(weighted_sum.__module__)"]
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "own", "test_own_answers")
 def test_one_notebook_after_the_other_as_ipython_runs_them(folder):
     """Where a class has no file that Python finds, and each cell is a file of its own."""
     said = [

@@ -185,6 +185,7 @@ def test_a_stamp_that_is_a_folder_or_no_stamp(course):
         assert course.set_up() and stamp.is_file() and course.set_up() == ""
 
 
+@pytest.mark.lane("all", "setup_environment")
 @BOTH
 def test_without_its_pyvenv_cfg_nothing_is_installed_into_the_python_that_it_came_from(course, tmp_path):
     """With a Python of the test's own as the base: a .venv that was copied in part must never lead to it."""

@@ -373,7 +373,7 @@ print(stops)
 """
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "training", "test_training")
 @POSIX
 def test_stopped_again_and_again_at_any_moment_it_still_learns():
     output, errors = in_a_process(PRESSED_AGAIN_AND_AGAIN, TQDM_DISABLE="1").communicate(timeout=300)

@@ -106,6 +106,7 @@ def interval(values: Tensor, groups: Tensor | None = None, draws: int = 4000) ->
     sums = torch.zeros(int(groups.max()) + 1, 2, dtype=torch.float64)  # of each group: its values, and how many
     sums.index_add_(0, groups, torch.stack([values.double(), torch.ones_like(values).double()], -1))
     generator = torch.Generator().manual_seed(0)
-    total, count = sums[torch.randint(len(sums), (draws, len(sums)), generator=generator)].sum(1).T
+    every = (torch.randint(len(sums), sums.shape[:1], generator=generator) for _ in range(draws))
+    total, count = torch.stack([sums[some].sum(0) for some in every]).T  # not all at once: hundreds of megabytes
     low, high = (total / count).quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
     return values.double().mean().item(), low, high

@@ -178,7 +178,9 @@ def draw_outputs_and_masks(generator):
     minutes=8,
 )
 def masked_mean(outputs, mask):
-    """Mean of outputs (b, n, d) over the words of each sentence, where mask (b, n) is True: returns (b, d)."""
+    """Mean of outputs (b, n, d) over the words of each sentence, where mask (b, n) is True: returns (b, d).
+
+    Padding may hold anything, NaN too."""
     total = outputs.masked_fill(~mask[:, :, None], 0.0).sum(dim=1)  # (b, d)
     words = mask.sum(dim=1, keepdim=True)  # (b, 1)
     return total / words
