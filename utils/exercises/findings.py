@@ -277,10 +277,13 @@ def mask_added(case: Case) -> Finding | None:
 @needs("source")
 def divided_by_its_sum(case: Case) -> Finding | None:
     """Scores over their own sum, and no exponential anywhere, where the reference has a softmax."""
-    if "softmax" not in reading.source_of(case.reference) or re.search("exp|softmax|scaled_dot", case.source):
+    if not re.search(r"softmax|exp\(", reading.source_of(case.reference)):
         return None
+    source = case.source.replace(f"def {case.reference.__name__}(", "")
     found = re.search(r"\b(\w+) / \(?(?:\1\.sum\(|torch\.sum\(\1\b|sum\(\1\))", case.source)
-    if found is None or case.first.error is not None and "size" in text_of(case.first.error):
+    if found is None or re.search("exp|softmax|scaled_dot", source):
+        return None
+    if case.first.error is not None and "size" in text_of(case.first.error):
         return None
     return Finding(
         f"`{found[1]}` is divided by its own sum, which is no softmax: what is negative stays so, and a sum near 0 "
@@ -455,6 +458,20 @@ def fresh_layer(case: Case) -> Finding | None:
     return Finding(f"{layer[1]} {what} of its own, and your function does not use the given ones, {listed(unused)}.")
 
 
+@needs("source")
+def linear_transposes(case: Case) -> Finding | None:
+    """F.linear, which takes its matrix the other way round, where products in its place make the answer right."""
+    other = reading.with_products(case.function)
+    if other is None or not all(
+        run(other, done.arguments, done.want, Isolation.current.call).right for done in case.runs
+    ):
+        return None
+    return Finding(
+        "`F.linear(x, W)` is x @ W.T, for a layer of PyTorch keeps its matrix the other way round. The matrices that "
+        "are given here are meant for x @ W, all of them."
+    )
+
+
 @needs("result")
 def nothing_returned(case: Case) -> Finding | None:
     if case.first.result is not None:
@@ -615,7 +632,7 @@ def wrong_type(case: Case) -> Finding | None:
     if isinstance(want, tuple):
         return wrong_tuple(case, asked)
     if isinstance(want, str):
-        return None if isinstance(result, str) else Finding(f'{asked}: "".join(…) makes one of letters.')
+        return None if isinstance(result, str) else Finding(f"{asked}: {_joining(case)}")
     got = as_tensor(result)
     if got is None:
         return Finding(f"{asked}.{_of_its_parts(case) or remedy_for_type(result, case.source)}")
@@ -642,6 +659,14 @@ def wrong_type(case: Case) -> Finding | None:
         )
     remedy = {torch.float32: " .float() converts.", torch.bool: " A comparison gives bool; .bool() converts."}
     return Finding(f"your numbers are {dtype_name(got)}, asked for is {dtype_name(want)}.{remedy.get(want.dtype, '')}")
+
+
+def _joining(case: Case) -> str:
+    """How a string is made of the list that came in its place."""
+    lists = all(isinstance(done.result, list | tuple) for done in case.runs)
+    if lists and all(" ".join(map(str, done.result)) == done.want for done in case.runs):
+        return '" ".join(…) makes one of words, with blanks between them.'
+    return '"".join(…) makes one of letters.'
 
 
 def _of_its_parts(case: Case) -> str:
@@ -847,6 +872,12 @@ def another_each_time(case: Case) -> Finding | None:
         )
     if unchanged(first, again):
         return None
+    if layer := re.search(r"\bnn\.(Linear|Bilinear|Conv\dd|Embedding|GRU|RNN|MultiheadAttention)\(", case.source):
+        return Finding(
+            f"your function gives another result each time for the same input: a new `{layer[0]}…)` begins with random "
+            "numbers, in its bias as in its matrix. Which of them have you not set? `bias=False` makes a layer without "
+            "a bias."
+        )
     return Finding(
         "your function gives another result each time for the same input: does it draw random numbers, as dropout does?"
     )
@@ -959,6 +990,8 @@ FINDINGS = (
     reading.outside_data,
     reading.return_in_loop,
     reading.slip,
+    reading.compared_with_text,
+    linear_transposes,
     fresh_layer,
     only_an_input_changed,
     result_not_kept,

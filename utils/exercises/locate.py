@@ -192,6 +192,9 @@ def last_right_step(case: Case) -> Step | None:
         return parents[id(mine.nodes[number])]
 
     last = [number for number in found if numbers.get(id(follows(number))) not in found]
+    last = [number for number in last if not _is_about(follows(number))]
+    if not last:
+        return None
     last = [number for number in last if not isinstance(follows(number), ast.Assign)] or last
     number = max(last, key=lambda one: (places[found[one]], one))
     after = follows(number)
@@ -200,6 +203,12 @@ def last_right_step(case: Case) -> Step | None:
     following = shorten(ast.unparse(after), 80) if isinstance(after, ast.expr) else ""
     piece = shorten(ast.unparse(mine.nodes[number]), 80)
     return Step(piece, _name(theirs, found[number]), following, getattr(after, "lineno", 0))
+
+
+def _is_about(node: ast.AST) -> bool:
+    """Is it something about a tensor, as its shape, which makes nothing of its numbers?"""
+    name = _called(node) or getattr(node, "attr", "")
+    return name in ("shape", "ndim", "dtype", "device", "size", "dim", "numel", "len", "new_zeros", "zeros_like")
 
 
 # ---- the one step that is wrong
@@ -290,7 +299,10 @@ def _is_made_of_right(steps: Steps, number: int) -> bool:
     numbers = {id(node): place for place, node in enumerate(steps.mine.nodes)}
     read = [numbers[id(node)] for node in ast.walk(steps.mine.nodes[number]) if isinstance(node, ast.Name)]
     own = [one for one in read if one != number and _is_own(steps, one)]
-    return all(one in steps.found for one in own if isinstance(steps.mine.values[0].get(one), Tensor))
+    values = {one: steps.mine.values[0].get(one) for one in own}
+    if any(isinstance(value, list) for value in values.values()):
+        return False  # what a loop has put into a list is not followed
+    return all(one in steps.found for one, value in values.items() if isinstance(value, Tensor))
 
 
 def _goes_into(steps: Steps, number: int, other: int) -> bool:

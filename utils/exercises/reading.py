@@ -56,6 +56,7 @@ SLIPS = (  # patterns of the source, spaced as ast.unparse spaces it
 
 FILLING = ("masked_fill", "masked_fill_", "where")  # by which a learner hides scores
 HIDDEN = "__hidden"  # by which -∞ stands in the place of a sum that hides
+PRODUCT = "__product"  # by which x @ W stands in the place of F.linear
 FRESH = {"type_params": []} if sys.version_info >= (3, 12) else {}
 RETURNING = ("masked_fill", "transpose", "permute", "unsqueeze", "squeeze", "reshape", "view", "float", "softmax", "t")
 RETURNING += (
@@ -151,6 +152,22 @@ def slip(case) -> Finding | None:
     return next((Finding(message) for pattern, message in SLIPS if re.search(pattern, source)), None)
 
 
+def compared_with_text(case) -> Finding | None:
+    """An argument that is no text on any input is compared with one, which is never equal."""
+    tree = tree_of(case.function)
+    for node in ast.walk(tree) if tree else []:
+        if not isinstance(node, ast.Compare) or not isinstance(node.left, ast.Name) or len(node.comparators) != 1:
+            continue
+        values = [done.arguments.get(node.left.id, "") for done in case.runs]
+        is_text = isinstance(node.comparators[0], ast.Constant) and isinstance(node.comparators[0].value, str)
+        if is_text and isinstance(node.ops[0], ast.Eq) and all(isinstance(value, bool) for value in values):
+            return Finding(
+                f"`{ast.unparse(node)}` is never true: `{node.left.id}` is True or False, not a text. "
+                f"`if {node.left.id}:` asks for it."
+            )
+    return None
+
+
 def result_not_kept(case) -> Finding | None:
     """A method that returns a new tensor stands in a line of its own, and nothing takes what it returns."""
     tree = tree_of(case.function)
@@ -215,16 +232,41 @@ def _hidden(scores: Any, added: Any) -> Any:
     return torch.where(added != 0, -math.inf, scores)
 
 
+def with_products(function: Callable) -> Callable | None:
+    """The function with a product in the place of each `F.linear` of two or three; None where it calls none."""
+    tree, space = tree_of(function), getattr(function, "__globals__", None)
+    if tree is None or space is None or getattr(function, "__closure__", None):
+        return None
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_linear(node)]
+    for call in calls:
+        call.func = ast.Name(PRODUCT, ast.Load())
+    return _made(tree, {**space, PRODUCT: _product}) if calls else None
+
+
+def _is_linear(call: ast.Call) -> bool:
+    return ast.unparse(call.func) in ("F.linear", "torch.nn.functional.linear", "nn.functional.linear")
+
+
+def _product(x: Tensor, matrix: Tensor, bias: Tensor | float = 0.0) -> Tensor:
+    return x @ matrix + bias
+
+
 def _with(tree: ast.FunctionDef, place: tuple, new: ast.expr, space: dict[str, Any]) -> Callable:
     """The function with another node in that place, which is set back."""
     owner, field, index = place
     value = getattr(owner, field)
     kept = value if index is None else value[index]
     _put(owner, field, index, new)
+    made = _made(tree, space)
+    _put(owner, field, index, kept)
+    return made
+
+
+def _made(tree: ast.FunctionDef, space: dict[str, Any]) -> Callable:
+    """The function that a tree defines."""
     alone = ast.FunctionDef(tree.name, tree.args, tree.body, [], **FRESH)
     made: dict[str, Any] = {}
-    exec(compile(ast.fix_missing_locations(ast.Module([alone], [])), "<-∞>", "exec"), {**space}, made)
-    _put(owner, field, index, kept)
+    exec(compile(ast.fix_missing_locations(ast.Module([alone], [])), "<changed>", "exec"), {**space}, made)
     return made[tree.name]
 
 

@@ -128,6 +128,8 @@ for asked, left, right, rows, middle, last, each, columns in (
     asked.right(RIGHT.format(**words))
 
 scores_shape.mistakes("""
+= (n_queries + n_keys, d_head)
+    that would be queries and keys below one another. In Q @ K.T each query meets each key; d_head is added up, and goes.
 = (n_queries, d_head, n_keys)
     you list the three lengths in the order of the product. Along d_head its terms are added up, so that this axis vanishes.
 """)
