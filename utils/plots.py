@@ -582,6 +582,47 @@ def bars(
 
 
 @in_style
+def seeds(
+    panels: Mapping[str, Named], label: str = "", decimals: int = 2, *,
+    level: tuple[str, float] | None = None, message: Iterable[str] = (),
+) -> Figure:  # fmt: skip
+    """Dots, one for each seed: `panels` maps a title to rows, and these map a name to numbers (s,), from seed 0 above
+    to the last below. Panels have as many rows each, and one scale from 0; `label` says what it is.
+
+    level: a name and a number, as that of a guess, a dashed line. message: the names of rows whose dots are filled."""
+    tables = {title: as_numbers(list(rows.values()), 2) for title, rows in panels.items()}
+    tall, message = max(map(len, tables.values())), set(message)
+    figure, grid = new_figure(style.WIDE, 50 + (17 * tall + 26) * len(tables), "", len(tables))
+    most = max(table.max() for table in [*tables.values(), np.array(level[1:] if level else 0.0)])
+    for axes, (title, rows) in zip(grid.flat, panels.items()):
+        axes.hlines(range(len(rows)), tables[title].min(1), tables[title].max(1), color=LIGHT["edge"], linewidth=2)
+        if level:
+            axes.axvline(level[1], color=LIGHT["ink"], linewidth=1.3, linestyle=(0, (4, 3)), zorder=1)
+        for row, (name, numbers) in enumerate(zip(rows, tables[title])):
+            filled, places = name in message, row + 0.13 * (np.arange(len(numbers)) - (len(numbers) - 1) / 2)
+            edge = LIGHT["data" if filled else "negative"]
+            inside = edge if filled else LIGHT["ground"]
+            axes.plot(numbers, places, "o", color=edge, markerfacecolor=inside, markersize=5, markeredgewidth=1.2)
+        axes.set_yticks(range(len(rows)), list(rows))
+        axes.tick_params(axis="y", length=0)
+        axes.set(xlim=(-0.03 * most, 1.03 * most), ylim=(tall - 0.4, -0.6))
+        axes.set_title(title, color=LIGHT["quiet"])
+    axes.set(xlabel=f"{label} (dashed: {level[0]})" if level else label)
+    said = []
+    for title, table in tables.items():
+        ends = rounded(np.stack([table.min(1), table.max(1)], axis=1), decimals)
+        rows = "; ".join(f"{name} {low} to {high}" for name, (low, high) in zip(panels[title], ends))
+        said.append(f"{title}: {rows}.")
+    said += [f"Dashed: {level[0]}, {in_words(level[1])}."] if level else []
+    figure.description = f"Dots of {label}, one for each seed. {' '.join(said)}"
+    columns = [f"seed {seed}" for seed in range(next(iter(tables.values())).shape[1])]
+    figure.table = style.folded_tables(
+        {title: (list(panels[title]), columns, rounded(table, decimals)) for title, table in tables.items()}
+    )
+    return figure
+
+
+@in_style
 def maps_of_places(maps: Named, legend: str, signed: bool = False) -> Figure:
     """For each of n = side² places a small map (side, side) of all places, at the place itself, which is framed.
 

@@ -280,7 +280,7 @@ REMEDIES = (
     Remedy(
         r"^(Index|Runtime)Error.*out of (range|bounds)",
         "a position runs past the end: positions count from 0 to length - 1.",
-        "weighted_sum: return sum(weights[2 * i] * values[2 * i] for i in range(len(weights)))",
+        "weighted_sum: return sum(weights[2 * i].exp() * values[2 * i].exp() for i in range(len(weights)))",
     ),
     Remedy(
         r"mask .*does not match the shape of the indexed tensor",
