@@ -235,6 +235,11 @@ FIGURES = {
         {"layer 1: previous token": np.eye(24), "layer 2: what followed it": np.eye(24)}, "key place", "query position",
         corners={"layer 1: previous token": 10},
     ),
+    "dots of seeds": lambda: plots.seeds(
+        {"at the start of a sentence": {"Elman network": [0.5, 0.1], "Elman network, taught": [1.0, 0.9]},
+         "in a second clause": {"Elman network": [0.4, 0.1], "Elman network, taught": [1.0, 0.8]}},
+        "share of verbs right", level=("a coin", 0.5), message=["Elman network, taught"],
+    ),
     "bars": lambda: plots.bars(
         {"Elman network · a place": 1.0, "Elman network · somebody": 0.4, "rotary · somebody": 0.08},
         "share of verbs right", level=("a coin", 0.5),
