@@ -89,7 +89,7 @@ def _placed(case: Case, finding: Callable, found: Finding) -> Finding:
         seen = finding in (wrong_in_one_place, right_but_for_some_inputs) and not isinstance(case.first.want, tuple)
         numbers = furthest_entry(case).message if seen else found.message  # no pattern in them: the place is known
         before = None if wrong.is_alone else last_right_step(case)
-        is_before = before is not None and before.line <= wrong.at
+        is_before = before is not None and before.line <= wrong.at and wrong.piece not in before.following
         where = _behind(before.sentence(), wrong.sentence()) if is_before else wrong.sentence()
         return Finding(_behind(where, numbers), by="wrong_step")
     if finding is not unused_argument and (step := last_right_step(case)):
@@ -466,6 +466,11 @@ def linear_transposes(case: Case) -> Finding | None:
         run(other, done.arguments, done.want, Isolation.current.call).right for done in case.runs
     ):
         return None
+    if re.search(r"linear\([^()]*\.(T|mT)\b|linear\([^()]*\.t\(\)", case.source):
+        return Finding(
+            "`F.linear(x, W)` is x @ W.T, for a layer of PyTorch keeps its matrix the other way round. You transpose "
+            "the matrix yourself besides, which takes that back: leave one of the two out."
+        )
     return Finding(
         "`F.linear(x, W)` is x @ W.T, for a layer of PyTorch keeps its matrix the other way round. The matrices that "
         "are given here are meant for x @ W, all of them."
@@ -872,7 +877,12 @@ def another_each_time(case: Case) -> Finding | None:
         )
     if unchanged(first, again):
         return None
-    if layer := re.search(r"\bnn\.(Linear|Bilinear|Conv\dd|Embedding|GRU|RNN|MultiheadAttention)\(", case.source):
+    if "nn.Embedding(" in case.source:
+        return Finding(
+            "your function gives another result each time for the same input: a new `nn.Embedding(…)` is a table of "
+            "random numbers, another one at each call."
+        )
+    if layer := re.search(r"\bnn\.(Linear|Bilinear|Conv\dd|GRU|RNN|MultiheadAttention)\(", case.source):
         return Finding(
             f"your function gives another result each time for the same input: a new `{layer[0]}…)` begins with random "
             "numbers, in its bias as in its matrix. Which of them have you not set? `bias=False` makes a layer without "
