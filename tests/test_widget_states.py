@@ -16,7 +16,7 @@ from utils.style import ROLES, blend, luminance
 from utils.widgets import blocks, differences, recurrence
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
-MOST = {"check": 100, "test": 100, "all": 600}  # states; of more, all values of all controls and a sample
+MOST = {"check": 150, "test": 150, "all": 600}  # states; of more, all values of all controls and a sample
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = (  # what somebody types by accident, or to see what happens
     "",
