@@ -40,6 +40,19 @@ SAID = [  # exercise, answer, what is said of it
     ("one_hot", "return torch.eye(7)[:6] * token_ids.sum() * vocabulary_size", "the same, whatever goes in"),
     ("masked_softmax", "return torch.softmax(scores - 1e4 * ~mask, -1)", "hidden scores get -1"),
     ("one_hot", "rows = torch.empty(len(token_ids), vocabulary_size)\nrows[0] = 0\nreturn rows", "`empty` leaves"),
+    (
+        "elman_step",
+        "return torch.tanh(nn.functional.linear(x, W) + nn.functional.linear(state, U) + bias)",
+        "is x @ W.T",
+    ),
+    ("tied_logits", "return nn.functional.linear(states, E.T)", "leave one of the two out"),
+    ("residual_step", 'return x + sublayer(norm(x)) if pre == "pre" else norm(x + sublayer(x))', "is never true"),
+    (
+        "softmax",
+        "s = scores - scores.amin(-1, keepdim=True)\nreturn s / s.sum(-1, keepdim=True)",
+        "divided by its own sum",
+    ),
+    ("one_hot", "return nn.Embedding(vocabulary_size, vocabulary_size)(token_ids)", "a table of random numbers"),
 ]
 
 
