@@ -45,7 +45,7 @@ def test_all_files_are_raised_together(tmp_path, monkeypatch, capsys):
 
     def answer(names, *options):
         asked.extend(names)
-        found = {line.partition("==")[0]: line.partition("==")[2] or "99.1" for line in names}
+        found = {line.partition("==")[0].partition("<")[0]: line.partition("==")[2] or "99.1" for line in names}
         return found | {"torch": "2.14.0+cpu", "brought-along": "1.5", "nvidia-cublas": "13.4", "triton": "3.7"}
 
     monkeypatch.setattr(raise_pins, "resolve", answer)
@@ -53,7 +53,8 @@ def test_all_files_are_raised_together(tmp_path, monkeypatch, capsys):
     assert {"torch==2.14.0", "numpy==2.5.5", "numba", "ruff", "uv"} <= set(asked) and "attrs" not in asked
     new = setup_environment.pins(*(tmp_path / name for name in raise_pins.FILES if name.endswith(".txt")))
     assert (new.pop("torch"), new.pop("numpy"), set(new.values())) == ("2.14", "2.5.5", {"99.1"})
-    assert setup_environment.pins(tmp_path / "constraints.txt") == {"brought-along": "1.5", "uv": "99.1"}
+    along = {"brought-along": "1.5", "uv": "99.1", "jsonschema": "99.1"}
+    assert setup_environment.pins(tmp_path / "constraints.txt") == along and "jsonschema<4.25" in asked
     conda = (tmp_path / "environment.yml").read_text()
     assert "pytorch-cpu=2.14.0" in conda and "numpy=2.5.5" in conda and "tqdm=99.1" in conda and "python=3.12" in conda
     said = capsys.readouterr().out

@@ -23,7 +23,9 @@ FILES = [
     "tools/vectors/requirements-vectors.txt",
     "environment.yml",
 ]
-BESIDES = ["uv"]  # installed by setup_environment.py itself
+# uv is installed by setup_environment.py itself. Later versions of jsonschema, which JupyterLab and nbformat import,
+# make a parser of addresses at each start, which takes two seconds: python-jsonschema/jsonschema#1428.
+BESIDES = ["uv", "jsonschema<4.25"]
 CONDA = {"pytorch-cpu": "torch"}  # what conda-forge calls a package
 GRAPHICS = re.compile(r"(nvidia|cuda)-|triton$")  # what only builds for graphics cards bring along
 
