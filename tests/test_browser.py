@@ -2,7 +2,7 @@
 
 Two before a change lands, which have controls of every kind between them; all of them at night.
 
-Opened for the first time it is not trusted; saved and opened again it is, and has a new kernel. Whichever it is, each
+Opened for the first time it is not trusted; saved and opened again it is, and has a new kernel (by day, of one). Whichever it is, each
 widget's picture is there before anything runs.
 """
 
@@ -285,7 +285,8 @@ def test_a_trusted_notebook_opens_as_well(open_notebook, course, lab):
     assert_opened_well(open_notebook(name), name)
 
 
-SAMPLE = {notebook("start_here").name, notebook("dot_product_similarity").name}  # of every kind of control one
+REOPENED = notebook("start_here").name  # by day
+SAMPLE = {REOPENED, notebook("dot_product_similarity").name}  # of every kind of control one
 
 
 def in_its_lane(name, sample=SAMPLE):
@@ -304,7 +305,7 @@ def assert_dark_together(page):
 
 
 @pytest.mark.parametrize("name", list(map(in_its_lane, NOTEBOOKS)))
-def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_report, name):
+def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_report, name, pytestconfig):
     page = open_notebook(name)
     assert_opened_well(page, name)
     page.wait_for_timeout(1000)  # what the kernel says of itself comes soon after it is ready
@@ -333,6 +334,8 @@ def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_repor
         f"median {statistics.median(changes):.0f} ms, slowest {max(changes):.0f} ms"
     )
     assert statistics.median(changes) < 1000, "milliseconds from key press to screen, 50 on that of docs/costs.md"
+    if name != REOPENED and pytestconfig.getoption("lane") != "all":
+        return
     choose(page, "File", "Save Notebook")
     page.wait_for_selector(".jp-mod-dirty", state="detached")
     end_kernels(lab)

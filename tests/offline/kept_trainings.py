@@ -133,19 +133,12 @@ def same(kept, start, losses):
 
 
 def packed(weights):
-    """float32 (…) → its three upper bytes, uint8 (3, …): rounded by one part in 65,000 at most, which is less than
-    another processor moves a training, it takes two thirds of the room."""
+    """float32 → float16: rounded by one part in 2,000 at most, less than another processor moves a training; it takes
+    half of the room. A weight that float16 cannot hold stays as it is."""
     import numpy as np
 
-    bits = (weights.view(np.uint32) + 0x80) & 0xFFFFFF00
-    return np.moveaxis(np.array(bits, ">u4")[..., None].view(np.uint8), -1, 0)[:3]
-
-
-def unpacked(planes):
-    import numpy as np
-
-    parts = [plane.astype(np.uint32) << shift for plane, shift in zip(planes, (24, 16, 8), strict=True)]
-    return sum(parts[1:], parts[0]).view(np.float32)
+    half = weights.astype(np.float16)
+    return half if np.isfinite(half).all() else weights
 
 
 def told(path):
@@ -169,7 +162,7 @@ def read(path):
     with np.load(path) as file:
         about = json.loads(file["told"].item())
         weights = {
-            name.removeprefix("weights/"): torch.from_numpy(unpacked(file[name]))
+            name.removeprefix("weights/"): torch.from_numpy(file[name].astype(np.float32))
             for name in file.files
             if name.startswith("weights/")
         }
