@@ -2,8 +2,8 @@
 
 Two before a change lands, which have controls of every kind between them; all of them at night.
 
-Opened for the first time it is not trusted; saved and opened again it is, and has a new kernel (by day, of one). Whichever it is, each
-widget's picture is there before anything runs.
+Opened for the first time it is not trusted; saved and opened again it is, and has a new kernel (by day only one is).
+Whichever it is, each widget's picture is there before anything runs.
 """
 
 import io

@@ -15,7 +15,7 @@ import shutil
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import torch
@@ -87,7 +87,7 @@ def main(arguments=None):
         offline = os.pathsep.join(filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH")]))
         os.environ.update(COURSE_TRAININGS=str(found), PYTHONPATH=offline)
         os.environ.pop("COURSE_TRAININGS_KEPT", None)
-        with ThreadPoolExecutor(2) as pool:
+        with ProcessPoolExecutor(2) as pool:  # threads that parse at once can fail: python/cpython#106905
             list(pool.map(train, reversed(paths())))  # the last train longest
         kept = keep(found, made)
         shutil.rmtree(kept_trainings.FOLDER, ignore_errors=True)
