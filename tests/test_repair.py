@@ -1,5 +1,6 @@
 """One change away, right up to here, twice the same: each kind of change mends a wrong answer, and is said where."""
 
+import ast
 import inspect
 import linecache
 import math
@@ -12,7 +13,7 @@ from test_exercises import said, written
 
 from utils.exercises import catalogue, check, hint
 from utils.exercises.case import Case
-from utils.exercises.edits import CHANGES, KINDS
+from utils.exercises.edits import CHANGES, KINDS, MISSING
 from utils.exercises.example import small_example
 from utils.exercises.isolation import Isolation
 from utils.exercises.known import Known
@@ -57,6 +58,11 @@ def parity(n):
     return "even" if n % 2 == 0 else "odd"
 
 
+def polished(x, gamma, beta, M):
+    """x (n, d), gamma and beta (d,), M (d, d); returns (n, d)."""
+    return ((x - beta) ** 2 * gamma + 1) @ M
+
+
 def draws_of(reference, seed):
     generator = torch.Generator().manual_seed(seed)
 
@@ -70,6 +76,7 @@ def draws_of(reference, seed):
         products: [(normal(2, 3, 4), normal(2, 5, 4)), (normal(3, 2, 5), normal(3, 4, 5))],
         before: [(3,), (5,), (4,)],
         parity: [(3,), (4,), (7,)],
+        polished: [(normal(n, 3), normal(3), normal(3), normal(3, 3)) for n in (2, 4, 5)],
     }[reference]
 
 
@@ -155,11 +162,25 @@ def test_each_kind_of_change_mends_an_answer_and_says_where(kind, reference, bod
     found = repaired(reference, body)
     assert found and found.beside is None, "no change was found"
     question = KINDS[kind].rpartition("`. ")[2] or KINDS[kind]
-    assert found.message.endswith(question)
+    assert found.message.endswith((question, *MISSING.values()) if kind == "put in operand" else question)
     assert piece is None or f"`{piece}`" in found.message
     own = [code.rstrip("…") for code in re.findall("`([^`]+)`", found.message)]
     assert all(" ".join(code.split()) in " ".join(body.split()) for code in own), "what stands there is the learner's"
     assert found.change and found.change not in found.message, "what it should be stands in the hint alone"
+
+
+@pytest.mark.parametrize(
+    "operation, body",
+    [
+        (ast.Add, "((x - beta) ** 2 * gamma) @ M"),
+        (ast.Sub, "(x ** 2 * gamma + 1) @ M"),
+        (ast.Mult, "((x - beta) ** 2 + 1) @ M"),
+        (ast.MatMult, "(x - beta) ** 2 * gamma + 1"),
+        (ast.Pow, "((x - beta) * gamma + 1) @ M"),
+    ],
+)
+def test_of_what_is_missing_the_operation_is_named(operation, body):
+    assert repaired(polished, f"return {body}").message.endswith(f"`. {MISSING[operation]}")
 
 
 def test_every_kind_of_change_has_an_answer_that_it_mends():

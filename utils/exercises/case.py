@@ -24,6 +24,7 @@ class Case:
     questions: dict[str, str] = field(default_factory=dict)
     broken: str = ""  # the name of the mistake that the code holds which is to be mended
     more: Callable[[int], Iterator[Run]] | None = None  # other inputs by seed, not run; None: no change is searched for
+    others: list[Callable] = field(default_factory=list)  # right answers in other words than the reference's
 
     @cached_property
     def wrong(self) -> list[Run]:

@@ -66,6 +66,14 @@ SIMPLE = (
     "function",
     "transposition",
 )
+MISSING = {  # what is said where an operand is missing, by the operation
+    ast.Add: "Something has still to be added to it.",
+    ast.Sub: "A difference is missing there: something has still to be taken off, or it from something.",
+    ast.Mult: "A factor is missing there.",
+    ast.Div: "A division is missing there.",
+    ast.MatMult: "A product with a matrix or a vector is missing there.",
+    ast.Pow: "A power is missing there: what has still to be done with each number?",
+}
 CHANGE = "in the place of `{old}` write `{new}`."
 CHANGE_ALL = "in the place of `{old}` write `{new}`, and change the other lines where it stands in the same way."
 CHANGES = {  # the change itself, for the last hint
@@ -80,6 +88,8 @@ SIBLINGS = (  # of each group, one is easily written for another
     "topk sort argsort", "values indices", "view reshape", "repeat repeat_interleave tile", "square sqrt",
     "int float bool long", "unbind chunk split", "var std", "floor ceil round", "dot outer inner cross kron",
     "logical_and logical_or logical_xor", "minimum maximum", "append extend", "isnan isinf isfinite", "tanh sigmoid",
+    "mse_loss l1_loss smooth_l1_loss huber_loss", "cross_entropy nll_loss binary_cross_entropy",
+    "TransformerEncoderLayer TransformerDecoderLayer",
 )  # fmt: skip
 SIBLING: dict[str, list[str]] = {}
 for group in SIBLINGS:
@@ -122,6 +132,7 @@ class Edit(NamedTuple):
     swaps: tuple[tuple[ast.AST, str, int | None, Any], ...]
     line: ast.AST | None = None  # where `at` is no node of the tree: the node by whose line it goes
     piece: str = ""
+    missing: str = ""  # what is said of it in the place of its kind's question
 
 
 class Program:
@@ -216,7 +227,8 @@ class Program:
 
     def sentence(self, edit: Edit) -> str:
         """Where to look, and what to ask oneself there."""
-        return KINDS[edit.kind].format(line=self.line(edit.line or edit.at), piece=self.piece(edit))
+        text = f"{WHERE} {edit.missing}" if edit.missing else KINDS[edit.kind]
+        return text.format(line=self.line(edit.line or edit.at), piece=self.piece(edit))
 
     def change(self, edit: Edit) -> str:
         """The change itself; to be called while it is made."""
@@ -401,8 +413,19 @@ def _several_axes(program: Program, node: ast.Call) -> Iterator[Edit]:
         orders = (map(_number, pair) for pair in PAIRS)
     elif _called(node) == "permute" and 2 < len(own) < 5:
         orders = itertools.permutations(own)
+    elif _called(node) == "permute" and len(own) < 8:
+        orders = _one_moved(own)
     for order in orders:
         yield Edit("axes", node, tuple(program.replaced(*one) for one in zip(own, order)))
+
+
+def _one_moved(own: list[ast.expr]) -> Iterator[list[ast.expr]]:
+    """Two axes of several exchanged, and one moved to another place."""
+    for i, j in itertools.combinations(range(len(own)), 2):
+        yield [own[{i: j, j: i}.get(k, k)] for k in range(len(own))]
+    for i, j in itertools.permutations(range(len(own)), 2):
+        others = own[:i] + own[i + 1 :]
+        yield [*others[:j], own[i], *others[j:]]
 
 
 def _with_keyword(program: Program, node: ast.AST) -> ast.AST:
@@ -802,12 +825,15 @@ def put_in(program: Program, case: Case) -> Iterator[Edit]:
     for node in _reads(program):
         text = ast.unparse(node)
         for kind, template in around:
-            yield Edit(kind, node, (program.replaced(node, _expression(template.format(text))),))
+            new = _expression(template.format(text))
+            missing = MISSING.get(type(new.op), "") if kind == "put in operand" and isinstance(new, ast.BinOp) else ""
+            yield Edit(kind, node, (program.replaced(node, new),), missing=missing)
         if isinstance(node, ast.Name):
             yield Edit("put in axis", node, (program.replaced(node, _expression(f"{text}.flatten(0, 1)")),))
         for other in program.names:
             if other != text:
-                yield Edit("put in operand", node, (program.replaced(node, _expression(f"({text}) * {other}")),))
+                swaps = (program.replaced(node, _expression(f"({text}) * {other}")),)
+                yield Edit("put in operand", node, swaps, missing=MISSING[ast.Mult])
 
 
 def _around(case: Case) -> Iterator[tuple[str, str]]:

@@ -241,7 +241,8 @@ class Exercise:
         judged = runs[usual:] if by_heart else runs[:usual]
         broken = self.broken.name if self.broken else ""
         more = self._more if search else None
-        case = Case(self.reference, function, judged, self.known, self.names, self.questions, broken, more)
+        given = self.known, self.names, self.questions, broken, more, self.answers
+        case = Case(self.reference, function, judged, *given)
         found = diagnosis(case)
         message = found.message
         if by_heart:

@@ -397,6 +397,8 @@ def _shapes_that_meet(text: str, case: Case, done: Run) -> str | None:
 def _written_out(case: Case) -> str:
     """Of a length that is written out as a number."""
     tree, known = reading.tree_of(case.function), reading.numbers_of(reading.tree_of(case.reference))
+    powers = [node.right for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)]
+    known += [node.value for node in powers if isinstance(node, ast.Constant)]
     number = next((one for one in reading.numbers_of(tree) if one > 2 and one not in known), None)
     if number is None:
         return ""
@@ -663,7 +665,21 @@ def wrong_type(case: Case) -> Finding | None:
             "To convert what you have would not give them."
         )
     remedy = {torch.float32: " .float() converts.", torch.bool: " A comparison gives bool; .bool() converts."}
-    return Finding(f"your numbers are {dtype_name(got)}, asked for is {dtype_name(want)}.{remedy.get(want.dtype, '')}")
+    said = f"your numbers are {dtype_name(got)}, asked for is {dtype_name(want)}.{remedy.get(want.dtype, '')}"
+    besides = _besides_its_dtype(case, want.dtype)
+    return Finding(f"two things: (1) {said} (2) {besides}" if besides else said)
+
+
+def _besides_its_dtype(case: Case, dtype: torch.dtype) -> str:
+    """What is known of the answer's numbers once they are converted; "" where nothing is, or they are right then."""
+    converted = []
+    for done in case.runs:
+        got = as_tensor(done.result) if done.error is None else None
+        if got is None:
+            return ""
+        converted.append(replace(done, result=got.to(dtype)))
+    found = case.known.explain(converted, ("rows",), case.source)
+    return found.sentence() if found else ""
 
 
 def _joining(case: Case) -> str:
@@ -910,9 +926,10 @@ def constant(case: Case) -> Finding | None:
         return Finding(
             "what stands in quotes is text, the same whatever goes in. Without them, names have their values."
         )
-    return Finding(
-        f"your function returns the same constants for all inputs. Use {reading.its_arguments(first.arguments)}."
-    )
+    given = reading.its_arguments(first.arguments)
+    if not set(first.arguments).intersection(reading.unread(case.function)):
+        return Finding(f"your function returns the same for all inputs: what it reads of {given} has no say in it.")
+    return Finding(f"your function returns the same constants for all inputs. Use {given}.")
 
 
 @needs("result")
@@ -957,7 +974,9 @@ def unused_argument(case: Case) -> Finding | None:
 
 
 def _unused(case: Case) -> list[str]:
-    return [name for name in reading.unread(case.function) if name not in reading.unread(case.reference)]
+    """The arguments that the answer never reads, though the reference and all other right answers do."""
+    needed = [reading.unread(one) for one in (case.reference, *case.others)]
+    return [name for name in reading.unread(case.function) if not any(name in unread for unread in needed)]
 
 
 def _takes(case: Case, name: str) -> str:

@@ -272,7 +272,8 @@ def wrong_step(case: Case) -> Wrong | None:
                 for other in theirs:
                     if steps.found.get(number) == other:
                         continue
-                    if _is_own(steps, number) and not _goes_into(steps, number, other):
+                    may_be = not _is_own(steps, number) and _fits(steps, number, other)
+                    if not (may_be or _goes_into(steps, number, other)):
                         continue
                     tries -= 1
                     if tries < 0:
@@ -303,6 +304,12 @@ def _is_made_of_right(steps: Steps, number: int) -> bool:
     if any(isinstance(value, list) for value in values.values()):
         return False  # what a loop has put into a list is not followed
     return all(one in steps.found for one, value in values.items() if isinstance(value, Tensor))
+
+
+def _fits(steps: Steps, number: int, other: int) -> bool:
+    """May it be that step of the reference, made wrongly? What holds more numbers than the step is an earlier one."""
+    pairs = zip(steps.mine.values, steps.theirs.values)
+    return all(mine[number].numel() <= theirs[other].numel() for mine, theirs in pairs if number in mine)
 
 
 def _goes_into(steps: Steps, number: int, other: int) -> bool:
