@@ -179,7 +179,7 @@ def test_a_kept_training_ends_as_the_live_one_did(tmp_path):
     assert ended["start"]["code"]["modules"].keys() >= {"utils/training.py"}
     kept.write(folder / "tiny_1.npz", ended)
     again = run("again")
-    assert again[0] == [pytest.approx(live[0][0], rel=1e-3), "tiny_1.npz"], "as rounded as it is kept"
+    assert again[0] == [pytest.approx(live[0][0], rel=0.02), "tiny_1.npz"], "as rounded as it is kept"
     assert again[1] == live[1], "another rate is trained"
     assert again[3] == again[0], "taken over in the same run"
     assert again[2].startswith("tiny_1.npz is gone on with")
@@ -189,7 +189,7 @@ def test_a_kept_training_ends_as_the_live_one_did(tmp_path):
 @pytest.mark.parametrize("shape", [(5, 7), (), (0, 3)])
 def test_weights_are_kept_but_for_rounding(shape):
     weights = np.random.default_rng(0).normal(size=shape).astype(np.float32)
-    half = kept.packed(weights)
-    assert half.shape == shape and half.nbytes == 2 * half.size
-    assert np.allclose(half.astype(np.float32), weights, rtol=2**-11, atol=2**-25)
-    assert kept.packed(np.float32([1e5, 1])).tolist() == [1e5, 1], "too large for float16"
+    whole, unit = kept.packed(weights)
+    again = kept.unpacked(whole, unit)
+    assert again.shape == shape and whole.dtype == np.int8 and whole.nbytes == weights.size
+    assert np.all(np.abs(np.atleast_1d(again) - np.atleast_1d(weights)) <= 0.51 * unit)

@@ -63,6 +63,11 @@ def polished(x, gamma, beta, M):
     return ((x - beta) ** 2 * gamma + 1) @ M
 
 
+def side_by_side(heads):
+    """heads (n, h, e); returns (n, h·e)."""
+    return heads.flatten(-2)
+
+
 def draws_of(reference, seed):
     generator = torch.Generator().manual_seed(seed)
 
@@ -76,6 +81,7 @@ def draws_of(reference, seed):
         products: [(normal(2, 3, 4), normal(2, 5, 4)), (normal(3, 2, 5), normal(3, 4, 5))],
         before: [(3,), (5,), (4,)],
         parity: [(3,), (4,), (7,)],
+        side_by_side: [(normal(2, 3, 4),), (normal(4, 2, 3),), (normal(3, 2, 2),)],
         polished: [(normal(n, 3), normal(3), normal(3), normal(3, 3)) for n in (2, 4, 5)],
     }[reference]
 
@@ -106,6 +112,7 @@ SCORES = "scores = query @ keys.mT / math.sqrt(query.shape[-1])\n"
 TOTAL, LOOP = "total, means = torch.zeros(values.shape[-1]), []\n", "for count, value in enumerate(values, start=1):\n"
 ADD, MEAN, STACK = "    total = total + value\n", "    means.append(total / count)\n", "return torch.stack(means)"
 SUMS = "total, whole = numbers.sum(-1, keepdim=True), numbers.sum()\n"
+UNPACKED = "for value, count in enumerate(values, start=1):\n"
 WRONG = [  # the kind of change, the reference, the answer, the line and the piece that it is to point at
     ("extra", weights, f"{SCORES}return torch.softmax(scores, dim=-1).exp()", ".exp()"),
     ("extra", weights, f"{SCORES}return torch.softmax(scores + scores.std(), dim=-1) * 2", "* 2"),
@@ -136,6 +143,8 @@ WRONG = [  # the kind of change, the reference, the answer, the line and the pie
     ("letters", products, 'return torch.einsum("bnd,bmd->bnd", left, right)', '"bnd,bmd->bnd"'),
     ("kept axis", shares, "return numbers / numbers.sum(-1)", "numbers.sum(-1)"),
     ("bound", running, "means = [values[:i].mean(0) for i in range(len(values))]\nreturn torch.stack(means)", None),
+    ("extra number", side_by_side, "return heads.flatten(-3, -2)", "-3"),
+    ("unpacked", running, f"{TOTAL}{UNPACKED}{ADD}{MEAN}{STACK}", "value, count"),
     ("put in axis", before, "return torch.arange(n)[None, :] < torch.arange(n)", None),
     ("put in call", weights, "return query @ keys.mT / math.sqrt(query.shape[-1])", None),
     ("put in operand", weights, "scores = query @ keys.mT\nreturn torch.softmax(scores, dim=-1)", None),

@@ -133,12 +133,22 @@ def same(kept, start, losses):
 
 
 def packed(weights):
-    """float32 → float16: rounded by one part in 2,000 at most, less than another processor moves a training; it takes
-    half of the room. A weight that float16 cannot hold stays as it is."""
+    """float32 (…, n) → whole numbers from -127 to 127, int8, and their unit, float32 (…, 1), for each row one.
+
+    A row is rounded by 1 part in 254 of its largest number, which moves a model less than training it on another
+    processor does; it takes a quarter of the room."""
     import numpy as np
 
-    half = weights.astype(np.float16)
-    return half if np.isfinite(half).all() else weights
+    rows = np.atleast_1d(weights)
+    unit = np.abs(rows).max(-1, keepdims=True, initial=0) / 127
+    whole = np.round(rows / np.where(unit == 0, 1, unit)).astype(np.int8)
+    return whole.reshape(weights.shape), unit.astype(np.float32)
+
+
+def unpacked(whole, unit):
+    import numpy as np
+
+    return (whole * unit).reshape(whole.shape).astype(np.float32)
 
 
 def told(path):
@@ -161,11 +171,8 @@ def read(path):
 
     with np.load(path) as file:
         about = json.loads(file["told"].item())
-        weights = {
-            name.removeprefix("weights/"): torch.from_numpy(file[name].astype(np.float32))
-            for name in file.files
-            if name.startswith("weights/")
-        }
+        names = [name.removeprefix("weights/") for name in file.files if name.startswith("weights/")]
+        weights = {name: torch.from_numpy(unpacked(file[f"weights/{name}"], file[f"units/{name}"])) for name in names}
         losses, numbers_of_torch = file["losses"].tolist(), torch.from_numpy(file["torch"])
     if about["checkpoint"]:
         weights = torch.load(ROOT / "data" / "checkpoints" / f"{about['checkpoint']}.pt", weights_only=True)
@@ -181,7 +188,8 @@ def write(path, ended, checkpoint=None):
     about = ended["start"] | {name: ended[name] for name in ("first", "seconds", "python")} | {"checkpoint": checkpoint}
     arrays = {"losses": np.array(ended["losses"]), "torch": ended["torch"].numpy()}
     if checkpoint is None:
-        arrays |= {f"weights/{name}": packed(value.numpy()) for name, value in ended["weights"].items()}
+        for name, value in ended["weights"].items():
+            arrays[f"weights/{name}"], arrays[f"units/{name}"] = packed(value.numpy())
     with open(path, "wb") as file:
         np.savez_compressed(file, told=np.array(json.dumps(about)), **arrays)
 

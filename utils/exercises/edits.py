@@ -30,12 +30,14 @@ KINDS = {  # what is asked, by kind of edit; the cheapest first
     "axis": f"{WHERE} Along which axis has this to go?",
     "axes": f"{WHERE} Which axes are these, counted from the end, and which should they be?",
     "number": f"{WHERE} Is that the number that belongs there?",
+    "extra number": f"{WHERE} Does that number belong there?",
     "truth": f"{WHERE} True or False?",
     "sign": f"{WHERE} Has it the sign that it should have?",
     "overwritten": f"{LINE} What it sets takes the place of what was set before: has it to be added?",
     "comparison": f"{WHERE} Which way does the comparison go, and is the case of equality in?",
     "operator": f"{WHERE} Is that the operation that belongs there?",
     "order": f"{WHERE} Which of the two comes first?",
+    "unpacked": f"{WHERE} Does each of these names get what it says?",
     "exchanged": f"{WHERE} Two variables have changed places: which of them belongs here?",
     "name": f"{WHERE} Is that the variable that is meant there?",
     "function": f"{WHERE} It has a sibling, which does something else: which of the two is meant?",
@@ -595,8 +597,8 @@ def calls(program: Program, case: Case) -> Iterator[Edit]:
                 yield Edit("function", node, ((node, "id", None, other),))
         if isinstance(node, ast.Call):
             yield from _of_call(program, node)
-        if isinstance(node, (ast.Tuple, ast.List)) and isinstance(node.ctx, ast.Load):
-            yield from _two_exchanged(node, "elts")
+        if isinstance(node, (ast.Tuple, ast.List)):
+            yield from _two_exchanged(node, "order" if isinstance(node.ctx, ast.Load) else "unpacked", "elts")
         if isinstance(node, (ast.If, ast.IfExp)):
             for value in (True, False):
                 yield Edit("branch", node.test, ((node, "test", None, ast.Constant(value)),))
@@ -625,10 +627,10 @@ def _of_attribute(program: Program, node: ast.Attribute) -> Iterator[Edit]:
         yield Edit("extra", node, (program.replaced(node, node.value),), node)
 
 
-def _two_exchanged(node: ast.AST, field: str) -> Iterator[Edit]:
+def _two_exchanged(node: ast.AST, kind: str, field: str) -> Iterator[Edit]:
     """Each two parts of a list or tuple exchanged."""
     for (i, one), (j, other) in itertools.combinations(enumerate(getattr(node, field)), 2):
-        yield Edit("order", node, ((node, field, i, other), (node, field, j, one)))
+        yield Edit(kind, node, ((node, field, i, other), (node, field, j, one)))
 
 
 def together(program: Program, case: Case) -> Iterator[Edit]:
@@ -654,7 +656,7 @@ def _of_call(program: Program, node: ast.Call) -> Iterator[Edit]:
         kind = "transposition" if _called(node) in (*EXCHANGE, "t") else "extra"
         text = program.behind(node.func.value, node)
         yield Edit(kind, node, (program.replaced(node, node.func.value),), node, text if kind == "extra" else "")
-    yield from _two_exchanged(node, "args")
+    yield from _two_exchanged(node, "order", "args")
     for i in range(len(node.args)):
         yield from _of_argument(program, node, i)
     if _called(node) in JOINS and len(node.args) == 1 and not node.keywords:
@@ -679,7 +681,7 @@ def _of_argument(program: Program, node: ast.Call, i: int) -> Iterator[Edit]:
         yield Edit("extra", node, (program.replaced(node, argument),), node, named)
     if len(node.args) > 1 or is_method:
         is_axis = name in ALONG and i == ALONG[name] - is_method
-        kind = "axis" if is_axis else "extra" if _whole(argument) is None else "number"
+        kind = "axis" if is_axis else "extra" if _whole(argument) is None else "extra number"
         yield Edit(kind, argument, ((node, "args", None, node.args[:i] + node.args[i + 1 :]),))
 
 

@@ -685,7 +685,8 @@ def _besides_its_dtype(case: Case, dtype: torch.dtype) -> str:
 def _joining(case: Case) -> str:
     """How a string is made of the list that came in its place."""
     lists = all(isinstance(done.result, list | tuple) for done in case.runs)
-    if lists and all(" ".join(map(str, done.result)) == done.want for done in case.runs):
+    fits = lists and all(" ".join(map(str, done.result)) == done.want for done in case.runs)
+    if fits or any(" " in str(done.want) for done in case.runs):
         return '" ".join(…) makes one of words, with blanks between them.'
     return '"".join(…) makes one of letters.'
 

@@ -193,6 +193,7 @@ def last_right_step(case: Case) -> Step | None:
 
     last = [number for number in found if numbers.get(id(follows(number))) not in found]
     last = [number for number in last if not _is_about(follows(number))]
+    last = [number for number in last if not _meets_what_is_wrong(steps, follows(number))]
     if not last:
         return None
     last = [number for number in last if not isinstance(follows(number), ast.Assign)] or last
@@ -203,6 +204,14 @@ def last_right_step(case: Case) -> Step | None:
     following = shorten(ast.unparse(after), 80) if isinstance(after, ast.expr) else ""
     piece = shorten(ast.unparse(mine.nodes[number]), 80)
     return Step(piece, _name(theirs, found[number]), following, getattr(after, "lineno", 0))
+
+
+def _meets_what_is_wrong(steps: Steps, after: ast.AST) -> bool:
+    """Is a right step joined there with a variable that the answer sets itself, wrongly? Then that one is to blame."""
+    numbers = {id(node): place for place, node in enumerate(steps.mine.nodes)}
+    read = [numbers[id(node)] for node in ast.walk(after) if isinstance(node, ast.Name) and id(node) in numbers]
+    values = steps.mine.values[0]
+    return any(isinstance(values.get(one), Tensor) and one not in steps.found and _is_own(steps, one) for one in read)
 
 
 def _is_about(node: ast.AST) -> bool:

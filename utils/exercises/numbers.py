@@ -151,7 +151,7 @@ def _measures(sizes: dict[str, int]) -> Iterator[tuple[str, float]]:
 
 PLACES = (  # of a tensor's entries: which, and what to ask
     ("on the diagonal", lambda i: i[-1] == i[-2], 2, "Is each entry paired with itself, too?"),
-    ("beside the diagonal", lambda i: i[-1] != i[-2], 2, ""),
+    ("off the diagonal", lambda i: i[-1] != i[-2], 2, ""),
     ("above the diagonal", lambda i: i[-1] > i[-2], 2, ""),
     ("below the diagonal", lambda i: i[-1] < i[-2], 2, ""),
     ("in the last row", lambda i: i[-2] == i[-2].max(), 2, "Does a loop or a slice end one too early?"),

@@ -150,8 +150,14 @@ REMEDIES = (
     ),
     Remedy(
         r"Boolean value of Tensor",
-        "Python's max and min go through a tensor row by row. The largest of all: .max(); of each row: .amax(dim=-1, keepdim=True); entry by entry: torch.maximum, or clamp(min=…).",
+        "Python's max and min ask of two things which is larger as a whole, and two tensors have an answer for each entry. Entry by entry: torch.relu, torch.maximum, or clamp(min=…).",
         "feed_forward: return max(0, x @ W_1 + b_1) @ W_2 + b_2",
+        line=r"(?<![.\w])(max|min)\([^()]*,",
+    ),
+    Remedy(
+        r"Boolean value of Tensor",
+        "Python's max and min go through a tensor row by row. The largest of all: .max(); of each row: .amax(dim=-1, keepdim=True); entry by entry: torch.maximum, or clamp(min=…).",
+        "softmax: e = torch.exp(scores - max(scores))\nreturn e / e.sum(-1, keepdim=True)",
         line=r"(?<![.\w])(max|min)\(",
     ),
     Remedy(
@@ -162,7 +168,7 @@ REMEDIES = (
     ),
     Remedy(
         r"unpack",
-        "what is called there returns one tensor, not one for each name on the left.",
+        "what is called there returns another number of things than there are names on the left: one tensor, or more than you name.",
         "attend: weights, _ = torch.softmax(keys @ query / math.sqrt(len(query)), 0)\nreturn weights @ values",
         line=r"=(?!.*size\(\)).*\)$",
     ),

@@ -1,4 +1,5 @@
-"""Exercises of the notebook on the decoder: cross-attention, who moves whom, the shift of the target, tied logits."""
+"""Exercises of the notebook on the decoder: cross-attention, who moves whom, the shift of the target, a decoder that is
+given one word after the other, tied logits."""
 
 import math
 
@@ -241,6 +242,71 @@ def shift_target(target, mask):
     inputs = target[:, :-1]
     labels = target[:, 1:]
     return inputs, labels, mask[:, 1:]
+
+
+def reader(table):
+    """A step that reads a word: its logits depend on the word, on those before it, and on how many these are."""
+
+    def step(word, state):
+        if not isinstance(word, torch.Tensor) or word.ndim != 2 or word.shape[1] != 1:
+            shape = tuple(word.shape) if isinstance(word, torch.Tensor) else type(word).__name__
+            raise ValueError(f"step reads one word of each sentence, (b, 1), and not {shape}")
+        vectors = table[word]  # (b, 1, v)
+        state = vectors if state is None else torch.cat([state, vectors], dim=1)  # (b, words so far, v)
+        weights = torch.softmax(state @ vectors.mT, dim=1).mT  # (b, 1, words so far)
+        return vectors + weights @ state.cumsum(1), state, weights
+
+    return step
+
+
+def draw_steps_and_targets(generator):
+    """All sizes different; b = q; v = q; a single sentence; one word; words that come again; float64."""
+    for b, q, v in ((2, 4, 5), (3, 3, 6), (2, 5, 5), (1, 4, 7), (3, 1, 4), (2, 6, 3), (4, 2, 8)):
+        table = torch.randn(9, v, generator=generator, dtype=torch.float64 if v == 7 else torch.float32)
+        yield reader(table), torch.randint(0, 9 if v > 3 else 2, (b, q), generator=generator)
+
+
+@exercise(
+    draws=draw_steps_and_targets,
+    hints=[
+        "When the third word is read, what has to be known of the first two? Who keeps it, from one call to the next?",
+        "Go through the words of all sentences at once, column by column. Each call gives the logits of that word and a "
+        "new state, which the next call gets. What does the first one get?",
+        "target[:, i : i + 1] keeps both axes, (b, 1); so does target.split(1, dim=1). Collect the logits (b, 1, v) in a "
+        "list, and let torch.cat set them side by side along the axis of the words.",
+    ],
+    names={
+        "(b, 1, v), the logits of a single word: each of the q words has its own": lambda step, target: step(
+            target[:, :1], None
+        )[0],
+        "(b·q, 1, v): sentences stand behind one another. Words stand along the second axis": lambda step, target: step(
+            target.flatten()[:, None], None
+        )[0],
+        "(q, b, 1, v): a list of what each step gives. Set them side by side": lambda step, target: torch.stack(
+            [step(target[:, :1], None)[0]] * target.shape[1]
+        ),
+        "(b, q): one number a word: the logits of all words are asked for": lambda step, target: target,
+        "(b, 1, q), weights: step gives logits, state and weights, in this order": lambda step, target: target[:, None],
+    },
+    question={
+        r"cat\(|stack\(": "Each step gives (b, 1, v): along which axis do words stand?",
+        r"step\(": "step takes a word of each sentence, (b, 1), and a state: what has this line handed over?",
+        "": "target is (b, q), a word of each sentence (b, 1), its logits (b, 1, v): which axis do you go along?",
+    },
+    level=2,
+    minutes=8,
+)
+def word_by_word(step, target):
+    """Logits (b, q, v) of a decoder that is given the words of target (b, q) one after the other.
+
+    step(word, state) reads one word of each sentence, (b, 1), and returns its logits (b, 1, v), the new
+    state, and weights, which are not needed here. The state before the first word is None.
+    """
+    state, logits = None, []
+    for word in target.split(1, dim=1):
+        one, state, _ = step(word, state)
+        logits.append(one)
+    return torch.cat(logits, dim=1)
 
 
 def draw_states_and_embeddings(generator):
