@@ -831,7 +831,7 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     (
         "encoder_block",
         "y, weights = attention(norm_1(x), mask)\nreturn y",
-        ["returns one tensor, not one for each name"],
+        ["returns one tensor, or another number of things"],
         ["loop"],
     ),
     (

@@ -322,7 +322,7 @@ def test_most_exercises_draw_other_numbers():
     assert len(DRAWN_BY_SEED) >= 22
 
 
-@pytest.mark.sampled(4, "utils/exercises")
+@pytest.mark.sampled(8, "utils/exercises")
 @pytest.mark.parametrize("name", DRAWN_BY_SEED)
 def test_table_of_the_answers_does_not_pass(name):
     found = catalogue()[name]

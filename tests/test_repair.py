@@ -166,6 +166,7 @@ WRONG = [  # the kind of change, the reference, the answer, the line and the pie
 ]
 
 
+@pytest.mark.sampled(3, "utils/exercises/")
 @pytest.mark.parametrize("kind, reference, body, piece", WRONG, ids=lambda part: part if part in KINDS else "")
 def test_each_kind_of_change_mends_an_answer_and_says_where(kind, reference, body, piece):
     found = repaired(reference, body)

@@ -134,6 +134,7 @@ def test_all_widgets_are_driven():
     assert set(COURSE) == {name for name, made in vars(widgets).items() if callable(made)}
 
 
+@pytest.mark.sampled(2, "utils/widgets/")
 @pytest.mark.parametrize("name", COURSE)
 def test_every_state_is_right(name, browser_report, pytestconfig):
     explorer, expected = COURSE[name](widgets)

@@ -168,7 +168,7 @@ REMEDIES = (
     ),
     Remedy(
         r"unpack",
-        "what is called there returns another number of things than there are names on the left: one tensor, or more than you name.",
+        "what is called there returns one tensor, or another number of things than there are names on the left.",
         "attend: weights, _ = torch.softmax(keys @ query / math.sqrt(len(query)), 0)\nreturn weights @ values",
         line=r"=(?!.*size\(\)).*\)$",
     ),
