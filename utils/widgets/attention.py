@@ -164,13 +164,46 @@ def einsum_code(equation: str, names: Sequence[str], shapes: Sequence[tuple]) ->
     ]
 
 
-def draw_code(title: str, lines: Sequence[tuple[int, str]], right: bool, task: str = "") -> View:
-    """A title and lines of text (depth, text) in a fixed-width font; `right`: green bar, else red."""
+AXIS = 36  # width of the box of an axis
+
+
+def draw_axes(canvas: Phone, names: Sequence[str], operands: Sequence[str], result: str, sizes: dict, top: float):
+    """The axes of two tensors as boxes, and below them those of the result: a letter that the result has goes down to
+    it, any other to a Σ, where it is added up. Returns how far down that reaches."""
+    boxes = [
+        (letter, x + 22 + (AXIS + 4) * k, top) for x, axes in zip((10, 186), operands) for k, letter in enumerate(axes)
+    ]
+    start = 180 - (AXIS + 4) * len(result) / 2
+    ends = {letter: (start + (AXIS + 4) * k + AXIS / 2, top + 84) for k, letter in enumerate(result)}
+    for letter in sizes.keys() - ends.keys():
+        own = [x + AXIS / 2 for one, x, _ in boxes if one == letter]
+        ends[letter] = sum(own) / len(own), top + 54
+    for letter, x, y in boxes:
+        colour = "quiet" if letter in result else "here"
+        canvas.line(x + AXIS / 2, y + 22, *ends[letter], colour, 1.5)
+    for letter, x, y in [*boxes, *((letter, ends[letter][0] - AXIS / 2, top + 84) for letter in result)]:
+        colour = "quiet" if letter in result else "here"
+        canvas.rect(x, y, AXIS, 22, "ground", stroke=colour, rx=3)
+        canvas.text(x + AXIS / 2, y + 15.5, f"{letter} {sizes[letter]}", 12, fill="ink" if letter in result else "here")
+    for letter in sizes.keys() - set(result):
+        canvas.add("circle", cx=ends[letter][0], cy=top + 54, r=9, fill="ground", stroke="here")
+        canvas.text(ends[letter][0], top + 58.5, "Σ", 12, fill="here", bold=True)
+    for name, x in zip(names, (10, 186)):
+        canvas.text(x + 9, top + 16, name, 13, bold=True)
+    canvas.text(start - 8, top + 99.5, "result" if result else "result: one number", 12, "end" if result else "middle")
+    return top + 128
+
+
+def draw_code(title: str, lines: Sequence[tuple[int, str]], right: bool, task: str = "", axes: tuple = ()) -> View:
+    """A title and lines of text (depth, text) in a fixed-width font; `right`: green bar, else red. `axes`: what
+    `draw_axes` is to draw above them, if anything."""
     canvas, role = Phone(0), "right" if right else "wrong"
     y = canvas.prose(14, 22, title, 13, fill=role, bold=True) + 4
+    y = draw_axes(canvas, *axes, y) if axes else y
     for depth, line in lines:
         for part in textwrap.wrap(line, int((338 - 12 * depth) / 6.65)) or [""]:
-            canvas.text(14 + 12 * depth, y, part, 11, "start", font_family=MONOSPACE)
+            fill = "here" if part[:3] == "for" and axes and part[4] not in axes[2] else "ink"  # what is added up
+            canvas.text(14 + 12 * depth, y, part, 11, "start", fill, font_family=MONOSPACE)
             y += 17
     y = canvas.prose(14, y + 4, task, 12, fill="right" if task.startswith("✔") else "quiet")
     canvas.height = round(max(y, 292))
@@ -185,9 +218,11 @@ def einsum_loops() -> Explorer:
         first, first_shape, second, second_shape, _ = EINSUM_TENSORS[tensors]
         title = f'einsum("{cut(equation, LONGEST_EINSUM)}", {first}, {second})'
         try:
-            lines = einsum_code(equation, (first, second), (first_shape, second_shape))
+            names, shapes = (first, second), (first_shape, second_shape)
+            lines, axes = einsum_code(equation, names, shapes), (names, *read_einsum(equation, shapes))
             sign = "○" if equation.partition("->")[2].strip() else "✔"
-            return draw_code(title, lines, True, f"{sign} Change the string so that a single number comes out.")
+            task = f"{sign} Change the string so that a single number comes out."
+            return draw_code(title, lines, True, task, axes)
         except ValueError as problem:
             lines = [(0, line) for line in [str(problem)]]
             return draw_code(f"{title} cannot be read", lines, False)
