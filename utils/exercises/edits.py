@@ -30,7 +30,7 @@ KINDS = {  # what is asked, by kind of edit; the cheapest first
     "axis": f"{WHERE} Along which axis has this to go?",
     "axes": f"{WHERE} Which axes are these, counted from the end, and which should they be?",
     "number": f"{WHERE} Is that the number that belongs there?",
-    "extra number": f"{WHERE} Does that number belong there?",
+    "extra number": f"{WHERE} Is that the number that belongs there? Or does none?",
     "truth": f"{WHERE} True or False?",
     "sign": f"{WHERE} Has it the sign that it should have?",
     "overwritten": f"{LINE} What it sets takes the place of what was set before: has it to be added?",
