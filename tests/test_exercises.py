@@ -863,6 +863,14 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         ["a position runs past the end"],
         ["number of entries varies"],
     ),
+    (
+        "unpatchify",
+        "b, n, p = patches.shape\nsize = math.isqrt(n)\n"
+        "x = patches.reshape(b, height // size, width // size, size, size)\n"
+        "return x.transpose(2, 3).reshape(b, height, width)",
+        ["math.isqrt(n)"],
+        ["look at `b, n, p`"],
+    ),
     ("split_heads", "return projected.unflatten(-1, num_heads)", ["several sizes are asked for"], []),
     (
         "multi_head_attention",

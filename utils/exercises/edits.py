@@ -597,13 +597,23 @@ def calls(program: Program, case: Case) -> Iterator[Edit]:
                 yield Edit("function", node, ((node, "id", None, other),))
         if isinstance(node, ast.Call):
             yield from _of_call(program, node)
-        if isinstance(node, (ast.Tuple, ast.List)):
-            yield from _two_exchanged(node, "order" if isinstance(node.ctx, ast.Load) else "unpacked", "elts")
+        if isinstance(node, (ast.Tuple, ast.List)) and isinstance(node.ctx, ast.Load):
+            yield from _two_exchanged(node, "order", "elts")
         if isinstance(node, (ast.If, ast.IfExp)):
             for value in (True, False):
                 yield Edit("branch", node.test, ((node, "test", None, ast.Constant(value)),))
         if isinstance(node, ast.IfExp):
             yield Edit("order", node, ((node, "body", None, node.orelse), (node, "orelse", None, node.body)))
+
+
+def unpackings(program: Program, case: Case) -> Iterator[Edit]:
+    """Two names on the left exchanged, of those that are read afterwards: an unread one is not mixed up, but unused."""
+    read = {node.id for node in program.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    for node in program.nodes:
+        if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Store):
+            for edit in _two_exchanged(node, "unpacked", "elts"):
+                if all(getattr(new, "id", None) in read for *_, new in edit.swaps):
+                    yield edit
 
 
 def filters(program: Program, case: Case) -> Iterator[Edit]:
@@ -903,6 +913,6 @@ def _of_block(program: Program, owner: ast.AST, field: str, block: list[ast.stmt
 
 
 MAKERS: Iterable[Callable[[Program, Case], Iterator[Edit]]] = (
-    axes, numbers, letters, operations, assignments, names, calls, filters, together, repeated, bounds, all_bounds,
-    loop_indices, sizes, texts, put_in, lines,
+    axes, numbers, letters, operations, assignments, names, calls, unpackings, filters, together, repeated, bounds,
+    all_bounds, loop_indices, sizes, texts, put_in, lines,
 )  # fmt: skip
