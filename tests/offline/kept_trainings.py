@@ -135,8 +135,8 @@ def same(kept, start, losses):
 def packed(weights):
     """float32 (…, n) → whole numbers from -127 to 127, int8, and their unit, float32 (…, 1), for each row one.
 
-    A row is rounded by 1 part in 254 of its largest number, which moves a model less than training it on another
-    processor does; it takes a quarter of the room."""
+    A number is rounded by 1 part in 254 of the largest in its row at most; that takes a quarter of the room, and what
+    notebooks compare and assert has to hold with it, as it has to on another processor."""
     import numpy as np
 
     rows = np.atleast_1d(weights)

@@ -40,7 +40,10 @@ def draw_arrows(angle: float, length_a: float, length_b: float) -> View:
         ("b", "key", (scale * length_b + 11) * b / length_b),
     )
     for name, role, (x, y) in tips:
-        canvas.text(float(min(x0 + x, 348)), float(max(y0 - y + 5, 15)), name, 15, fill=role, bold=True)
+        left, base = float(min(x0 + x, 348)), float(y0 - y + 5)
+        if base < 15:  # no room above the head: beside it
+            left, base = left + 14, 20.0
+        canvas.text(left, base, name, 15, fill=role, bold=True)
     said = {"angle": f"{angle:.0f}°", "|a|": f"{length_a:.1f}", "|b|": f"{length_b:.1f}"}
     said |= {"cosine": f"{round(cosine, 2) + 0.0:+.2f}", "a · b": f"{round(dot, 2) + 0.0:+.2f}"}  # + 0.0: no -0.00
     for number, ((name, value), role) in enumerate(zip(said.items(), ("ink", "query", "key", "ink", sign))):
