@@ -864,6 +864,21 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
         ["number of entries varies"],
     ),
     (
+        "causal_mask",
+        "return torch.tensor([[1 if j >= i else 0 for j in range(n)] for i in range(n)])",
+        ["int64", "upper triangle"],
+        [],
+    ),
+    ("hidden_patch_loss", "return F.smooth_l1_loss(prediction[hidden], patches[hidden])", ["smooth_l1_loss"], []),
+    (
+        "unpatchify",
+        "p = math.isqrt(patches.shape[2])\nsquares = patches.unflatten(2, (p, p)).unbind(1)\n"
+        "lines = [torch.cat(squares[k : k + width // p], dim=1) for k in range(0, len(squares), width // p)]\n"
+        "return torch.cat(lines, dim=2)",
+        [],
+        ["does not use `height`"],
+    ),
+    (
         "unpatchify",
         "b, n, p = patches.shape\nsize = math.isqrt(n)\n"
         "x = patches.reshape(b, height // size, width // size, size, size)\n"
