@@ -25,6 +25,7 @@ from utils.transformer import Tagger, sinusoidal_positions
 from utils.vectors import WordVectors
 from utils.vocabulary import Vocabulary
 from utils.widgets import attention, beyond
+from utils.widgets.flow import TIMES
 
 SHIP = "ship laden goods several international ports sailed gently ocean".split()
 MAP = "king queen man woman ship boat ocean sea paris france rome italy"
@@ -252,11 +253,11 @@ def attention_flow(widgets):
         table = weights.flatten().tolist() + outputs.flatten().tolist() if kind == "all" else w * (step > 6)
         table += w * (step in (7, 8, 9)) + outputs[i, : max(0, step - 7)].tolist() * (kind != "all")
         if kind in (0, 1, 2):
-            products = " + ".join(f"{a} · {b}" for a, b in zip(q, K[kind].tolist()))
+            products = " + ".join(f"{a}{TIMES}{b}" for a, b in zip(q, K[kind].tolist()))
             said = f"Its score for {words[kind]}: {products} = {scores[kind]}. Entry meets entry, then all are added."
         elif kind in ("first", "second"):
             at = ["first", "second"].index(kind)
-            products = " + ".join(f"{a} · {b}" for a, b in zip(w, V[:, at].tolist()))
+            products = " + ".join(f"{a}{TIMES}{b}" for a, b in zip(w, V[:, at].tolist()))
             said = f"Entry {at + 1} of its output: each weight times that entry of the word's value. {products} = "
             said += f"{outputs[i, at]}."
             table += [outputs[i, at].item()]

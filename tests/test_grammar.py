@@ -140,26 +140,34 @@ def clauses(tree):
             yield Found(phrase.modifier, phrase)
 
 
-def drawn(count=6000):
-    """Trees of 3 to 24 words."""
-    grammar, trees = Grammar("es", seed=17), []
-    while len(trees) < count:
+@functools.cache
+def trees(count=6000):
+    """Trees of 3 to 24 words, drawn once, and not before a test asks for them."""
+    grammar, found = Grammar("es", seed=17), []
+    while len(found) < count:
         with contextlib.suppress(rules._DeadEnd):
-            trees.append(grammar.sentence(3 + len(trees) % 22))
-    return trees
+            found.append(grammar.sentence(3 + len(found) % 22))
+    return found
 
 
-TREES = drawn()
-CLAUSES = [found for tree in TREES for found in clauses(tree)]
-PHRASES = [phrase for tree in TREES for phrase in phrases(tree)]
+@functools.cache
+def all_clauses():
+    return [found for tree in trees() for found in clauses(tree)]
+
+
+@functools.cache
+def all_phrases():
+    return [phrase for tree in trees() for phrase in phrases(tree)]
+
+
 ANIMATE = set("witch queen girl friend wizard king boy student dragon cat bear turtle squirrel".split())
 COMING = set("arrived returned appeared disappeared entered escaped".split())
 
 
 def test_the_trees_have_what_the_tests_below_are_about():
-    assert sum(isinstance(found.clause, Relative) for found in CLAUSES) > 500
-    assert sum(isinstance(phrase.modifier, Prepositional) for phrase in PHRASES) > 1500
-    assert {len(tree.clauses) for tree in TREES if isinstance(tree, Sentence)} == {2, 3}
+    assert sum(isinstance(found.clause, Relative) for found in all_clauses()) > 500
+    assert sum(isinstance(phrase.modifier, Prepositional) for phrase in all_phrases()) > 1500
+    assert {len(tree.clauses) for tree in trees() if isinstance(tree, Sentence)} == {2, 3}
 
 
 def test_a_comma_parts_what_would_lead_astray(language):
@@ -177,13 +185,13 @@ def test_verbs_of_ill_repute_are_left_out(language):
 
 def test_nobody_stands_in_something_without_a_verb():
     """Not "the uncle in a boat dreamed"."""
-    for phrase in PHRASES:
+    for phrase in all_phrases():
         if isinstance(phrase.modifier, Prepositional) and phrase.noun in ANIMATE:
             assert phrase.modifier.preposition not in {"in", "on"}, phrase
 
 
 def test_clauses_are_neither_circular_nor_ambiguous():
-    for clause, subject, before, after in CLAUSES:
+    for clause, subject, before, after in all_clauses():
         inner = clause.object and clause.object.modifier
         if clause.verb in {"lost", "found", "bought", "hid"} and isinstance(inner, Relative):
             assert inner.verb not in COMING, "had appeared"
@@ -201,13 +209,13 @@ def test_clauses_are_neither_circular_nor_ambiguous():
 
 
 def test_because_and_when_do_not_meet_and_clauses_are_three_at_most():
-    for tree in TREES:
+    for tree in trees():
         if isinstance(tree, Sentence):
             assert len(tree.clauses) <= 3 and not {"because", "when"} <= set(tree.conjunctions)
 
 
 def test_places_make_sense():
-    for clause, subject, _, _ in CLAUSES:
+    for clause, subject, _, _ in all_clauses():
         inner = clause.object and clause.object.modifier
         if isinstance(inner, Prepositional) and clause.verb in {"lost", "bought"}:
             assert inner.preposition in {"lost": {"in"}, "bought": {"with", "near", "behind"}}[clause.verb]
@@ -221,7 +229,7 @@ def test_places_make_sense():
         elif clause.verb in COMING:
             assert subject.determiner in {"the", "this"} and place.preposition in {"with", "near", "beside"}
             assert not clause.negated or place.preposition == "with"
-    for phrase in PHRASES:
+    for phrase in all_phrases():
         inner = phrase.modifier.object if isinstance(phrase.modifier, Prepositional) else None
         assert not inner or not isinstance(inner.modifier, Relative), "who sang in: the boy near the king who sang?"
         if inner and isinstance(inner.modifier, Prepositional):
@@ -229,13 +237,13 @@ def test_places_make_sense():
 
 
 def test_words_that_jar_are_kept_apart():
-    for tree in TREES:
+    for tree in trees():
         inside = list(phrases(tree))
         assert sum(phrase.determiner == "this" for phrase in inside) < 2, "this boy near this king"
         assert sum("other" in phrase.adjectives for phrase in inside) < 2
-    for clause, subject, _, _ in CLAUSES:
+    for clause, subject, _, _ in all_clauses():
         assert clause.verb != "cried" or "happy" not in subject.adjectives
-    for phrase in PHRASES:
+    for phrase in all_phrases():
         if isinstance(phrase.modifier, Prepositional) and phrase.modifier.preposition == "with":
             assert "other" not in phrase.modifier.object.adjectives
 
@@ -244,7 +252,7 @@ def test_a_living_noun_may_stand_between_a_subject_and_its_verb():
     """Notebook 06 asks whether a head finds the subject or the nearest noun."""
     placed = [
         (found.subject.modifier.object, found.clause.verb)
-        for found in CLAUSES
+        for found in all_clauses()
         if isinstance(found.subject.modifier, Prepositional) and isinstance(found.clause, Clause)
     ]
     living = [(noun, verb) for noun, verb in placed if noun.noun in ANIMATE]

@@ -151,6 +151,11 @@ def unpacked(whole, unit):
     return (whole * unit).reshape(whole.shape).astype(np.float32)
 
 
+def rounded(weights):
+    """Weights as a file gives them back."""
+    return unpacked(*packed(weights))
+
+
 def told(path):
     """What a file says of its training, without its weights."""
     import numpy as np

@@ -35,13 +35,16 @@ SECONDS = 2  # what is shorter is not worth a file
 
 
 def noted(notebook, topic):
-    """A copy of a notebook that notes whose trainings these are, and which of them ship as a checkpoint."""
+    """A copy of a notebook that notes whose trainings these are, and which of them ship as a checkpoint; the others'
+    weights are rounded as a file rounds them."""
     cells = [new_code_cell(f"import shared_trainings as _shared\n_shared.notebook = {topic!r}")]
     for cell in copy.deepcopy(notebook.cells):
         cells.append(cell)
         if after(cell, "checkpoint:"):
             for name, target in checkpoints.made_by(cell).items():
                 cells.append(new_code_cell(f"_shared.ships({target}, {name!r})"))
+        if cell.cell_type == "code":
+            cells.append(new_code_cell("_shared.round_off()"))
     notebook = copy.copy(notebook)
     notebook.cells = cells
     return notebook

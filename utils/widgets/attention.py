@@ -167,7 +167,9 @@ def einsum_code(equation: str, names: Sequence[str], shapes: Sequence[tuple]) ->
 AXIS = 36  # width of the box of an axis
 
 
-def draw_axes(canvas: Phone, names: Sequence[str], operands: Sequence[str], result: str, sizes: dict, top: float):
+def draw_axes(
+    canvas: Phone, names: Sequence[str], operands: Sequence[str], result: str, sizes: dict[str, int], top: float
+) -> float:
     """The axes of two tensors as boxes, and below them those of the result: a letter that the result has goes down to
     it, any other to a Σ, where it is added up. Returns how far down that reaches."""
     boxes = [

@@ -19,6 +19,7 @@ from .controls import Explorer, menu, slider
 OWN = "you"  # whose query the learner makes
 ENOUGH = 0.8  # the weight that the word of the task is to get
 FARTHEST = 3  # an entry of the learner's query, either way
+TIMES = "\u00a0·\u00a0"  # no line ends within a product
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ def meet(scene: Scene, pairs: Sequence[tuple[str, str]], result: str) -> str:
     for cells, role in ((row, roles[0]), (column, roles[1]), ([to], "here")):
         scene.board.frame(scene.canvas, cells[0], cells[-1], role)
     draw_products(scene.canvas, scene.below + 12, pairs, result, roles, (row, column))
-    return f"{' + '.join(f'{a} · {b}' for a, b in pairs)} = {result}"
+    return f"{' + '.join(map(TIMES.join, pairs))} = {result}"
 
 
 def make_score(scene: Scene) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from numpy.typing import ArrayLike
 
 from ..plots import as_numbers, largest
+from .board import width_of
 from .canvas import Phone, View, cut
 from .controls import Explorer, checkbox, menu, slider
 
@@ -31,10 +32,10 @@ def draw_lengths(
         canvas.text(348, y, f"{share:.0%}", 13, "end", bold=True)
         y += 20
         for position, word in enumerate(words):
-            wrong, wide = position >= len(right) or word != right[position], 7 * len(word) + 5
-            x, y = (56.0, y + 17) if x + wide > 350 else (x, y)
+            wrong, room = position >= len(right) or word != right[position], width_of(word, 12.5) + 7
+            x, y = (56.0, y + 17) if x + room > 350 else (x, y)
             canvas.text(x, y, word, 12.5, "start", "wrong" if wrong else "ink")
-            x += wide
+            x += room
         y += 30
     canvas.text(8, y, f"bar: share of sentences with {length} words that are right", 12, "start", "quiet")
     sign, role = ("✔", "right") if found else ("○", "quiet")
