@@ -101,7 +101,7 @@ def attention_shapes(widgets):
             "Q {} times K transposed {}, scaled and through softmax, gives weights {}; times V {} gives the output {}."
         )
         done = shapes[4] == shapes[0] and shapes[2] == shapes[2][::-1]
-        task = f"{'✔' if done else '○'} Make the output as large as Q, and the weights square."
+        task = f"{'✔' if done else '○'} Make the output as large as Q, the weights square."
         return f"{said.format(*shapes)} {task}", None
 
     return widgets.attention_shapes(), expected
@@ -320,7 +320,11 @@ def kernel_smoothing(widgets):
             smoothed.append(sum(w * y for w, y in zip(weights, noisy.tolist())) / sum(weights))
         before = np.mean([abs(a - b) for a, b in zip(noisy.tolist(), true.tolist())])
         after = np.mean([abs(a - b) for a, b in zip(smoothed, true.tolist())])
-        said = f"60 points over time, width {width}. Mean distance from the true curve: measured {before}, smoothed "
+        asks = places.tolist()[5 * (state["moment"] - 1)]
+        near = [math.exp(-((asks - other) ** 2) / (2 * width**2)) for other in places.tolist()]
+        heard = f"The moment {asks} gives {sum(w > 0.01 * sum(near) for w in near)} of them more than 1 %"
+        said = f"60 points over time, width {width}. {heard}. "
+        said += f"Mean distance from the true curve: measured {before}, smoothed "
         through = np.mean([abs(a - b) for a, b in zip(smoothed, noisy.tolist())]) < 0.01
         task = f"{'✔' if through else '○'} Make the curve meet every point. Is it better?"
         return f"{said}{after}. {task}", None

@@ -193,3 +193,19 @@ def test_weights_are_kept_but_for_rounding(shape):
     again = kept.unpacked(whole, unit)
     assert again.shape == shape and whole.dtype == np.int8 and whole.nbytes == weights.size
     assert np.all(np.abs(np.atleast_1d(again) - np.atleast_1d(weights)) <= 0.51 * unit)
+
+
+def test_what_trains_on_from_a_kept_training_begins_as_it_does_in_tests(tmp_path, monkeypatch):
+    """`make trainings` rounds what it has trained, but for checkpoints, which the tests read as they are."""
+    import shared_trainings
+    import torch
+
+    kept_model, shipped = torch.nn.Linear(5, 3), torch.nn.Linear(5, 3)
+    as_trained = {model: model.weight.detach().clone() for model in (kept_model, shipped)}
+    monkeypatch.setattr(shared_trainings, "trained", {kept_model: tmp_path / "one", shipped: tmp_path / "other"})
+    (tmp_path / "other.checkpoint").write_text("translator")
+    shared_trainings.round_off()
+    whole, unit = kept.packed(as_trained[kept_model].numpy())
+    assert kept_model.weight.detach().numpy() == pytest.approx(whole * unit, rel=1e-6)
+    assert not torch.equal(kept_model.weight, as_trained[kept_model])
+    assert torch.equal(shipped.weight, as_trained[shipped])

@@ -275,6 +275,10 @@ SMALL = """async () => {
 UNREACHED = """() => [...document.querySelectorAll('main *')].filter(one => one.tabIndex < 0 && one.clientWidth > 1
   && /auto|scroll/.test(getComputedStyle(one).overflowX) && one.scrollWidth > one.clientWidth + 1
   && !one.closest('mjx-container, details:not([open])')).map(one => one.outerHTML.slice(0, 90))"""
+# An equation or a table that goes on beyond its box says so: cut off, it might look whole.
+UNSAID = """() => [...document.querySelectorAll(':is(.figure, .table, div.math)')].filter(one => one.clientWidth > 1
+  && one.scrollWidth > one.clientWidth + 1 && !getComputedStyle(one, '::after').content.includes('↔')
+  && !one.closest('details:not([open])')).map(one => one.outerHTML.slice(0, 90))"""
 EQUATIONS = """async () => { if (window.MathJax?.startup) await MathJax.startup.promise;
   const all = [...document.querySelectorAll('.math')];
   return [all.length, all.filter(one => !one.querySelector('mjx-container')).length,
@@ -336,6 +340,7 @@ class TestInChromium:
             assert not page.evaluate(CUT), name
             assert not page.evaluate(SMALL), name
             page.wait_for_function(f"({UNREACHED})().length === 0")  # page.js looks at boxes after they are laid out
+            assert not page.evaluate(UNSAID), name
             for film in page.locator(".living").all():
                 film.scroll_into_view_if_needed()
                 film.locator("fieldset:not([disabled])").wait_for()

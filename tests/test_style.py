@@ -192,6 +192,21 @@ def test_a_picture_of_numbers_is_a_table_too():
     assert plots.images({"large": np.eye(25)}).table == ""
 
 
+NODES = dict(zip("witch dragon knight castle cook king".split(), [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0.8), (5, 0)]))
+ROADS = [(0, 1), (1, 2), (2, 3), (3, 4), (3, 5), (4, 5)]
+WINDOW = np.tri(9) - np.tri(9, k=-3)  # a word hears itself and the two before it
+WINDOWS = {f"layers: {depth}": np.linalg.matrix_power(WINDOW, depth) > 0 for depth in (1, 2, 3)}
+
+
+def news_of_the_witch(source="witch", roads=ROADS, n=6):
+    neighbours = np.eye(n)
+    for one, other in roads:
+        neighbours[one, other] = neighbours[other, one] = 1
+    start = list(NODES).index(source)
+    heard = {f"{k} layers": np.linalg.matrix_power(neighbours, k)[start] > 0 for k in (1, 2, 3)}
+    return plots.graph(NODES, roads, heard, source)
+
+
 # Nothing written in a figure leaves it or covers something else that is written
 
 LONG = ["the", "international", "witch", "<pad>", "arrived"]
@@ -221,6 +236,12 @@ FIGURES = {
         [2, 5, 10, 20, 40], {name: np.linspace(1, 0.1, 5) for name in LONG}, "Together", "words back", "accuracy",
         levels={"a guess": 0.125}, bands={"the": (np.zeros(5), np.ones(5))}, message=["the"],
     ),
+    "levels that are named inside": lambda: plots.lines(
+        range(7),
+        {"other words": np.linspace(0.55, 0.95, 7), "question, answer": [0.36, 0.33, 0.33, 0.31, 0.33, 0.4, 0.5]},
+        "Right first, by layer", "after layer", "share right",
+        levels={"TF-IDF, other words": 0.25, "TF-IDF, mean of the rest": 0.388}, inside=True,
+    ),
     "many steps": lambda: plots.lines(range(0, 20_000, 1000), {"loss": range(20)}, "Steps", "step", "loss"),
     "ranges": lambda: plots.lines([f"{i}–{i + 1}" for i in range(3, 17, 2)], {"right": range(7)}, "", "words", "share"),
     "both in powers": lambda: plots.lines([16, 256, 1024, 4096], {"spread": [4, 16, 32, 64]}, "", "n", "", log=True),
@@ -247,6 +268,15 @@ FIGURES = {
     "a rival beside each bar": lambda: plots.bars(
         {"who to whom": 0.99, "a rather long name of a kind": 0.1}, "mean cosine",
         level=("TF-IDF", {"who to whom": 1.0, "a rather long name of a kind": 0.02}),
+    ),
+    "bars that matter, and one below 0": lambda: plots.bars(
+        {"la: read here": 63.0, "reina: comes next": 2.0, "verde": -11.0},
+        "score", 0, level=("8 · 8", 64), message=["la: read here"],
+    ),
+    "news on a graph": lambda: news_of_the_witch(),
+    "a cone": lambda: plots.cone(WINDOWS),
+    "maps by offset": lambda: plots.offsets(
+        dict.fromkeys(["A", "B", "linear fit"], np.eye(16)), "the stronger, the more it is looked at"
     ),
     "a gallery": lambda: plots.gallery({f"restored {i}": np.eye(8) for i in range(12)}, columns=6),
 }  # fmt: skip
@@ -333,3 +363,137 @@ def test_what_matters_has_a_colour_and_the_rest_is_grey():
     assert "attention: from 1 at 1 (0.9 to 1) to 0.9 at 2 (0.8 to 1)." in said and "Dashed: a guess, 0.125." in said
     with pytest.raises(ValueError, match="no curve is named"):
         plots.lines([1, 2], curves, message=["Attention"])
+
+
+def bar_numbers(figure):
+    """(box of the letters, place of the level on the page) of the number of each bar."""
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    levels = [axes.transData.transform(dashes)[0, 0] for dashes in axes.collections[-1].get_segments()]
+    return [(text.get_window_extent(), level) for text, level in zip(axes.texts, levels)]
+
+
+@pytest.mark.parametrize("level", [0.1, 0.4, 0.45, 0.5, 0.52, 0.55, 0.6, 0.99])
+def test_no_number_of_a_bar_touches_the_dashed_line(level):
+    figure = plots.bars({"somebody": 0.45, "a place": 0.98, "less than nothing": -0.1}, level=("a coin", level))
+    for box, line in bar_numbers(figure):
+        assert line < box.x0 - 2 or box.x1 + 2 < line, f"{level}: the line is at {line:.1f}, the number at {box}"
+        assert line < figure.axes[0].bbox.x1, "the line is in the picture"
+
+
+@modes
+def test_bars_that_matter_are_told_from_the_grey_and_the_level_from_both(dark):
+    values = {"la": 63.0, "reina": 2.0, "verde": -11.0}
+    axes = plots.bars(values, message=["la", "reina"], level=("8 · 8", 64)).axes[0]
+    bars = [bar.get_facecolor() for bar in axes.patches]
+    assert bars[0] == bars[1] != bars[2]
+    ground, quiet, data, ink = (style.ROLES[role][dark] for role in ("ground", "quiet", "data", "ink"))
+    assert to_hex(bars[0]) == style.LIGHT["data"] and to_hex(bars[2]) == style.LIGHT["quiet"]
+    grey = style.blend(quiet, ground, bars[2][3])
+    assert contrast(grey, ground) >= 3 and abs(lightness(grey) - lightness(data)) > 15
+    halo, dashes = axes.collections
+    assert [to_hex(line.get_color()[0]) for line in (halo, dashes)] == [style.LIGHT["ground"], style.LIGHT["ink"]]
+    assert halo.get_linewidth()[0] >= dashes.get_linewidth()[0] + 2 and contrast(ink, ground) > 4.5
+    assert halo.get_zorder() > axes.patches[0].get_zorder(), "a halo above the bars"
+    assert len({bar.get_facecolor() for bar in plots.bars(values).axes[0].patches}) == 1, "none is grey"
+    with pytest.raises(ValueError, match=r"no bar is named \['Reina'\]: they are \['la', 'reina', 'verde'\]"):
+        plots.bars(values, message=["Reina"])
+
+
+def test_the_line_that_bars_begin_at_is_at_0():
+    axes = plots.bars({"la": 63.0, "verde": -11.0}).axes[0]
+    upright = [line.get_xdata()[0] for line in axes.get_lines()]
+    assert upright == [0] and not axes.spines.left.get_visible() and axes.get_xlim()[0] <= -11
+
+
+@pytest.mark.parametrize(
+    "source, arrive",
+    [("witch", "0 1 – – – – 0 1 2 – – – 0 1 2 3 – –"), ("cook", "– – – 1 0 1 – – 2 1 0 1 – 3 2 1 0 1")],
+)
+def test_a_graph_shows_when_news_arrive(source, arrive):
+    figure = news_of_the_witch(source)
+    said = [text.get_text() for axes in figure.axes for text in axes.texts if text.get_text() not in NODES]
+    assert " ".join(said) == arrive
+    for layer, axes in enumerate(figure.axes, 1):
+        dots = axes.collections[1::2]  # each above one in the colour of the page, which hides the roads
+        lit = [float(dot.get_facecolor()[0, 3]) for dot in dots]
+        ringed = [to_hex(dot.get_edgecolor()[0]) == style.LIGHT["here"] for dot in dots]
+        numbers = [text.get_text() for text in axes.texts[::2]]
+        assert [share > 0 for share in lit] == [number != "–" for number in numbers]
+        assert ringed == [number == str(layer) for number in numbers], "the newest alone"
+        strength = dict(sorted(zip(numbers, lit), reverse=True))
+        assert list(strength.values()) == sorted(strength.values()), "the earlier, the stronger"
+        come = [line for line in axes.get_lines() if line.get_color() == style.LIGHT["here"]]
+        assert len(come) >= sum(ringed) > 0
+    assert "3 layers: witch, dragon, knight, castle." in news_of_the_witch().description
+
+
+def test_a_graph_that_does_not_fit_is_refused():
+    heard = {"1 layer": np.ones(6)}
+    with pytest.raises(ValueError, match="no node is named 'wizard'"):
+        plots.graph(NODES, ROADS, heard, "wizard")
+    with pytest.raises(ValueError, match=r"roads \[\(0, 6\)\] lead to nodes that are none: they count from 0 to 5"):
+        plots.graph(NODES, [(0, 1), (0, 6)], heard, "witch")
+    with pytest.raises(ValueError, match=r"heard '1 layer' \(5,\) must be \(6,\)"):
+        plots.graph(NODES, ROADS, {"1 layer": np.ones(5)}, "witch")
+
+
+@pytest.mark.parametrize("word, reach", [(-1, [3, 5, 7]), (4, [3, 5, 5]), (0, [1, 1, 1])])
+def test_a_cone_is_what_the_tables_say(word, reach):
+    figure = plots.cone(WINDOWS, word)
+    axes, word = figure.axes[0], word % 9
+    assert [text.get_text() for text in axes.texts] == [f"reach {count}" for count in reach]
+    lit = {tuple(place) for dots in axes.collections[1::2] for place in dots.get_offsets().tolist()}
+    below = {(place, depth) for depth in (1, 2, 3) for place in np.flatnonzero(WINDOWS[f"layers: {depth}"][word])}
+    assert lit == below | {(word, 0)}
+    strong = [line for line in axes.get_lines() if line.get_color() == style.LIGHT["weight"]]
+    ends = [{(line.get_xdata()[end], line.get_ydata()[end]) for line in strong} for end in (0, 1)]
+    assert ends[0] == {place for place in lit if place[1] < 3} and ends[1] == below
+    assert len(axes.get_lines()) == 3 * WINDOW.sum(), "all others are there, pale"
+    assert tables_of(figure)[f"Whom word {word + 1} of layer 3 hears"][-1].count("yes") == reach[-1]
+
+
+def test_a_cone_wants_tables_of_one_size():
+    with pytest.raises(ValueError, match=r"table 'two' \(9, 8\) must be \(9, 9\)"):
+        plots.cone({"one": WINDOW, "two": WINDOW[:, :8]})
+
+
+def test_a_map_of_offsets_is_the_mean_over_the_places():
+    rows, columns = np.divmod(np.arange(16), 4)
+    right = (rows[:, None] == rows) & (columns[:, None] + 1 == columns)  # looks at the one to its right
+    far = np.where(np.arange(16) == 15, 6.0, 0.0) * (np.arange(16) == 0)[:, None]  # the first at the last
+    figure = plots.offsets({"A": 2.0 * right, "B": far}, "the stronger, the more")
+    tables = {title: np.array(table)[1:, 1:].astype(float) for title, table in tables_of(figure).items()}
+    assert tables["A"][3, 4] == 2 and tables["A"].sum() == 2, "a mean over the pairs that are so far apart"
+    assert tables["B"][6, 6] == 6 and tables["B"].sum() == 6 and tables["A"].shape == (7, 7)
+    assert "A: (0, 1) 2.00" in figure.description and "B: (3, 3) 6.00" in figure.description
+    for panel, strong, place in zip(figure.axes, (2 / 6, 1), ((3, 4), (6, 6))):
+        cells = [patch for patch in panel.patches if patch.get_fill()]
+        deepest = max(cells, key=lambda cell: cell.get_facecolor()[3])
+        assert deepest.get_facecolor()[3] == pytest.approx(strong, abs=0.01), "one scale for all"
+        assert (deepest.get_y() + 0.5, deepest.get_x() + 0.5) == place
+        frames = [patch for patch in panel.patches if not patch.get_fill()]
+        assert {(round(one.get_x() + 0.45), round(one.get_y() + 0.43)) for one in frames} == {(3, 3)}
+    for shape in ((15, 15), (16, 9)):
+        with pytest.raises(ValueError, match=rf"map 'A' \({shape[0]}, {shape[1]}\) must be \(n, n\), n the square"):
+            plots.offsets({"A": np.ones(shape)}, "")
+
+
+def test_the_name_of_a_level_stands_where_no_curve_runs():
+    figure = drawn("levels that are named inside")
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    boxes = {text.get_text(): text.get_window_extent() for text in axes.texts}
+    lines = [axes.transData.transform(line.get_xydata()) for line in axes.get_lines()[:2]]
+    levels = {"TF-IDF, other words": 0.25, "TF-IDF, mean of the rest": 0.388}
+    for name in levels:
+        box = boxes[name]
+        assert axes.bbox.x0 < box.x0 < box.x1 < axes.bbox.x1, "inside"
+        across = np.linspace(box.x0, box.x1, 100)
+        for line in lines:
+            height = np.interp(across, *line.T)
+            assert ((height > box.y1 + 2) | (height < box.y0 - 2)).all(), f"a curve runs through {name!r}"
+        heights = [axes.transData.transform((0, other))[1] for other in levels.values()]
+        assert not [height for height in heights if box.y0 < height < box.y1], "and no level does"
+        near = min(levels, key=lambda other: abs(axes.transData.transform((0, levels[other]))[1] - box.y0 - 7))
+        assert near == name

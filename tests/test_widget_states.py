@@ -13,7 +13,7 @@ from course_widgets import COURSE
 from tools.site.record_widgets import record, values
 from utils import widgets
 from utils.style import ROLES, blend, luminance
-from utils.widgets import blocks, differences, recurrence
+from utils.widgets import attention, beyond, blocks, differences, encoder, heads, recurrence
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 MOST = {"check": 150, "test": 150, "all": 600}  # states; of more, all values of all controls and a sample
@@ -203,7 +203,7 @@ DRAWINGS = {
         ["<s>", *"so long and thanks".split()] * 2, list("ab") * 5
     ),
     "encoder and decoder, unrolled": lambda: recurrence.draw_unrolled(list("abcdefghij"), [*5 * [""], *"abcde"], 5),
-    "norms": lambda: blocks.norm_axes(["unmistakable", "b", "c"], torch.linspace(-9, 9, 15).view(3, 5)),
+    "norms": lambda: blocks.norm_axes(["unmistakable", "b", "c"], torch.arange(-9.0, 3).view(3, 4)),
     "orders": blocks.norm_orders,
     "induction": lambda: blocks.induction_arrows(list("ABCDEFA")),
     "encoder and decoder": lambda: blocks.encoder_and_decoder(list("abcd"), "the words are in several lines".split()),
@@ -218,6 +218,73 @@ def test_a_drawing_fits_a_phone_and_can_be_read(name):
     assert width(root) == 356 and not misplaced(root), misplaced(root)
     assert not unreadable(root) and not strange(root), (unreadable(root), strange(root))
     assert not alike(root)
+
+
+def shapes(svg, tag, **wanted):
+    """The shapes of a picture with this tag and these attributes, in order, each as its attributes."""
+    found = (one.attrib for one in xml.etree.ElementTree.fromstring(svg).iter(f"{SVG}{tag}"))
+    return [one for one in found if wanted.items() <= one.items()]
+
+
+def test_shares_add_up_to_the_line_of_100_percent():
+    parts = [0.3, -0.12, 0.7, 0.3, -0.18]
+    view = attention.draw_weight_and_share("abcde", torch.full((5, 5), 0.2), torch.tensor(parts)[:, None], 0)
+    bars = [one for one in shapes(view.svg, "rect", height="14") if one["fill"] != "var(--weight)"]
+    nothing, whole = (float(one["x1"]) for one in shapes(view.svg, "line") if one["x1"] == one["x2"] and len(one) == 6)
+    begin = nothing
+    for part, bar in zip(parts, bars, strict=True):
+        end = begin + part * (whole - nothing)
+        assert float(bar["x"]) == pytest.approx(min(begin, end), abs=0.1)
+        assert float(bar["width"]) == pytest.approx(abs(end - begin), abs=0.1)
+        assert bar["fill"] == ("var(--negative)" if part < 0 else "var(--value)")
+        begin = end
+    assert begin == pytest.approx(whole, abs=0.1)
+    weights = shapes(view.svg, "rect", fill="var(--weight)")
+    assert {one["width"] for one in weights} == {"50"}, "scaled to the largest"
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_merged_columns_keep_the_shades_of_their_heads(count):
+    view = heads.draw_split("my name is marcello politi".split(), count, False)
+    shades = [one["fill-opacity"] for one in shapes(view.svg, "rect", height="13")]
+    assert len(shades) == 3 * 80 and shades[-80:] == shades[:80] and len(set(shades)) == count
+
+
+def test_what_a_row_and_a_column_make_is_framed_on_top():
+    frames = [one["stroke"] for one in shapes(attention.draw_shapes(3, 5, 8, 4).svg, "rect", fill="none")]
+    assert frames[-2:] == ["var(--here)"] * 2 and len(frames) == 6 and "var(--here)" not in frames[:4]
+
+
+def test_triangles_point_at_two_rows():
+    view = encoder.draw_waves(16, 4, 7)
+    table = shapes(view.svg, "image")[0]
+    triangles = {"var(--ink)": 4, "var(--here)": 11}
+    for role, row in triangles.items():
+        corners = [one["points"].split() for one in shapes(view.svg, "polygon", fill=role)[:2]]
+        middle = float(table["y"]) + float(table["height"]) * (row + 0.5) / 36
+        assert [float(points[-1].split(",")[1]) for points in corners] == pytest.approx([middle] * 2, abs=0.1)
+
+
+def test_each_patch_size_has_its_number_of_scores():
+    texts = [one.text for one in xml.etree.ElementTree.fromstring(beyond.draw_costs(8, 2, 1, 48).svg).iter()]
+    assert {"4,096", "256", "16", "1"} <= set(texts)
+
+
+def test_norms_are_those_of_the_layers():
+    x = torch.tensor([[2.0, 4.5, 4, 6], [10, 0, 0, -2], [3, 3, 3, 3]])
+    said = blocks.norm_axes("abc", x).description
+    normed = torch.nn.functional.layer_norm(x, (4,))
+    parts = [
+        f"{word} {row.mean()} and {row.var(correction=0).sqrt()}, normed {', '.join(map(str, after.tolist()))}"
+        for word, row, after in zip("abc", x, normed)
+    ]
+    columns = ", ".join(str(one) for one in (x.sum(0) / 3).tolist())
+    expected = f"Layer norm: each row, one word, by itself; means and deviations: {'; '.join(parts)}. Each normed row"
+    expected += f" has mean 0 and deviation 1. Batch norm: each column, over all words; means {columns}."
+    assert agree(said, expected), said
+    assert ">4.5<" in blocks.norm_axes("abc", x).svg and ">4.50<" not in blocks.norm_axes("abc", x).svg
+    with pytest.raises(ValueError, match="pixels too wide"):
+        blocks.norm_axes("abc", torch.linspace(-9, 9, 15).view(3, 5))
 
 
 def test_all_states_are_walked_where_they_are_few():

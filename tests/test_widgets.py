@@ -317,6 +317,8 @@ def test_dollars_in_a_figure_are_letters(text):
         plots.mask_pictures({text: np.eye(2)}, [text, "b"]),
         plots.images({text: np.eye(2)}, text),
         plots.bars({text: 1, "b": -0.5}, text),
+        plots.graph({text: (0, 0), "b": (1, 0)}, [(0, 1)], {"1 layer": np.ones(2)}, text),
+        plots.offsets({text: np.eye(4)}, text),
         plots.hull_of_values(np.array([[0, 0], [1, 0], [0, 1.0]]), np.array([[0.2, 0.2]]), [text, "b", "c"], text),
     ]
     for figure in figures:

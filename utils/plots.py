@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Rectangle
+from matplotlib.text import Annotation
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
@@ -21,6 +22,7 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MOST_CELLS = 600  # of a picture without numbers that is told as a table, too
 UNDER = {False: {"ha": "center"}, True: {"ha": "right", "va": "center", "rotation_mode": "anchor"}}
 SLANTED = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}  # names under columns that are too narrow for them
+GREY = (LIGHT["quiet"], 0.68)  # of bars beside those that matter: 3 : 1 against the ground or more, light and dark
 NOISE = 1e-9  # a smaller number may be what rounding leaves, so it differs from processor to processor
 
 
@@ -103,7 +105,7 @@ def describe_heat_map(values: np.ndarray, rows: list[str], columns: list[str], k
 def lines(
     x: Sequence, series: Named, title: str = "", x_label: str = "", y_label: str = "", log: bool | str = False,
     *, levels: Mapping[str, float] | None = None, bands: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
-    spread: str = "seeds", message: Iterable[str] = (),
+    spread: str = "seeds", message: Iterable[str] = (), inside: bool = False,
 ) -> Figure:  # fmt: skip
     """Curves over x (n,), numbers or names; `series` maps the name of a curve, which stands at its end, to its numbers
     (n,). What is not on a scale of powers begins at 0.
@@ -111,7 +113,7 @@ def lines(
     log: True for both axes in powers of two, "x" for the horizontal one alone, "y" for the vertical one in powers of
     ten. levels: {name: number}, dashed lines across, as that of a guess. bands: {name of a curve: (smallest (n,),
     largest (n,))}, over what `spread` says, as five seeds. message: the names of the curves that matter; the others are
-    grey."""
+    grey. inside: names of levels stand at the left ends of their lines, not to the right of them."""
     levels, bands, message = levels or {}, bands or {}, set(message)
     curves = {name: as_numbers(values, 1) for name, values in series.items()}
     if unknown := {*bands, *message} - set(curves):
@@ -123,7 +125,7 @@ def lines(
     names = [value if isinstance(value, str) else in_digits(value) for value in x]
     places = np.arange(len(x)) if isinstance(x[0], str) else np.asarray(x, dtype=float)
     ends = {name: (values[-1], colours[name]) for name, values in curves.items()}
-    ends |= {name: (level, LIGHT["quiet"]) for name, level in levels.items()}
+    ends |= {} if inside else {name: (level, LIGHT["quiet"]) for name, level in levels.items()}
     labels = [style.wrap(name, 118, 12) for name in ends]
     tall = max(150, sum(16 + 14 * label.count("\n") for label in labels))
     figure, [[axes]] = new_figure(style.WIDE, 80 + tall, title)
@@ -138,6 +140,8 @@ def lines(
     axes.set_title(style.wrap(named, style.WIDE - 50, 12), color=LIGHT["quiet"])
     write_ticks(axes, places, names)
     name_ends(axes, labels, [(places[-1], value) for value, _ in ends.values()], [c for _, c in ends.values()])
+    if inside:
+        name_levels(axes, levels, places, curves.values())
     figure.description = f"Curves of {y_label} over {x_label}. {describe_curves(names, curves, levels, bands)}."
     figure.description += f" In brackets: {spread}." if bands else ""
     table = [[in_words(value) for value in values] for values in curves.values()]
@@ -205,6 +209,23 @@ def name_ends(axes: Axes, labels: Sequence[str], points: Sequence[tuple], colour
     for text, shift in zip(written, apart(ends, sizes, axes.bbox.y0, axes.bbox.y1) - ends):
         text.xyann = (20, shift)
         text.arrow_patch.set_visible(abs(shift) > 3)
+
+
+def name_levels(axes: Axes, levels: Mapping[str, float], x: np.ndarray, curves: Iterable[np.ndarray]) -> None:
+    """Write the name of each level at the left end of its line, above or below it: where curves over x (n,) and other
+    levels leave more room."""
+    curves = [*curves, *(np.full(len(x), level) for level in levels.values())]
+    for name, level in levels.items():
+        beside = {"textcoords": "offset points", "color": LIGHT["quiet"], "bbox": GROUND, "zorder": 2.5}
+        text = axes.annotate(name, (0, level), (4, 4), xycoords=("axes fraction", "data"), **beside)
+        box = text.get_window_extent()
+        left, right = axes.transData.inverted().transform(box.get_points())[:, 0]
+        under = np.linspace(max(left, x[0]), right, 50)
+        heights = np.concatenate([np.interp(under, x, curve) for curve in curves])
+        line, *others = axes.transData.transform([(x[0], height) for height in (level, *heights)])[:, 1]
+        away = np.array(others) - line
+        if away[away > 0.1].min(initial=np.inf) < -away[away < -0.1].max(initial=-np.inf):
+            text.set(va="top", position=(4, -4))
 
 
 def apart(wanted: np.ndarray, sizes: np.ndarray, low: float, high: float) -> np.ndarray:
@@ -306,7 +327,7 @@ def hull_of_values(
 
 # Of a square that says yes its role, and whether it is a dot: who may look, who is heard, and how much look different.
 LOOKS = {
-    "the output moves": ("data", True), "gets weight": ("weight", False), "news arrives": ("negative", True),
+    "the output moves": ("data", True), "gets weight": ("weight", False),
 }  # fmt: skip
 
 
@@ -386,6 +407,116 @@ def describe_masks(grids: dict[str, np.ndarray], leaks: bool) -> str:
         red = f", {above or 'none'} in red" if leaks else ""
         said.append(f"{title}: {int(grid.sum())} of {grid.size} pairs{nothing}{red}")
     return "; ".join(said)
+
+
+@in_style
+def graph(
+    places: Mapping[str, tuple[float, float]], roads: Sequence[tuple[int, int]], heard: Named, source: str
+) -> Figure:
+    """News on a graph, layer by layer, one picture below the other, with in each node after how many layers they
+    arrived, and a ring around those where they just did.
+
+    places: {name: (right, up)} of the n nodes, in the distance of two nodes; roads: pairs of nodes, which count from 0.
+    heard: {title: boolean (n,)}, who has heard the news of the node `source` after one layer, after two, and so on."""
+    names, points = list(places), as_numbers(list(places.values()), 2)
+    layers = arrivals(names, roads, {title: as_numbers(who, 1) > 0 for title, who in heard.items()}, source)
+    across, up = np.ptp(points, axis=0)
+    step = (style.WIDE - 60) / max(across, 1)  # pixels between two nodes that are 1 apart
+    figure, panels = new_figure(style.WIDE, len(heard) * (step * up + 80), f"News of the {source}", len(heard))
+    for panel, title, now in zip(panels.flat, heard, range(1, len(heard) + 1)):
+        draw_roads(panel, points, roads, layers, now)
+        for name, point, layer in zip(names, points, layers):
+            draw_node(panel, name, point, layer, now, len(heard))
+        low, high = points.min(0), points.max(0)
+        panel.set(xlim=(low[0] - 28 / step, high[0] + 28 / step), ylim=(low[1] - 32 / step, high[1] + 16 / step))
+        panel.set(xticks=[], yticks=[], aspect="equal")
+        panel.spines[:].set_visible(False)
+        panel.set_title(title, color=LIGHT["quiet"])
+    legend = "number: after how many layers they arrive · ringed: just now"
+    figure.supxlabel(style.wrap(legend, style.WIDE, 12), fontsize=12, color=LIGHT["quiet"])
+    lines = ", ".join(f"{names[one]} – {names[other]}" for one, other in roads)
+    told = [f"{title}: {', '.join(np.array(names)[layers <= now])}" for now, title in enumerate(heard, 1)]
+    figure.description = f"A graph; roads: {lines}. Who has heard of the {source}: {'; '.join(told)}."
+    shown = [["yes" if layer <= now else "no" for layer in layers] for now in range(1, len(heard) + 1)]
+    figure.table = style.folded_tables({f"News of the {source}": (list(heard), names, shown)})
+    return figure
+
+
+def arrivals(names: list[str], roads: Sequence[tuple], heard: Mapping[str, np.ndarray], source: str) -> np.ndarray:
+    """After how many layers each of n nodes has heard of the source: (n,), infinity where it never does."""
+    n = len(names)
+    if source not in names:
+        raise ValueError(f"no node is named {source!r}: they are {names}")
+    if beyond := [road for road in roads if not set(road) <= set(range(n))]:
+        raise ValueError(f"roads {beyond} lead to nodes that are none: they count from 0 to {n - 1}")
+    for title, who in heard.items():
+        if who.shape != (n,):
+            raise ValueError(f"heard {title!r} {who.shape} must be ({n},): say of each node whether it has heard")
+    reached = np.stack([np.arange(n) == names.index(source), *heard.values()])  # (layers + 1, n)
+    return np.where(reached.any(0), reached.argmax(0), np.inf)
+
+
+def draw_roads(axes: Axes, points: np.ndarray, roads: Sequence[tuple[int, int]], layers: np.ndarray, now: int) -> None:
+    """The roads between points (n, 2); strong those over which news, at the nodes after layers (n,), come just now."""
+    for one, other in roads:
+        first, last = sorted(layers[[one, other]])
+        comes = last == now and first < now
+        look = {"color": LIGHT["here"], "linewidth": 2.5} if comes else {"color": LIGHT["quiet"], "linewidth": 1}
+        axes.plot(*points[[one, other]].T, zorder=1, **look)
+
+
+def draw_node(axes: Axes, name: str, point: np.ndarray, layer: float, now: int, most: int) -> None:
+    """A node at a point (2,) with its name below: lit where news have arrived, the earlier the stronger."""
+    lit = layer <= now
+    share = round(1 - 0.75 * layer / most, 2) if lit else 0.0
+    edge, thick = ("here", 3) if layer == now else ("weight", 1.2) if lit else ("quiet", 1.2)
+    dot = {"s": 24**2, "linewidth": thick}
+    axes.scatter(*point, color=LIGHT["ground"], zorder=2, **dot)  # no road is seen through the tint
+    axes.scatter(*point, facecolor=[(LIGHT["weight"], share)], edgecolor=LIGHT[edge], zorder=3, **dot)
+    middle = {"ha": "center", "va": "center", "textcoords": "offset points"}
+    written = LIGHT[letters_on("weight", share)] if lit else LIGHT["quiet"]
+    axes.annotate(f"{layer:.0f}" if lit else "–", point, (0, 0), color=written, **middle)
+    axes.annotate(name, point, (0, -20), size=11, **middle)
+
+
+@in_style
+def cone(tables: Named, word: int = -1) -> Figure:
+    """Whom one word of the last layer hears in each row below, down to the input: lines from it to the words that it
+    hears, from these to theirs, and so on; all else is pale.
+
+    tables: {title: boolean (n, n)}, row i: whom output i hears through one layer, through two, and so on."""
+    grids = {title: as_numbers(table, 2) > 0 for title, table in tables.items()}
+    one_layer = next(iter(grids.values()))
+    n, depth = len(one_layer), len(grids)
+    for title, grid in grids.items():
+        if grid.shape != (n, n):
+            raise ValueError(f"table {title!r} {grid.shape} must be ({n}, {n}), as the first: each word hears of each")
+    word %= n
+    rows = [np.arange(n) == word, *(grid[word] for grid in grids.values())]  # (n,) each, from the last layer down
+    names = [*(f"layer {depth - row}" for row in range(depth)), "input"]
+    reach = [int(row.sum()) for row in rows]
+    figure, [[axes]] = new_figure(style.WIDE, 34 + 52 * len(rows))
+    for row, lit in enumerate(rows):
+        for one, other in np.argwhere(one_layer) if row < depth else ():
+            role, thick = ("weight", 2) if lit[one] else ("edge", 0.8)
+            axes.plot([one, other], [row, row + 1], color=LIGHT[role], linewidth=thick, zorder=1 + (role == "weight"))
+        for role, where in (("edge", ~lit), ("data", lit)):
+            axes.scatter(np.flatnonzero(where), np.full(where.sum(), row), s=110, color=LIGHT[role], zorder=3)
+        if row:
+            axes.annotate(f"reach {reach[row]}", (n - 0.5, row), va="center", annotation_clip=False)
+    axes.set(xlim=(-0.5, n - 0.5), ylim=(depth + 0.3, -0.3), xlabel="word")
+    axes.set_yticks(range(len(rows)), names)
+    axes.set_xticks(range(n), range(1, n + 1))
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    told = [
+        f"{name}: {count}, {' '.join(str(place + 1) for place in np.flatnonzero(row))}"
+        for name, count, row in zip(names[1:], reach[1:], rows[1:])
+    ]
+    figure.description = f"Whom word {word + 1} of layer {depth} hears, how many and which. {'; '.join(told)}."
+    yes = [["yes" if lit else "no" for lit in row] for row in rows]
+    figure.table = style.folded_tables({f"Whom word {word + 1} of layer {depth} hears": (names, range(1, n + 1), yes)})
+    return figure
 
 
 def in_words(number: float, digits: int = 3) -> str:
@@ -551,34 +682,61 @@ def gallery(pictures: Named, columns: int = 8, patch: int = 0, kind: str = "ink"
 @in_style
 def bars(
     values: Mapping[str, float], label: str = "", decimals: int = 2, *,
-    level: tuple[str, float | Mapping[str, float]] | None = None,
+    level: tuple[str, float | Mapping[str, float]] | None = None, message: Iterable[str] = (),
 ) -> Figure:  # fmt: skip
     """Horizontal bars from 0, one below the other, each with its name and its number; `label` says what they are.
 
-    level: a name and a number, as that of a guess, a dashed line across all bars; or, for a rival, one for each."""
-    names, numbers = list(values), as_numbers(list(values.values()), 1)
+    level: a name and a number, as that of a guess, a dashed line across all bars; or, for a rival, one for each.
+    message: the names of the bars that matter; the others are grey."""
+    names, numbers, message = list(values), as_numbers(list(values.values()), 1), set(message)
+    if unknown := message - set(names):
+        raise ValueError(f"no bar is named {sorted(unknown)}: they are {names}")
     figure, [[axes]] = new_figure(style.WIDE, 55 + 24 * len(names) + 18 * bool(level))
-    axes.barh(range(len(names)), numbers, height=0.7, color=LIGHT["data"])
-    ends, said = numbers.clip(0), ""
-    if level:
-        title, levels = level
-        each = np.array([levels[name] if isinstance(levels, Mapping) else levels for name in names], dtype=float)
-        rows = np.arange(len(names))
-        axes.vlines(each, rows - 0.5, rows + 0.5, color=LIGHT["ink"], linewidth=1.3, linestyle=(0, (4, 3)))
-        at_top = {"textcoords": "offset points", "ha": "center", "va": "bottom", "color": LIGHT["quiet"]}
-        axes.annotate(title, (each[0], -0.5), (0, 3), annotation_clip=False, **at_top)
-        if isinstance(levels, Mapping):
-            ends = np.maximum(ends, each)
-        said = f" Dashed: {title}, {', '.join(map(in_words, each if isinstance(levels, Mapping) else each[:1]))}."
+    colours = [GREY if message and name not in message else LIGHT["data"] for name in names]
+    axes.barh(range(len(names)), numbers, height=0.7, color=colours)
+    axes.axvline(0, color=LIGHT["quiet"], linewidth=0.8, clip_on=False)
+    axes.spines.left.set_visible(False)
     table = rounded(numbers[:, None], decimals)
-    above = {"bbox": {"facecolor": LIGHT["ground"], "edgecolor": "none", "pad": 1}} if level else {}
-    for row, (end, (text,)) in enumerate(zip(ends, table)):
-        axes.annotate(text, (end, row), (5, 0), textcoords="offset points", va="center", **above)
+    beside = {"textcoords": "offset points", "va": "center"}
+    written = [
+        axes.annotate(text, (end, row), (5, 0), **beside)
+        for row, (end, [text]) in enumerate(zip(numbers.clip(0), table))
+    ]
+    title, levels = level or ("", {})
+    each = np.array([levels[name] if isinstance(levels, Mapping) else levels for name in names if level], dtype=float)
     axes.set_yticks(range(len(names)), names)
-    axes.set(xlabel=label, ylim=(len(names) - 0.5, -0.5), xlim=(min(0, numbers.min()), 1.15 * numbers.max()))
+    most = max(numbers.max(), each.max(initial=0.0))
+    axes.set(xlabel=label, ylim=(len(names) - 0.5, -0.5), xlim=(min(0, numbers.min()), 1.15 * most))
     axes.tick_params(axis="y", length=0)
-    figure.description = f"Bars of {label}. {'; '.join(f'{name} {text}' for name, (text,) in zip(names, table))}.{said}"
+    said = "; ".join(f"{name} {text}" for name, [text] in zip(names, table))
+    figure.description = f"Bars of {label}. {said}."
+    if level:
+        draw_level(axes, title, each)
+        keep_off(written, each)
+        told = ", ".join(map(in_words, each if isinstance(levels, Mapping) else each[:1]))
+        figure.description += f" Dashed: {title}, {told}."
     return figure
+
+
+def draw_level(axes: Axes, title: str, each: np.ndarray) -> None:
+    """A dashed line across each bar at its own number of each (n,), in ink within the colour of the page, so that it
+    is seen on a bar, too; above it what it is."""
+    rows = np.arange(len(each))
+    for role, thick, dashes in (("ground", 4, "solid"), ("ink", 1.6, (0, (4, 2.5)))):
+        axes.vlines(each, rows - 0.5, rows + 0.5, color=LIGHT[role], linewidth=thick, linestyle=dashes)
+    at_top = {"textcoords": "offset points", "ha": "center", "va": "bottom", "color": LIGHT["quiet"]}
+    axes.annotate(title, (each[0], -0.5), (0, 3), annotation_clip=False, **at_top)
+
+
+def keep_off(written: Sequence[Annotation], each: np.ndarray) -> None:
+    """Move each number that would touch the dashed line at its number of each (n,) to the right of that line."""
+    axes = written[0].axes
+    axes.figure.draw_without_rendering()  # settles the layout, and with it where a number lies on the page
+    for text, level in zip(written, each):
+        begin, line = (axes.transData.transform((place, 0))[0] for place in (text.xy[0], level))
+        box = text.get_window_extent()
+        if box.x0 - 5 < line < box.x1 + 5:
+            text.xyann = (line - begin + 5, 0)
 
 
 @in_style
@@ -627,7 +785,7 @@ def maps_of_places(maps: Named, legend: str, signed: bool = False) -> Figure:
     """For each of n = side² places a small map (side, side) of all places, at the place itself, which is framed.
 
     `maps` maps a title to numbers (n, n), a row for each place whose map it is; `legend` says what a colour is.
-    signed: both signs, in two colours. One deepest colour for all, whose number is told. ValueError: n is no square."""
+    signed: both signs, in two colours. One strongest colour for all, whose number is told. ValueError: n no square."""
     tables = {title: as_numbers(table, 2) for title, table in maps.items()}
     n = len(next(iter(tables.values())))
     side = round(n**0.5)
@@ -655,7 +813,7 @@ def maps_of_places(maps: Named, legend: str, signed: bool = False) -> Figure:
         panel.set(xlim=(-1.6, edge + 0.6), ylim=(edge - 0.4, -0.6), aspect="equal", xticks=[], yticks=[])
         panel.spines[:].set_visible(False)
         panel.set_title(style.wrap(title, wide / columns, 12), size=12, loc="center")
-    legend_below = f"framed: whose map it is · {legend} · the deepest colour: {limit:.2g}"
+    legend_below = f"framed: whose map it is · {legend} · the strongest colour: {limit:.2g}"
     figure.supxlabel(style.wrap(legend_below, wide, 12), fontsize=12, color=LIGHT["quiet"])
     most = {title: table - 2 * np.diag(np.abs(table).max(1)) for title, table in tables.items()}
     said = [
@@ -666,3 +824,49 @@ def maps_of_places(maps: Named, legend: str, signed: bool = False) -> Figure:
         {title: (*map(range, table.shape), rounded(table, 2)) for title, table in tables.items() if n**2 <= MOST_CELLS}
     )
     return figure
+
+
+@in_style
+def offsets(maps: Named, legend: str) -> Figure:
+    """What each of n = side² places gives to others on average, by how many rows and columns these lie away: a map
+    (2 side - 1, 2 side - 1) around the place itself, which is framed.
+
+    `maps` maps a title to numbers (n, n) of 0 or more, a row for each place that gives; `legend` says what a colour
+    is. One strongest colour for all, whose number is told. ValueError: n is no square."""
+    means = {title: mean_by_offset(title, as_numbers(table, 2)) for title, table in maps.items()}
+    width = len(next(iter(means.values())))
+    limit = max(mean.max() for mean in means.values()) or 1.0
+    each = style.WIDE / max(3, len(maps))  # pixels
+    figure, [panels] = new_figure(each * len(maps), each + 54, "", 1, len(maps))
+    for panel, (title, mean) in zip(panels, means.items()):
+        for (row, column), share in np.ndenumerate((mean / limit).round(2)):
+            shade(panel, row, column, "weight", share)
+        frame(panel, width // 2, width // 2)
+        panel.set(xlim=(-0.5, width - 0.5), ylim=(width - 0.5, -0.5), aspect="equal", xticks=[], yticks=[])
+        panel.spines[:].set_visible(False)
+        panel.set_title(style.wrap(title, each, 12), size=12, loc="center")
+    legend_below = f"framed: the place that looks · {legend} · the strongest colour: {limit:.2g}"
+    figure.supxlabel(style.wrap(legend_below, style.WIDE, 12), fontsize=12, color=LIGHT["quiet"])
+    away = list(range(-(width // 2), width // 2 + 1))
+    told = []
+    for title, mean in means.items():
+        best = [divmod(place, width) for place in largest(mean.ravel(), 4)]
+        most = ", ".join(f"({away[row]}, {away[column]}) {mean[row, column]:.2f}" for row, column in best)
+        told.append(f"{title}: {most}")
+    figure.description = f"Means over all places, by rows and columns away; {legend}. Most: {'; '.join(told)}."
+    figure.table = style.folded_tables({title: (away, away, rounded(mean, 2)) for title, mean in means.items()})
+    return figure
+
+
+def mean_by_offset(title: str, table: np.ndarray) -> np.ndarray:
+    """The mean of a table (n, n), n = side², over all pairs of places that lie as many rows and columns apart:
+    (2 side - 1, 2 side - 1)."""
+    side = round(len(table) ** 0.5)
+    if table.shape != (side**2, side**2):
+        raise ValueError(f"map {title!r} {table.shape} must be (n, n), n the square of a whole number")
+    sums, pairs = np.zeros((2, 2 * side - 1, 2 * side - 1))
+    for (place, other), number in np.ndenumerate(table):
+        away = np.subtract(divmod(other, side), divmod(place, side)) + side - 1
+        sums[*away] += number
+        pairs[*away] += 1
+    return sums / pairs

@@ -50,29 +50,49 @@ def in_per_cent(share: float) -> str:
     return f"{round(share, 2) + 0.0:.0%}"
 
 
+SHARES, SHARES_END = 200, 310  # where the shares begin and end, but for the last one's number
+
+
+def draw_adding_up(canvas: Phone, top: float, share: np.ndarray, pitch: float) -> None:
+    """Shares (k,) that add up to 1 as bars below one another: each begins where the one before ended, and what takes
+    away runs to the left."""
+    ends = np.cumsum([0.0, *share])
+    scale = (SHARES_END - SHARES) / (max(ends.max(), 1.0) - ends.min())
+    at = (SHARES - scale * (ends.min() - ends)).tolist()
+    nothing, whole, foot = at[0], at[0] + scale, top + pitch * len(share)
+    for x, name in ((nothing, "0%"), (whole, "100%")):
+        canvas.line(x, top - 2, x, foot, "quiet", 1)
+        if name == "100%" or scale > 40:  # else there is room for one of them
+            canvas.text(x, foot + 13, name, 11.5, fill="value", bold=name == "100%")
+    halo = {"stroke": "ground", "stroke_width": 7, "paint_order": "stroke"}
+    for number, (part, begin, end) in enumerate(zip(share.tolist(), at, at[1:])):
+        y, left, right = top + pitch * number, min(begin, end), max(begin, end)
+        if number + 1 < len(share):
+            canvas.line(end, y + 18, end, y + pitch + 4, "quiet", 1, stroke_dasharray="2 2")
+        canvas.rect(left, y + 4, max(right - left, 1), 14, "negative" if part < -0.005 else "value")
+        canvas.text(right + 5, y + 16, in_per_cent(part), 12, "start", bold=part < -0.005, **halo)
+
+
 def draw_weight_and_share(words: Sequence[str], weights: ArrayLike, values: ArrayLike, chosen: int) -> View:
-    """Two bars a word, its weight and its share of the output of word number `chosen`: to the left where the word takes
-    away; weights (n, n), values (n, v)."""
-    row, canvas = as_numbers(weights, 2)[chosen], Phone(80 + 30 * len(words))
+    """For each word its weight as a bar, and its share of the output of word number `chosen`; the shares add up to
+    100 %, and a word that takes away runs back. weights (n, n), values (n, v)."""
+    row, canvas = as_numbers(weights, 2)[chosen], Phone(96 + 30 * len(words))
     share = shares(row, as_numbers(values, 2))
     canvas.text(8, 20, f"{words[chosen]} asks", 14, "start", bold=True)
     canvas.text(100, 44, "weight", 12, "start", "weight", True)
-    canvas.text(250, 44, "share of the output", 12, fill="value", bold=True)
-    for number, (word, weight, part) in enumerate(zip(words, row.tolist(), share.tolist())):
-        y = 54 + 30 * number
+    canvas.text(SHARES, 44, "share of the output", 12, "start", "value", True)
+    for number, (word, weight) in enumerate(zip(words, row.tolist())):
+        y, wide = 54 + 30 * number, 50 * weight / row.max()
         canvas.text(8, y + 15, cut(word, 11), 13, "start")
-        canvas.rect(100, y + 4, 60 * weight, 14, "weight")
-        canvas.text(104 + 60 * weight, y + 16, f"{weight:.0%}", 12, "start")
-        width = 70 * min(abs(part), 1)
-        canvas.rect(225 if part >= 0 else 225 - width, y + 4, width, 14, "value" if part >= 0 else "negative")
-        canvas.text(229 + (width if part >= 0 else 0), y + 16, in_per_cent(part), 12, "start", bold=part < -0.005)
-    canvas.line(225, 52, 225, 52 + 30 * len(words), "edge")
+        canvas.rect(100, y + 4, wide, 14, "weight")
+        canvas.text(104 + wide, y + 16, f"{weight:.0%}", 12, "start")
+    draw_adding_up(canvas, 54, share, 30)
     said = ", ".join(
         f"{word} {w:.0%} and {in_per_cent(part)}" for word, w, part in zip(words, row.tolist(), share.tolist())
     )
     takes = share.min() < -0.005
     ask = "Which word gets weight, and takes away?" if takes else "No word takes away here. Where does one?"
-    canvas.prose(8, 74 + 30 * len(words), ask, fill="quiet")
+    canvas.prose(8, 86 + 30 * len(words), ask, fill="quiet")
     return canvas.view(f"{words[chosen]} asks. Weight and share of the output: {said}. {ask}")
 
 
@@ -241,11 +261,12 @@ def einsum_loops() -> Explorer:
 # Shapes
 def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:
     """The matrices of attention drawn to scale, each with its shape, where their rows and columns meet; the first row
-    and column of each product are framed, and what they make."""
-    side = min(14, 270 // (d_head + n_keys + d_value), 100 // max(d_head, n_keys), 72 // n_queries)
+    and column of each product are framed, and what they make. Between the two products stands what the scores go
+    through."""
+    side = min(14, 238 // (d_head + n_keys + d_value), 100 // max(d_head, n_keys), 72 // n_queries)
     columns = {"Q": (d_head, side), "S": (n_keys, side), "Z": (d_value, side)}
     board = Board([""] * n_queries, columns, 70 + side * max(d_head, n_keys), row=side, above=side, apart=70)
-    canvas, shapes = Phone(70 + 100 + 72 + 106), {"Q": (n_queries, d_head), "K": (d_head, n_keys)}
+    canvas, shapes = Phone(70 + 100 + 72 + 86), {"Q": (n_queries, d_head), "K": (d_head, n_keys)}
     shapes |= {"S": (n_queries, n_keys), "V": (n_keys, d_value), "Z": (n_queries, d_value)}
     names = {"Q": ("Q", "(q, e)"), "K": ("Kᵀ", "(e, k)"), "S": ("weights", "(q, k)")}
     names |= {"V": ("V", "(k, v)"), "Z": ("output", "(q, v)")}
@@ -260,16 +281,18 @@ def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:
         y = y - 38 if part in "KV" else y + tall + 16
         for line, said in enumerate((*names[part], f"({rows}, {width})")):
             canvas.text(x, y + 15 * line, said, 12, fill="quiet" if line else roles[part], bold=line == 0)
-    for left, above, to in (("Q", "K", "S"), ("S", "V", "Z")):
-        row, column, cell = cells[left][0], [line[0] for line in cells[above]], cells[to][0][0]
-        board.frame(canvas, row[0], row[-1], roles[left])
-        board.frame(canvas, column[0], column[-1], roles[above])
-        board.frame(canvas, cell, cell, "here")
-    foot = board.top + side * n_queries + 74
-    canvas.text(8, foot, "between them: ÷ √d_k, softmax along each row", 12, "start", "quiet")
+    for part in "QS":
+        board.frame(canvas, cells[part][0][0], cells[part][0][-1], roles[part])
+    for part in "KV":
+        board.frame(canvas, cells[part][0][0], cells[part][-1][0], roles[part])
+    for part in "SZ":  # last: what the framed ones make lies on top
+        board.frame(canvas, cells[part][0][0], cells[part][0][0], "here")
+    end, begin = board.lefts["S"] + side * n_keys, board.lefts["Z"]
+    for line, said in enumerate(("÷ √d_k,", "softmax", "each row")):
+        canvas.text((end + begin) / 2 - 1, board.top - 30 + 12 * line, said, 11, fill="quiet")
     sign, fill = ("✔", "right") if n_queries == n_keys and d_head == d_value else ("○", "quiet")
-    task = f"{sign} Make the output as large as Q, and the weights square."
-    canvas.text(8, foot + 22, task, 12, "start", fill)
+    task = f"{sign} Make the output as large as Q, the weights square."
+    canvas.text(8, board.top + side * n_queries + 76, task, 12, "start", fill)
     return canvas.view(
         f"Q ({n_queries}, {d_head}) times K transposed ({d_head}, {n_keys}), scaled and through softmax, gives weights "
         f"({n_queries}, {n_keys}); times V ({n_keys}, {d_value}) gives the output ({n_queries}, {d_value}). {task}"

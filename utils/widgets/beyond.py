@@ -307,8 +307,23 @@ def hat(side: int) -> np.ndarray:
     return picture.reshape(side, points // side, side, points // side, 3).mean((1, 3))
 
 
+def draw_scores(canvas: Phone, scores: dict[int, int], size: int) -> None:
+    """For each patch size its number of scores, and below that a bar, to the right 10 times as many at each line."""
+    canvas.text(216, 44, "scores by patch size", 12, "start", "quiet")
+    canvas.text(216, 60, "line to line: 10 times", 12, "start", "quiet")
+    for power in range(8):
+        canvas.line(240 + 15.5 * power, 70, 240 + 15.5 * power, 230, "edge", 0.6)
+    halo = {"stroke": "ground", "stroke_width": 4, "paint_order": "stroke"}
+    for number, (other, many) in enumerate(scores.items()):
+        y, long, chosen = 73 + 26 * number, 15.5 * float(np.log10(many)), other == size
+        letters = {"fill": "here" if chosen else "ink", "bold": chosen}
+        canvas.text(233, y + 18, other, 11.5, "end", **letters)
+        canvas.text(241, y + 10, f"{many:,}", 11.5, "start", **letters, **halo)
+        canvas.rect(240, y + 14, max(long, 1), 7, "here" if chosen else "data")
+
+
 def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
-    """An image cut into patches, what this costs, and for each patch size the numbers of scores as bars."""
+    """An image cut into patches, what this costs, and for each patch size the number of scores."""
     found, canvas, rows = costs(side, size, channels, d_model), Phone(452), side // size
     share = found["products"] / found["block"]
     colour = "in colour" if channels == 3 else "in grey"
@@ -320,16 +335,9 @@ def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
         at = 196 * line / rows
         canvas.line(6 + at, 34, 6 + at, 230, "data", 0.6)
         canvas.line(6, 34 + at, 202, 34 + at, "data", 0.6)
-    canvas.text(216, 46, "scores by patch size", 12, "start", "quiet")
-    canvas.text(216, 62, "line to line: 10 times", 12, "start", "quiet")
-    for power in range(9):
-        canvas.line(216, 212 - 16 * power, 350, 212 - 16 * power, "edge", 0.6)
-    for number, other in enumerate(COSTS[side]):
-        x, tall = 218 + 22.5 * number, 16 * np.log10(costs(side, other, channels, d_model)["scores"])
-        canvas.rect(x, 212 - max(tall, 1), 18, max(tall, 1), "here" if other == size else "data")
-        canvas.text(x + 9, 228, other, 11, fill="here" if other == size else "ink", bold=other == size)
+    draw_scores(canvas, {other: costs(side, other, channels, d_model)["scores"] for other in COSTS[side]}, size)
     facts = (
-        ("patches, the length n of the sequence", f"{rows} x {rows} = {found['n']:,}"),
+        ("patches, the sequence's length n", f"{rows} x {rows} = {found['n']:,}"),
         ("numbers in a patch", f"{found['entries']:,}"),
         ("scores, n² a head and layer", f"{found['scores']:,}"),
         ("parameters of the embedding", f"{found['embedding']:,}"),

@@ -8,43 +8,92 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..plots import as_numbers
-from .canvas import Phone, View, cut, indexed, two_decimals
+from .board import short, width_of
+from .canvas import Phone, View, cut, indexed
 
 # Which numbers a norm takes together
 
 
-def draw_grouped(canvas: Phone, top: float, numbers: np.ndarray, words: Sequence[str], rows: bool) -> list[float]:
-    """A table (n, d) in which the rows, or else the columns, are framed, each with its mean; returns the means."""
-    (left, wide, tall), (n, d) = (78, min(46.0, 220 / numbers.shape[1]), 26), numbers.shape
-    limit, means = np.abs(numbers).max(), numbers.mean(-1 if rows else 0)
+def draw_numbers(canvas: Phone, left: float, top: float, numbers: np.ndarray, wide: float) -> None:
+    """Numbers (n, d) as coloured cells, `wide` pixels each; whole numbers are written without decimals."""
+    limit = np.abs(numbers).max() or 1.0
     for (row, column), value in np.ndenumerate(numbers):
-        canvas.cell(left + wide * column, top + tall * row, wide, tall, value, limit, "signed", 11.5)
+        x, y, role = left + wide * column, top + TALL * row, "negative" if value < 0 else "data"
+        letters = canvas.shade(x, y, wide, TALL, role, abs(float(value)) / limit)
+        canvas.text(x + wide / 2, y + TALL / 2 + 4, short(value), 11, fill=letters)
+
+
+def draw_names(canvas: Phone, x: float, top: float, words: Sequence[str], signs: int = 8) -> None:
+    """The words of a table's rows, which end at x."""
     for row, word in enumerate(words):
-        canvas.text(left - 8, top + tall * (row + 0.5) + 4, cut(word, 10), 12, "end")
-    for number, mean in enumerate(means):
-        frame = (left, top + tall * number, wide * d, tall) if rows else (left + wide * number, top, wide, tall * n)
-        canvas.frame(frame[0] + 2, frame[1] + 2, frame[2] - 4, frame[3] - 4, 5)
-        x, y = (left + wide * d + 24, frame[1] + 17) if rows else (frame[0] + wide / 2, top + tall * n + 17)
-        canvas.text(x, y, two_decimals(mean), 12, bold=True)
-    x, y = (left + wide * d + 24, top - 6) if rows else (left - 8, top + tall * n + 17)
-    canvas.text(x, y, "mean", 12, "middle" if rows else "end")
-    return means.tolist()
+        canvas.text(x, top + TALL * (row + 0.5) + 4, cut(word, signs), 12, "end")
+
+
+def width_of_cells(numbers: np.ndarray) -> float:
+    """How wide a cell must be that has room for each of the numbers, and for a frame."""
+    return max(width_of(short(value)) for value in numbers.flat) + 5
+
+
+TALL = 26  # pixels of a row
+
+
+def draw_layer_norm(canvas: Phone, top: float, numbers: np.ndarray, words: Sequence[str]) -> str:
+    """A table (n, d) whose rows are framed, each with its mean and its deviation, and on the right the normed rows;
+    returns what it shows. ValueError: there is no room."""
+    means, deviations = numbers.mean(-1), numbers.std(-1)
+    normed = (numbers - means[:, None]) / np.sqrt(deviations[:, None] ** 2 + 1e-5)  # a row of equal numbers: 0
+    (n, d), wide, wider = numbers.shape, width_of_cells(numbers), width_of_cells(normed)
+    left, right = max(width_of(cut(word, 8), 12) for word in words) + 13, 350 - wider * d
+    room = right - left - wide * d - 90
+    if room < 0:
+        raise ValueError(f"the numbers are {-room:.0f} pixels too wide for a phone")
+    wide = min(wider, wide + room / d)
+    middle = left + wide * d
+    draw_names(canvas, left - 7, top, words)
+    draw_numbers(canvas, left, top, numbers, wide)
+    draw_numbers(canvas, right, top, normed, wider)
+    for x, y, name in ((middle + 20, 6, "mean"), (middle + 55, 22, "deviation"), (right + wider * d / 2, 6, "normed")):
+        canvas.text(x, top - y, name, 12 if y == 6 else 11.5)
+    for row, (mean, deviation) in enumerate(zip(means, deviations)):
+        y = top + TALL * row
+        canvas.frame(left, y + 2, wide * d, TALL - 4, 5)
+        canvas.text(middle + 20, y + 17, short(mean), 12, bold=True)
+        canvas.text(middle + 55, y + 17, short(deviation), 12, bold=True)
+        canvas.arrow(right - 16, y + 13, right - 4, y + 13, "quiet", 2, 7)
+    canvas.text(right + wider * d, top + TALL * n + 17, "mean 0, deviation 1", 11.5, "end")
+    said = (f"{word} {short(a)} and {short(b)}, normed {in_a_row(row)}" for word, a, b, row in
+            zip(words, means, deviations, normed))  # fmt: skip
+    return f"means and deviations: {'; '.join(said)}. Each normed row has mean 0 and deviation 1"
+
+
+def in_a_row(numbers: ArrayLike) -> str:
+    """Numbers (k,) as text: "2, 1.41"."""
+    return ", ".join(map(short, numbers))
+
+
+def draw_batch_norm(canvas: Phone, top: float, numbers: np.ndarray, words: Sequence[str]) -> str:
+    """A table (n, d) whose columns are framed, each with its mean below it; returns what it shows."""
+    (n, d), means, left = numbers.shape, numbers.mean(0), 78
+    wide, foot = min(46.0, 268 / d), top + TALL * n + 17
+    draw_names(canvas, left - 8, top, words)
+    draw_numbers(canvas, left, top, numbers, wide)
+    for column, mean in enumerate(means):
+        canvas.frame(left + wide * column + 2, top + 2, wide - 4, TALL * n - 4, 5)
+        canvas.text(left + wide * (column + 0.5), foot, short(mean), 12, bold=True)
+    canvas.text(left - 8, foot, "mean", 12, "end")
+    return f"means {in_a_row(means)}"
 
 
 def norm_axes(words: Sequence[str], x: ArrayLike) -> View:
-    """The vectors x (n, d) of some words twice: which numbers layer norm takes together, and which batch norm."""
-    numbers, said = as_numbers(x, 2), []
-    tall = 26 * len(words)
-    canvas, top = Phone(2 * tall + 138), 46
-    for title, rows in (
-        ("Layer norm: each row, one word, by itself", True),
-        ("Batch norm: each column, over all words", False),
-    ):
-        canvas.text(6, top - 26, title, 13.5, "start", bold=True)
-        means = draw_grouped(canvas, top, numbers, words, rows)
-        said.append(f"{title}; means {', '.join(map(two_decimals, means))}.")
-        top += tall + 60
-    return canvas.view(" ".join(said))
+    """The vectors x (n, d) of some words twice: which numbers layer norm takes together, and what it makes of them; and
+    which numbers batch norm takes together. ValueError: they are too wide for a phone."""
+    numbers, tall = as_numbers(x, 2), TALL * len(words)
+    canvas, layer, batch = Phone(2 * tall + 178), "each row, one word, by itself", "each column, over all words"
+    canvas.text(6, 20, f"Layer norm: {layer}", 13.5, "start", bold=True)
+    rows = draw_layer_norm(canvas, 66, numbers, words)
+    canvas.text(6, tall + 122, f"Batch norm: {batch}", 13.5, "start", bold=True)
+    columns = draw_batch_norm(canvas, tall + 142, numbers, words)
+    return canvas.view(f"Layer norm: {layer}; {rows}. Batch norm: {batch}; {columns}.")
 
 
 # Where the norm stands

@@ -27,16 +27,19 @@ def turned(table: np.ndarray, pair: int, shift: int) -> float:
     return shift * math.degrees(math.atan2(sine, cosine))
 
 
-def draw_table(canvas: Phone, table: np.ndarray, framed: Sequence[tuple[int, str, str]]) -> None:
-    """The table (n, d) as colours, a row for each position; framed rows: (row, colour, name)."""
-    (n, d), (left, top, wide, tall) = table.shape, (26, 26, 288, 216)
+def draw_table(canvas: Phone, table: np.ndarray, marked: Sequence[tuple[int, str, str]]) -> None:
+    """The table (n, d) as colours, a row for each position; triangles point at two rows from both sides, the first has
+    its name on the left, the second on the right: (row, colour, name)."""
+    (n, d), (left, top, wide, tall) = table.shape, (26, 26, 282, 216)
     height = tall / n
     canvas.text(left, 18, f"{n} positions (down), {d} columns (across)", 12.5, "start", bold=True)
     canvas.pixels(left, top, wide, tall, WAVES((table + 1) / 2)[..., :3])
-    for (row, colour, name), x, side in zip(framed, (left - 5, left + wide + 5), ("end", "start")):
-        place = left - 1, top - 1 + height * row, wide + 2, height + 2
-        canvas.rect(*place, "none", stroke=colour, stroke_width=2)
-        canvas.text(x, top + height * (row + 0.5) + 4, name, 12, side, colour, bold=True)
+    for (row, colour, name), x, side in zip(marked, (left - 13, left + wide + 13), ("end", "start")):
+        y = top + height * (row + 0.5)
+        canvas.add("polygon", points=f"{left - 10},{y - 4:.1f} {left - 10},{y + 4:.1f} {left - 1},{y:.1f}", fill=colour)
+        end = left + wide
+        canvas.add("polygon", points=f"{end + 10},{y - 4:.1f} {end + 10},{y + 4:.1f} {end + 1},{y:.1f}", fill=colour)
+        canvas.text(x, y + 4, name, 12, side, colour, bold=True)
 
 
 def draw_clocks(canvas: Phone, table: np.ndarray, position: int, other: int) -> list[str]:
@@ -70,7 +73,7 @@ def draw_products(canvas: Phone, dots: np.ndarray, position: int, other: int) ->
 
 
 def draw_waves(d_model: int, position: int, shift: int) -> View:
-    """The waves of 36 positions (36, d_model), d_model even; two rows, `shift` apart, are framed. Below it four pairs
+    """The waves of 36 positions (36, d_model), d_model even; two rows, `shift` apart, are marked. Below it four pairs
     of columns as hands of a clock, at both positions; then the dot product of one position with all others."""
     table, other, canvas = as_numbers(sinusoidal_positions(36, d_model), 2), position + shift, Phone(554)
     dots = table @ table[position]

@@ -216,7 +216,8 @@ def draw_stage(
     title: str, comment: str, gap: int = 0,
 ) -> float:  # fmt: skip
     """A title, and below one another tables (m, n, d) of numbers, `right` (m, n, d) the true ones, with a gap of so
-    many pixels after every e of them; several are those of heads, and say so. Returns where the next stage begins."""
+    many pixels after every e of them, the entries of a head; several are those of heads, and say so. Returns where the
+    next stage begins."""
     canvas.text(6, y, title, 13, "start", bold=True)
     canvas.text(6, y + 17, comment, 12, "start", "wrong" if "misplaced" in comment else "ink")
     y += 26
@@ -265,7 +266,7 @@ def draw_split(words: Sequence[str], num_heads: int, direct: bool) -> View:
     y = draw_stage(canvas, 134, words, heads, right, e, title, comment)
     comment = f"{lost} of {Q.size} numbers are misplaced" if lost else "Q again"
     title = f"merged (n, d) = ({N}, {D_MODEL})"
-    y = draw_stage(canvas, y, words, merged[None], Q[None], D_MODEL + 1, title, comment)
+    y = draw_stage(canvas, y, words, merged[None], Q[None], e, title, comment)
     ask = "And with another number of heads?" if direct else "Guess, then view directly: how many are misplaced?"
     canvas.text(6, y, ask, 12.5, "start", "quiet")
     canvas.height = round(y + 10)

@@ -92,6 +92,14 @@ def frame(canvas: Phone, x: float, y: float, wide: float, role: str) -> None:
     canvas.rect(x - 2, y - 2, wide + 4, TALL + 4, stroke=role, stroke_width=2, rx=3)
 
 
+def draw_to_come(canvas: Phone, seen: Passage) -> None:
+    """Outlines of what has not been yet: the decoder's states, as many as the right translation has words."""
+    canvas.text(WRITTEN + WIDE / 2, 44, "decoder", 13, fill="quiet")
+    for number in range(len(seen.right)):
+        canvas.rect(WRITTEN, row_y(number), WIDE, TALL, stroke="edge", stroke_dasharray="3 3", rx=3)
+    canvas.text(WRITTEN + WIDE + 6, row_y(0) + 11.5, "to come", 11, "start", "quiet")
+
+
 def draw_context(canvas: Phone, seen: Passage, i: int, kind: str) -> None:
     """The vector c below the states, and its way to step number i of the decoder."""
     y, looks = row_y(len(seen.source)) + 8, seen.weights is not None
@@ -205,7 +213,9 @@ def draw_passage(seen: Passage, step: int, stages: Sequence[str], words: Sequenc
     canvas, looks = Phone(low + 108), seen.weights is not None
     title, said = describe(seen, i, kind, words)
     canvas.text(6, 20, title, 15, "start", bold=True)
-    if kind != "read":
+    if kind == "read":
+        draw_to_come(canvas, seen)
+    else:
         if looks and kind in ("ask", "weigh", "write"):
             draw_looks(canvas, seen, i, kind)
         if looks and kind == "pass":

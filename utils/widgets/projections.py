@@ -9,7 +9,7 @@ from torch import Tensor
 from ..plots import as_numbers
 from .attention import numbered
 from .canvas import Canvas, Phone, View, cut
-from .controls import Explorer, menu
+from .controls import Explorer, menu, slider
 
 # One word, three vectors
 ROLES = (  # name, symbol, colour, what it is for
@@ -75,45 +75,64 @@ def projections(words: Sequence[str], X: Tensor, W_q: Tensor, W_k: Tensor, W_v: 
 
 # A curve smoothed by attention
 WIDTHS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+APART = 5  # places between two that may ask
 
 
-def smooth(places: Tensor, values: Tensor, width: float) -> Tensor:
-    """Each value (n,) replaced by the mean of all, weighted by the softmax of -distance² / 2 width²: (n,)."""
-    scores = -(places[:, None] - places).square() / (2 * width**2)
-    return torch.softmax(scores, dim=-1) @ values
+def by_nearness(places: Tensor, width: float) -> Tensor:
+    """What each of the places (n,) gives to each: the softmax of -distance² / 2 width², (n, n)."""
+    return torch.softmax(-(places[:, None] - places).square() / (2 * width**2), dim=-1)
 
 
-def draw_smoothing(places: Tensor, noisy: Tensor, true: Tensor, width: float) -> View:
-    """Noisy values (n,) as points over their places (n,), the true curve, and what smoothing makes of the points."""
-    smoothed, canvas = smooth(places, noisy, width), Phone(332)
-    low, high = float(noisy.min()), float(noisy.max())
+def draw_asking(canvas: Phone, weights: Tensor, points: list[tuple[float, float]], answer: tuple[float, float]) -> None:
+    """The place that asks, its weights (n,) as bars on the axis, and its answer; the points (x, y) that it looks at
+    are the larger, the more it does."""
+    shares = (weights / weights.max()).tolist()
+    for (x, y), share in zip(points, shares):
+        canvas.rect(x - 2.3, 262 - 42 * share, 4.6, 42 * share, "weight")
+        canvas.add("circle", cx=x, cy=y, r=2 + 3 * share, fill="data", stroke="ground", stroke_width=0.5)
+    canvas.line(answer[0], 266, *answer, "here", 1.5, stroke_dasharray="3 3")
+    canvas.add("circle", cx=answer[0], cy=answer[1], r=5, fill="here", stroke="ground")
+
+
+def draw_smoothing(places: Tensor, noisy: Tensor, true: Tensor, width: float, asks: int) -> View:
+    """Noisy values (n,) as points over their places (n,), the true curve, what smoothing makes of the points, and the
+    weights of place number `asks`."""
+    weights, canvas = by_nearness(places, width), Phone(344)
+    smoothed, low, high = weights @ noisy, float(noisy.min()), float(noisy.max())
 
     def point(place, value):
         across = (float(place) - float(places[0])) / float(places[-1] - places[0])
-        return 10 + 336 * across, 244 - 170 * (float(value) - low) / (high - low)
+        return 10 + 336 * across, 212 - 150 * (float(value) - low) / (high - low)
 
-    canvas.line(10, 254, 346, 254, "edge")
-    canvas.text(346, 268, "time", 11.5, "end")
+    canvas.line(10, 262, 346, 262, "edge")
+    canvas.text(346, 276, "time", 11.5, "end")
     for curve, role, thick, dashes in ((true, "quiet", 1.5, "6 5"), (smoothed, "value", 3, "none")):
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(point, places, curve))
         canvas.add("polyline", points=path, fill="none", stroke=role, stroke_width=thick, stroke_dasharray=dashes)
-    for x, y in map(point, places, noisy):
-        canvas.add("circle", cx=x, cy=y, r=2.5, fill="data")
+    draw_asking(canvas, weights[asks], [*map(point, places, noisy)], point(places[asks], smoothed[asks]))
     canvas.text(8, 20, f"width {width:g}", 15, "start", bold=True)
+    canvas.text(348, 20, "bars: weights of the marked moment", 12, "end", "weight")
     legend = ((8, "● measured", "data"), (94, "━ smoothed by attention", "value"), (262, "╌ true curve", "quiet"))
     for x, label, role in legend:
         canvas.text(x, 44, label, 12, "start", role)
     before, after = ((curve - true).abs().mean() for curve in (noisy, smoothed))
     fact = f"mean distance from the true curve: measured {before:.2f}, smoothed {after:.2f}"
-    end = canvas.prose(8, 286, fact, 12)
+    end = canvas.prose(8, 294, fact, 12)
     through = float((smoothed - noisy).abs().mean()) < 0.01
     sign, role = ("✔", "right") if through else ("○", "quiet")
     task = f"{sign} Make the curve meet every point. Is it better?"
     canvas.prose(8, end + 3, task, 12, fill=role)
-    return canvas.view(f"{len(places)} points over time, width {width:g}. {fact[0].upper()}{fact[1:]}. {task}")
+    heard = f"The moment {places[asks]:.2f} gives {int((weights[asks] > 0.01).sum())} of them more than 1 %"
+    return canvas.view(f"{len(places)} points over time, width {width:g}. {heard}. {fact[0].upper()}{fact[1:]}. {task}")
 
 
 def kernel_smoothing(places: Tensor, noisy: Tensor, true: Tensor, width: float = 0.05) -> Explorer:
-    """Noisy values (n,) smoothed by attention that looks as wide as one chooses, by minus the squared distances."""
-    widths = menu("width", list(WIDTHS), width)
-    return Explorer(lambda width: draw_smoothing(places, noisy, true, width), {"width": widths})
+    """Noisy values (n,) smoothed by attention that looks as wide as one chooses, by minus the squared distances; one
+    place after the other asks."""
+    moment = slider("moment that asks", 1, 1, -(-len(places) // APART))
+    controls = {"width": menu("width", list(WIDTHS), width), "moment": moment}
+
+    def draw(width, moment):
+        return draw_smoothing(places, noisy, true, width, APART * (moment - 1))
+
+    return Explorer(draw, controls)

@@ -1,7 +1,7 @@
 """Softmax as sharing: scores, their exponentials, one bar of length 1, and what each score does to a share."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -41,13 +41,32 @@ def draw_slope(canvas: Phone, x: float, foot: float, slope: float) -> None:
         canvas.arrow(x, foot, x, foot - ARROW * slope, "here", 3)
 
 
+def draw_fall(canvas: Phone, top: float, gradients: Mapping[str, np.ndarray], power: int, name: str) -> None:
+    """How the largest gradient falls with d_k = 2⁰ … 2¹⁰, on a scale of powers of ten: {name: gradients (11,)}, a curve
+    each, and a dot where the learner stands, at `power` on the curve `name`."""
+    canvas.text(8, top, "largest gradient, by d_k", 12, "start", bold=True)
+    for tens in (0, 3, 6, 9):
+        y = top + 16 + 9 * tens
+        canvas.line(48, y, 268, y, "edge")
+        canvas.text(42, y + 4, "1" if tens == 0 else f"10⁻{'⁰¹²³⁴⁵⁶⁷⁸⁹'[tens]}", 11, "end", "quiet")
+    for at in (0, 5, 10):
+        canvas.text(48 + 22 * at, top + 114, f"{2**at:,}", 11, fill="quiet")
+    for (curve, values), role in zip(gradients.items(), ("ink", "data")):
+        heights = top + 16 - 9 * np.log10(np.clip(values, 1e-9, 1))
+        path = " ".join(f"{48 + 22 * at},{y:.1f}" for at, y in enumerate(heights))
+        canvas.add("polyline", points=path, fill="none", stroke=role, stroke_width=2.5)
+        canvas.text(276, heights[-1] + 4, curve, 12, "start", role)
+        if curve == name:
+            canvas.add("circle", cx=48 + 22 * power, cy=heights[power], r=5, fill="here", stroke="ground")
+
+
 def draw_sharing(
     labels: Sequence[str], scores: ArrayLike, before: ArrayLike, dashed: str, chosen: int, title: str,
-    temperature: float = 1, facts: Sequence[str] = (),
+    temperature: float = 1, facts: Sequence[str] = (), falls: tuple | None = None,
 ) -> View:  # fmt: skip
     """From scores (k,) to shares of one bar at a temperature: on each score an arrow, what it does to share number
     `chosen`; as outlines, which are called `dashed`, the scores `before` (k,) and their shares at a temperature of 1.
-    `facts` are lines of text at the foot."""
+    `facts` are lines of text at the foot; `falls` says what `draw_fall` is to draw below them, if anything."""
     scores, before = as_numbers(scores, 1), as_numbers(before, 1)
     weights, weights_before = softmax(scores / temperature), softmax(before)
     slope, step = slopes(weights, chosen) / temperature, 340 / len(labels)
@@ -82,6 +101,9 @@ def draw_sharing(
     y = BAR + 90.0
     for fact in facts:
         y = canvas.prose(8, y, fact, 12.5, fill="right" if fact.startswith("✔") else "ink")
+    if falls:
+        draw_fall(canvas, canvas.height + 12, *falls)
+        canvas.height += 140
     said = ", ".join(f"{label} {weight:.3f}" for label, weight in zip(labels, weights))
     moves = ", ".join(f"{label} {in_words(number, 2)}" for label, number in zip(labels, slope))
     grows = f"With each score the share of {labels[chosen]} grows by: {moves}."
@@ -126,23 +148,33 @@ def softmax_saturation(keys: int = 5, seed: int = 0) -> Explorer:
     query, key = query.double(), key.double()  # in float32 the gradient below is rounding where one weight is near 1
     many = torch.randn(500, keys, 1024, generator=generator) * torch.randn(500, 1, 1024, generator=generator)
     sums = {power: many[..., : 2**power].sum(-1) for power in range(11)}  # each (500, k): scores of 500 draws
+    raws = [(key[:, : 2**power] @ query[: 2**power]).numpy() for power in range(11)]  # each (k,)
+    gradients = {
+        "not divided": np.array([largest_slope(raw) for raw in raws]),
+        "divided": np.array([largest_slope(raw / math.sqrt(2**power)) for power, raw in enumerate(raws)]),
+    }
 
     def draw(power, divide):
-        root = math.sqrt(2**power)
-        raw = (key[:, : 2**power] @ query[: 2**power]).numpy()
+        raw, root = raws[power], math.sqrt(2**power)
         scores, scale = (raw / root, root) if divide else (raw, 1)
         best = int(scores.argmax())
         facts = (
-            f"Largest gradient: {in_words(slopes(softmax(scores), best).max(), 2)}.",
+            f"Largest gradient: {in_words(largest_slope(scores), 2)}.",
             f"Its mean over 500 draws: {largest_gradient(torch.softmax(sums[power] / scale, dim=-1)).mean():.2g}.",
             f"{'✔' if softmax(scores)[best] > ALL else '○'} Give one key more than {ALL:g}. What moves its share then?",
         )
         title = f"d_k = {2**power}, {'divided by √d_k' if divide else 'not divided'}"
         names = [f"key {k}" for k in range(keys)]
-        return draw_sharing(names, scores, raw / root, "divided by √d_k", best, title, facts=facts)
+        falls = gradients, power, "divided" if divide else "not divided"
+        return draw_sharing(names, scores, raw / root, "divided by √d_k", best, title, facts=facts, falls=falls)
 
     controls = {"power": slider("d_k = 2 to the power of", 0, 0, 10), "divide": checkbox("divide by √d_k", False)}
     return Explorer(draw, controls)
+
+
+def largest_slope(scores: np.ndarray) -> float:
+    """How much the largest weight that scores (k,) get grows with its own score."""
+    return slopes(softmax(scores), int(scores.argmax())).max()
 
 
 def largest_gradient(weights: Tensor) -> Tensor:

@@ -19,8 +19,9 @@ theme.addEventListener("click", () => {
 system.addEventListener("change", name);
 name();
 
-// Tables get a box of their own, which scrolls.
+// Tables get a box of their own, which scrolls; what is long in them is not squeezed to a word a line.
 for (const table of document.querySelectorAll("main table")) {
+  for (const cell of table.querySelectorAll("td")) cell.classList.toggle("long", cell.textContent.length > 24);
   const box = Object.assign(document.createElement("div"), {className: "table"});
   table.replaceWith(box);
   box.append(table);
