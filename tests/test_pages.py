@@ -126,7 +126,7 @@ def test_a_row_may_choose_lines():
 
 def test_a_table_in_a_text_is_spelled_out():
     table = "Words.\n\n| | seen | new |\n|---|---|---|\n| one | 3 | 5 to 7 |\n| two | | 2 |\n\nMore."
-    assert ledger.spelled(table) == "one: seen 3, new 5 to 7\ntwo: new 2"
+    assert ledger.spelled(table) == "one: seen 3 · new 5 to 7\ntwo: new 2"
 
 
 def test_what_others_found_stands_beside_a_claim_and_its_source_in_the_notebook():

@@ -163,7 +163,8 @@ def spelled(source):
         cut = [row.strip().removeprefix("|").removesuffix("|").split("|") for row in table.splitlines()]
         head, _, *rest = ([entry.strip() for entry in row] for row in cut)
         for first, *entries in rest:
-            lines.append(f"{first}: " + ", ".join(f"{name} {entry}" for name, entry in zip(head[1:], entries) if entry))
+            told = " · ".join(f"{name} {entry}" for name, entry in zip(head[1:], entries) if entry)
+            lines.append(f"{first}: {told}")
     return "\n".join(lines)
 
 
