@@ -88,11 +88,6 @@ def pytest_collection_modifyitems(items):
     items.sort(key=place)
 
 
-def pytest_xdist_auto_num_workers():
-    """One worker more than cores: each of them waits now and then, for a kernel, a browser or a clock."""
-    return os.cpu_count() + 1
-
-
 def pytest_configure(config):
     """At night everything is trained."""
     os.environ.pop("COURSE_TRAININGS_KEPT", None)
