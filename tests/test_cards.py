@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-pytest.importorskip("markdown_it", reason="the packages of requirements-site.txt are not installed (make setup-site)")
+# Its neighbour markdown_it comes with other packages, too.
+pytest.importorskip("mdit_py_plugins", reason="the packages of requirements-site.txt are missing (make setup-site)")
 
 from tools.notebooks import files
 from tools.site import cards

@@ -442,7 +442,8 @@ def test_a_graph_that_does_not_fit_is_refused():
 def test_a_cone_is_what_the_tables_say(word, reach):
     figure = plots.cone(WINDOWS, word)
     axes, word = figure.axes[0], word % 9
-    assert [text.get_text() for text in axes.texts] == [f"reach {count}" for count in reach]
+    layers = ("1 layer", "2 layers", "3 layers")
+    assert [text.get_text() for text in axes.texts] == [f"{many}: {count}" for many, count in zip(layers, reach)]
     lit = {tuple(place) for dots in axes.collections[1::2] for place in dots.get_offsets().tolist()}
     below = {(place, depth) for depth in (1, 2, 3) for place in np.flatnonzero(WINDOWS[f"layers: {depth}"][word])}
     assert lit == below | {(word, 0)}

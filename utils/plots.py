@@ -495,7 +495,8 @@ def cone(tables: Named, word: int = -1) -> Figure:
     rows = [np.arange(n) == word, *(grid[word] for grid in grids.values())]  # (n,) each, from the last layer down
     names = [*(f"layer {depth - row}" for row in range(depth)), "input"]
     reach = [int(row.sum()) for row in rows]
-    figure, [[axes]] = new_figure(style.WIDE, 34 + 52 * len(rows))
+    title = f"Whom word {word + 1} hears, through how many layers"
+    figure, [[axes]] = new_figure(style.WIDE, 60 + 52 * len(rows), title)
     for row, lit in enumerate(rows):
         for one, other in np.argwhere(one_layer) if row < depth else ():
             role, thick = ("weight", 2) if lit[one] else ("edge", 0.8)
@@ -503,7 +504,8 @@ def cone(tables: Named, word: int = -1) -> Figure:
         for role, where in (("edge", ~lit), ("data", lit)):
             axes.scatter(np.flatnonzero(where), np.full(where.sum(), row), s=110, color=LIGHT[role], zorder=3)
         if row:
-            axes.annotate(f"reach {reach[row]}", (n - 0.5, row), va="center", annotation_clip=False)
+            heard = f"{row} layer{'s' if row > 1 else ''}: {reach[row]}"
+            axes.annotate(heard, (n - 0.5, row), va="center", annotation_clip=False)
     axes.set(xlim=(-0.5, n - 0.5), ylim=(depth + 0.3, -0.3), xlabel="word")
     axes.set_yticks(range(len(rows)), names)
     axes.set_xticks(range(n), range(1, n + 1))

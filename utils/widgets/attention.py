@@ -261,7 +261,7 @@ def einsum_loops() -> Explorer:
 # Shapes
 def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:
     """The matrices of attention drawn to scale, each with its shape, where their rows and columns meet; the first row
-    and column of each product are framed, and what they make. Between the two products stands what the scores go
+    and column of each product are framed, and what they make. On the way to the weights stands what the scores go
     through."""
     side = min(14, 238 // (d_head + n_keys + d_value), 100 // max(d_head, n_keys), 72 // n_queries)
     columns = {"Q": (d_head, side), "S": (n_keys, side), "Z": (d_value, side)}
@@ -287,7 +287,7 @@ def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:
         board.frame(canvas, cells[part][0][0], cells[part][-1][0], roles[part])
     for part in "SZ":  # last: what the framed ones make lies on top
         board.frame(canvas, cells[part][0][0], cells[part][0][0], "here")
-    end, begin = board.lefts["S"] + side * n_keys, board.lefts["Z"]
+    end, begin = board.lefts["Q"] + side * d_head, board.lefts["S"]
     for line, said in enumerate(("÷ √d_k,", "softmax", "each row")):
         canvas.text((end + begin) / 2 - 1, board.top - 30 + 12 * line, said, 11, fill="quiet")
     sign, fill = ("✔", "right") if n_queries == n_keys and d_head == d_value else ("○", "quiet")
