@@ -55,7 +55,7 @@ FIRST += [
     "tests/test_living",
     "tests/test_answers",
 ]
-FIRST += ["tests/test_setup", "tests/test_site", "tests/test_widget_states", "tests/test_grading"]
+FIRST += ["tests/test_setup", "tests/test_site", "tests/test_widget_states", "tests/test_grading", "notebooks/"]
 
 
 if (encoder_files.FOLDER / encoder_files.WEIGHTS).is_file():  # for notebooks that fetch the course into another folder
