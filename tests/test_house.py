@@ -254,14 +254,6 @@ def test_sizes_of_a_module_are_given_by_name_in_one_order():
     assert {"MultiHeadAttention", "Encoder", "Decoder", "Tagger", "LanguageModel"} <= dict(made).keys()
 
 
-def test_nothing_moves_to_another_device():
-    """The course runs on the CPU: CONTRIBUTING.md says so once, and no module promises more."""
-    for path in CORE:
-        names = {getattr(node, "attr", getattr(node, "arg", "")) for node in ast.walk(ast.parse(path.read_text()))}
-        assert not names & {"device", "cuda", "pin_memory"}, path.name
-    assert CONTRIBUTING.count("Everything runs on the CPU") == 1
-
-
 UNWANTED = [
     r"py" + r"pi\.",
     r"python" + r"hosted",

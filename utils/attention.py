@@ -8,7 +8,14 @@ import math
 import torch
 from torch import Tensor, nn
 
-from .checks import require_fitting_shapes, require_multi_head, require_shares, require_vectors, require_whole
+from .checks import (
+    can_be_read,
+    require_fitting_shapes,
+    require_multi_head,
+    require_shares,
+    require_vectors,
+    require_whole,
+)
 from .masks import added
 
 
@@ -42,7 +49,8 @@ def masked_softmax_(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """softmax over the last axis of scores (…, q, k), with weight 0 where the mask is False.
 
     Each row sums to 1, or is 0 where a query may attend to nothing (a softmax of nothing but −∞ would be NaN). Whether
-    there is such a row is looked up, so `torch.func.vmap` cannot run over masks: over scores that share one it can.
+    there is such a row is looked up, as a second pass over the weights would cost half of the time again: so
+    `torch.func.vmap` cannot run over masks, while over scores that share one it can.
     The mask is added to the scores in place, hence the `_` in the name: a copy of them would cost a tenth of the time.
     """
     if mask is None:
@@ -50,7 +58,7 @@ def masked_softmax_(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     blind = ~mask.any(dim=-1, keepdim=True)  # (…, q, 1): may attend to nothing
     scores += added(mask | blind, scores.dtype)
     weights = torch.softmax(scores, dim=-1)
-    return weights.masked_fill(blind, 0.0) if blind.any() else weights
+    return weights.masked_fill(blind, 0.0) if not can_be_read(blind) or blind.any() else weights
 
 
 class SelfAttention(nn.Module):

@@ -84,21 +84,22 @@ class PatchRestorer(nn.Module):
         return self.to_patch(x), weights
 
 
-def one_hot_bases(sequence: str) -> Tensor:
+def one_hot_bases(sequence: str, device: torch.device | None = None) -> Tensor:
     """Letters A, C, G, T, N as (n, 4), a column a base; N, a base that nobody knows, is a row of zeros.
 
-    Another letter: ValueError."""
+    device: where they are made, torch's default device if not given. Another letter: ValueError."""
     for letter in sequence:
         require_choice(letter, BASES + "N", "base")
-    return torch.tensor([[float(letter == base) for base in BASES] for letter in sequence]).view(-1, 4)
+    columns = [[float(letter == base) for base in BASES] for letter in sequence]
+    return torch.tensor(columns, device=device).view(-1, 4)
 
 
 def plant(bases: Tensor, places: Tensor, motif: str, generator: torch.Generator | None = None) -> None:
     """Write a motif into the bases (b, n), 0 to 3, in place, each at its place (b,); nothing where that is negative."""
     rows = (places >= 0).nonzero()[:, 0]
     for shift, letter in enumerate(motif):
-        choices = torch.tensor([BASES.index(base) for base in EITHER.get(letter, letter)])
-        drawn = torch.randint(len(choices), (len(rows),), generator=generator)
+        choices = bases.new_tensor([BASES.index(base) for base in EITHER.get(letter, letter)])
+        drawn = torch.randint(len(choices), (len(rows),), generator=generator, device=bases.device)
         bases[rows, places[rows] + shift] = choices[drawn]
 
 
@@ -106,11 +107,12 @@ def motif_sequences(count: int, generator: torch.Generator | None = None) -> tup
     """Random bases (count, 120), 0 to 3, with planted motifs; classes (count,); places (count, 3), -1: not there.
 
     Class 1 has A and B, class 0 one of them alone; the decoy is in every second sequence of either class."""
-    bases = torch.randint(4, (count, 120), generator=generator)
-    coins = torch.rand(count, 3, generator=generator) < 0.5  # the class, which one is alone, the decoy
+    device = None if generator is None else generator.device
+    bases = torch.randint(4, (count, 120), generator=generator, device=device)
+    coins = torch.rand(count, 3, generator=generator, device=device) < 0.5  # the class, which one is alone, the decoy
     there = torch.stack([coins[:, 0] | coins[:, 1], coins[:, 0] | ~coins[:, 1], coins[:, 2]], dim=-1)
-    tens = torch.rand(count, 12, generator=generator).argsort(dim=-1)[:, :3]  # no two motifs overlap
-    places = (10 * tens + torch.randint(3, (count, 3), generator=generator)).where(there, -1)
+    tens = torch.rand(count, 12, generator=generator, device=device).argsort(dim=-1)[:, :3]  # no two motifs overlap
+    places = (10 * tens + torch.randint(3, (count, 3), generator=generator, device=device)).where(there, -1)
     for motif, column in zip(MOTIFS.values(), places.T):
         plant(bases, column, motif, generator)
     return bases, coins[:, 0].long(), places
@@ -120,9 +122,10 @@ def motif_pairs(count: int, generator: torch.Generator | None = None) -> tuple[T
     """Random bases (count, 120), 0 to 3, with A and B both planted, and classes (count,).
 
     Class 1 is near: they begin at most 32 bases apart; class 0 is far: 38 at least."""
-    bases = torch.randint(4, (count, 120), generator=generator)
-    tens = torch.rand(count, 12, generator=generator).argsort(dim=-1)[:, :2]
-    places = 10 * tens + torch.randint(3, (count, 2), generator=generator)
+    device = None if generator is None else generator.device
+    bases = torch.randint(4, (count, 120), generator=generator, device=device)
+    tens = torch.rand(count, 12, generator=generator, device=device).argsort(dim=-1)[:, :2]
+    places = 10 * tens + torch.randint(3, (count, 2), generator=generator, device=device)
     for motif, column in zip("AB", places.T):
         plant(bases, column, MOTIFS[motif], generator)
     return bases, ((tens[:, 0] - tens[:, 1]).abs() <= 3).long()

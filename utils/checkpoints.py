@@ -53,7 +53,7 @@ def read(path: Path) -> dict[str, torch.Tensor]:
             f"{path} was cut short or altered: {why}. {remedy(path.parent)}; `make checkpoints` writes it anew."
         )
     try:
-        weights = torch.load(path, map_location="cpu", weights_only=True)
+        weights = torch.load(path, map_location=lambda storage, _: storage, weights_only=True)
     except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
         raise ValueError(f"{path} holds no weights that can be read: {error}. {remedy(path.parent)}.") from error
     if not isinstance(weights, dict) or not all(isinstance(value, torch.Tensor) for value in weights.values()):

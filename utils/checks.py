@@ -14,6 +14,12 @@ from torch import Tensor, nn
 MAKE_ONE = "padding_mask(tokens) makes it, boolean (b, 1, 1, k)"
 
 
+def can_be_read(x: Tensor) -> bool:
+    """Can the numbers of x be read? Not on the device `meta`, which keeps shapes alone, nor while torch.compile or
+    torch.export trace: there, guards look at shapes only."""
+    return not (x.is_meta or torch.compiler.is_compiling())
+
+
 def require_whole(least: float = 1, **given: Any) -> None:
     """ValueError, with their names, unless all numbers are whole, none of them True or False, and at least `least`."""
     named = " and ".join(f"{name} {number!r}" for name, number in given.items())
@@ -113,7 +119,8 @@ def require_padding(mask: Tensor) -> None:
     if mask.dtype != torch.bool or mask.ndim != 4 or mask.shape[1:3] != (1, 1) or not mask.numel():
         raise ValueError(f"the mask {tuple(mask.shape)} of {mask.dtype} is not one of padding: {MAKE_ONE}")
     lengths = mask.sum(-1, keepdim=True)  # (b, 1, 1, 1)
-    if lengths.min() < 1 or not torch.equal(mask, torch.arange(mask.shape[-1]) < lengths):
+    words = torch.arange(mask.shape[-1], device=mask.device) < lengths  # (b, 1, 1, k), if padding comes last
+    if can_be_read(mask) and (lengths.min() < 1 or not torch.equal(mask, words)):
         raise ValueError("every sentence needs a word, and padding only after its words")
 
 
@@ -125,7 +132,7 @@ def require_ids(ids: Tensor, size: int, what: str) -> None:
         raise ValueError(
             f"{what} must be whole numbers, int64 or int32, not {tuple(ids.shape)} of {ids.dtype}: .long() converts"
         )
-    if ids.min() < 0 or ids.max() >= size:
+    if can_be_read(ids) and (ids.min() < 0 or ids.max() >= size):
         raise ValueError(f"{what} from {ids.min()} to {ids.max()} must lie between 0 and {size - 1}")
 
 
@@ -138,7 +145,7 @@ def require_continuation(tokens: Tensor, mask: Tensor | None, before: Tensor | N
     if tokens.ndim != 2:
         raise ValueError(f"token ids must be whole numbers (b, n), not {tuple(tokens.shape)} of {tokens.dtype}")
     if mask is None:
-        mask = torch.ones(len(tokens), 1, 1, tokens.shape[1], dtype=torch.bool)
+        mask = tokens.new_ones(len(tokens), 1, 1, tokens.shape[1], dtype=torch.bool)
     require_boolean(mask)
     if mask.shape != (len(tokens), 1, 1, tokens.shape[1]):
         raise ValueError(f"the mask {tuple(mask.shape)} is not that of tokens {tuple(tokens.shape)}: {MAKE_ONE}")
@@ -149,7 +156,7 @@ def require_continuation(tokens: Tensor, mask: Tensor | None, before: Tensor | N
 
 def require_logits(logits: Tensor) -> Tensor:
     """The logits, or a ValueError where they are NaN or ∞, so that none is the largest (−∞ is a token ruled out)."""
-    if not (logits < math.inf).all():
+    if can_be_read(logits) and not (logits < math.inf).all():
         raise ValueError("some logits are NaN or infinite, so no token is the most probable: are the weights numbers?")
     return logits
 

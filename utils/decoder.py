@@ -320,7 +320,7 @@ class LanguageModel(nn.Module):
         """(b, 1, n, k): whom the last n of k tokens may see, the words up to each; or all words, (b, 1, 1, k), where
         causal is False."""
         k = words.shape[-1]
-        return words & torch.ones(n, k, dtype=torch.bool).tril(k - n) if self.causal else words
+        return words & words.new_ones(n, k).tril(k - n) if self.causal else words
 
 
 class TokenEncoder(nn.Module):
@@ -395,5 +395,5 @@ class TransformerTranslator(nn.Module):
 
         Returns the token ids of each sentence without `</s>`, and the weights (b, h, q, k) of the cross-attention in
         each layer, a row for each word that was written."""
-        sentences, steps = write(self.step_for(source, mask), None, len(source), limit)
+        sentences, steps = write(self.step_for(source, mask), None, len(source), limit, device=source.device)
         return sentences, [torch.cat(layer, dim=-2) for layer in zip(*(weights.cross for weights in steps))]

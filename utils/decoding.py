@@ -65,17 +65,19 @@ def sampling(
 
 @torch.no_grad()
 def write(
-    step: Callable, state: object, sentences: int, limit: int, choose: Callable = most_probable
-) -> tuple[list[list[int]], list]:
+    step: Callable, state: object, sentences: int, limit: int, choose: Callable = most_probable,
+    device: torch.device | None = None,
+) -> tuple[list[list[int]], list]:  # fmt: skip
     """From `<s>` on, one token after the other, until each of the sentences has its `</s>` or `limit` tokens.
 
     step(tokens (b, 1), state) returns logits (b, 1, v) for the next token, the new state, and whatever else is to be
     kept of the step. The state may be that of a recurrent network, or the tokens so far. choose(logits (b, v)) returns
-    tokens (b,). Returns the token ids of each sentence without `</s>`, and what was kept of each step (those of a
-    sentence end with its `</s>`, while longer ones go on). Sizes below 1, logits that are NaN or ∞: ValueError."""
+    tokens (b,). device: the model's. Returns the token ids of each sentence without `</s>`, and what was kept of each
+    step (those of a sentence end with its `</s>`, while longer ones go on). Sizes below 1, logits that are NaN or ∞:
+    ValueError."""
     require_whole(sentences=sentences, limit=limit)
-    token = torch.full((sentences, 1), START_ID)
-    done = torch.zeros(sentences, dtype=torch.bool)
+    token = torch.full((sentences, 1), START_ID, device=device)
+    done = token[:, 0] == END_ID
     tokens, kept = [], []
     while len(tokens) < limit and not done.all():
         logits, state, extra = step(token, state)  # (b, 1, v)
@@ -99,28 +101,30 @@ def rows_of(state: Any, rows: Tensor) -> Any:
 
 @torch.no_grad()
 def beam_search(
-    step: Callable, state: object, sentences: int, limit: int, width: int, length_power: float = 0.0
-) -> list[list[tuple[list[int], float]]]:
+    step: Callable, state: object, sentences: int, limit: int, width: int, length_power: float = 0.0,
+    device: torch.device | None = None,
+) -> list[list[tuple[list[int], float]]]:  # fmt: skip
     """Of each sentence up to `width` sequences, from a search that goes on from the `width` most probable at each step.
 
     A sequence is its token ids without `</s>`, and the sum of the log-probabilities of all that was written, `</s>`
     included. One that has its `</s>` stays as it is among the others; one that reaches the limit ends without. Best
     first: the largest sum / tokens ** length_power; the sum itself favours short sequences, power 1 is the mean.
-    step and limit are those of `write`; the state is made of tensors whose first axis is the batch, or None, in tuples
-    and lists. Width 1 is greedy. Sizes below 1, logits that are NaN or ∞: ValueError."""
+    step, limit and device are those of `write`; the state is made of tensors whose first axis is the batch, or None, in
+    tuples and lists. Width 1 is greedy. Sizes below 1, logits that are NaN or ∞: ValueError."""
     require_whole(sentences=sentences, limit=limit, width=width)
-    tokens = torch.full((sentences, 1), START_ID)  # (b·w, n), with one beam at first
-    sums = torch.zeros(sentences, 1, dtype=torch.float64)  # (b, w)
+    tokens = torch.full((sentences, 1), START_ID, device=device)  # (b·w, n), with one beam at first
+    sums = tokens.new_zeros(sentences, 1, dtype=torch.float64)  # (b, w)
     while tokens.shape[1] <= limit and not (tokens[:, -1] == END_ID).all():
         logits, state, _ = step(tokens[:, -1:], state)  # (b·w, 1, v)
         more = require_logits(logits[:, -1]).double().log_softmax(-1)  # (b·w, v)
         v = more.shape[1]
         ended = tokens[:, -1] == END_ID
-        more[ended] = torch.arange(v).eq(END_ID).double().log()  # 0 for another </s>, −∞ for all else
+        more[ended] = -math.inf
+        more[ended, END_ID] = 0.0  # another </s> costs nothing
         totals = (sums.reshape(-1, 1) + more).view(sentences, -1)  # (b, w·v)
         sums, best = (x[:, :width] for x in totals.sort(dim=-1, descending=True, stable=True))  # (b, w)
-        first = torch.arange(sentences)[:, None] * (len(tokens) // sentences)  # (b, 1): a sentence's first row
-        rows = (first + best // v).flatten()  # (b·w,): the beams that go on
+        first = torch.arange(0, len(tokens), len(tokens) // sentences, device=tokens.device)  # (b,)
+        rows = (first[:, None] + best // v).flatten()  # (b·w,): the beams that go on
         tokens = torch.cat([tokens[rows], best.reshape(-1, 1) % v], dim=1)
         state = rows_of(state, rows)
     beams = tokens[:, 1:].unflatten(0, (sentences, -1))  # (b, w, n)

@@ -7,14 +7,16 @@ import math
 import torch
 from torch import Tensor
 
-from .checks import require_boolean, require_tensors, require_whole
+from .checks import can_be_read, require_boolean, require_tensors, require_whole
 from .vocabulary import PAD_ID
 
 
-def causal_mask(n: int) -> Tensor:
-    """(n, n): a position may attend to itself and to what comes before it. Vaswani et al. 2017, section 3.2.3."""
+def causal_mask(n: int, device: torch.device | None = None) -> Tensor:
+    """(n, n): a position may attend to itself and to what comes before it. Vaswani et al. 2017, section 3.2.3.
+
+    device: where the mask is made, such as tokens.device; torch's default device if not given."""
     require_whole(positions=n)
-    return torch.ones(n, n, dtype=torch.bool).tril()
+    return torch.ones(n, n, dtype=torch.bool, device=device).tril()
 
 
 def padding_mask(tokens: Tensor, pad_id: int = PAD_ID) -> Tensor:
@@ -37,9 +39,9 @@ def padding_mask_from_lengths(lengths: Tensor, longest: int | None = None) -> Te
         raise ValueError(f"lengths must be whole numbers (b,), not {tuple(lengths.shape)} of {lengths.dtype}")
     longest = int(lengths.max()) if longest is None else longest
     require_whole(least=0, longest=longest)
-    if lengths.min() < 0 or lengths.max() > longest:
+    if can_be_read(lengths) and (lengths.min() < 0 or lengths.max() > longest):
         raise ValueError(f"lengths from {lengths.min()} to {lengths.max()} do not fit into 0 to {longest} positions")
-    return (torch.arange(longest) < lengths[:, None])[:, None, None, :]
+    return (torch.arange(longest, device=lengths.device) < lengths[:, None])[:, None, None, :]
 
 
 def to_torch(mask: Tensor, num_heads: int) -> Tensor:
@@ -58,4 +60,4 @@ def to_torch(mask: Tensor, num_heads: int) -> Tensor:
 
 def added(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """The mask as papers write it, numbers that are added to the scores: 0 for may attend, −∞ for may not."""
-    return torch.zeros((), dtype=dtype).where(mask, -math.inf)
+    return mask.new_zeros((), dtype=dtype).where(mask, -math.inf)

@@ -1,5 +1,6 @@
 """What measures a model: accuracy, perplexity, alignment error rate, and how much weight lies on the right words."""
 
+import math
 from statistics import fmean
 
 import torch
@@ -10,7 +11,10 @@ from .checks import require_ids, require_logits, require_tensors
 
 def perplexity(loss: float | Tensor) -> float:
     """exp(mean cross-entropy in nats): as unsure as between that many equally likely words."""
-    return torch.as_tensor(loss, dtype=torch.float64).exp().item()
+    try:
+        return math.exp(loss.item() if isinstance(loss, Tensor) else loss)
+    except OverflowError:
+        return math.inf
 
 
 @torch.no_grad()
@@ -100,13 +104,13 @@ def interval(values: Tensor, groups: Tensor | None = None, draws: int = 4000) ->
     groups (n,), whole numbers from 0: whole groups are drawn, for what belongs together is alike (the bootstrap, Efron
     1979). ValueError: no values, or groups of another shape."""
     require_tensors(values=values)
-    groups = torch.arange(len(values)) if groups is None else groups
+    groups = torch.arange(len(values), device=values.device) if groups is None else groups
     if values.ndim != 1 or not len(values) or groups.shape != values.shape:
         raise ValueError(f"values (n,) and groups (n,) are needed, not {tuple(values.shape)}, {tuple(groups.shape)}")
-    sums = torch.zeros(int(groups.max()) + 1, 2, dtype=torch.float64)  # of each group: its values, and how many
+    sums = values.new_zeros(int(groups.max()) + 1, 2, dtype=torch.float64)  # of each group: its values, and how many
     sums.index_add_(0, groups, torch.stack([values.double(), torch.ones_like(values).double()], -1))
-    generator = torch.Generator().manual_seed(0)
-    every = (torch.randint(len(sums), sums.shape[:1], generator=generator) for _ in range(draws))
+    n, generator = len(sums), torch.Generator().manual_seed(0)
+    every = (torch.randint(n, (n,), generator=generator, device=generator.device) for _ in range(draws))
     total, count = torch.stack([sums[some].sum(0) for some in every]).T  # not all at once: hundreds of megabytes
-    low, high = (total / count).quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    low, high = (total / count).quantile(sums.new_tensor([0.025, 0.975])).tolist()
     return values.double().mean().item(), low, high

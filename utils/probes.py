@@ -42,12 +42,12 @@ def causality_probe(module: nn.Module, x: Tensor, seed: int = 0) -> dict[str, Te
         return result.detach()
 
     try:
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng():
             others = two_changes(x, seed)
             for mode in ("train", "eval"):
                 module.train(mode == "train")
                 before = run(x)
-                moved[mode] = torch.zeros(n, n, dtype=torch.bool)
+                moved[mode] = torch.zeros(n, n, dtype=torch.bool, device=x.device)
                 if before.isnan().any():
                     raise ValueError(f"in {mode} mode the output holds NaN before anything is changed")
                 for other, j in product(others, range(n)):
@@ -68,10 +68,10 @@ def two_changes(x: Tensor, seed: int) -> tuple[Tensor, Tensor]:
     0 to the largest in x, which every embedding that takes x has a row for (and 1, where all are 0)."""
     generator = torch.Generator().manual_seed(seed)
     if x.is_floating_point():
-        noise = torch.randn(x.shape, generator=generator).to(x.dtype) * (1 + x.detach().abs().max())
+        noise = torch.randn(x.shape, generator=generator, device=generator.device).to(x) * (1 + x.detach().abs().max())
         return noise, -noise
     size = max(int(x.max()) + 1, 2)
-    step = torch.randint(1, size, x.shape, generator=generator)  # 1 to size − 1
+    step = torch.randint(1, size, x.shape, generator=generator, device=generator.device).to(x.device)  # 1 to size − 1
     next_step = step % (size - 1) + 1  # another of these
     return tuple(((x + s) % size).to(x.dtype) for s in (step, next_step))
 
@@ -125,7 +125,7 @@ def silence(encoder: Encoder, place: int) -> Iterator[None]:
     For x (b, n, d); place counts from 0."""
 
     def be_silent(W_v, inputs, values):
-        return values.index_fill(-2, torch.tensor([place]), 0.0)
+        return values.index_fill(-2, torch.tensor([place], device=values.device), 0.0)
 
     hooks = [block.attention.W_v.register_forward_hook(be_silent) for block in encoder.blocks]
     try:

@@ -82,15 +82,19 @@ class WordPiece:
     def of_word(self, word: str) -> list[str]:
         return word_pieces(word, self.ids) if len(word) <= LONGEST_WORD else [UNKNOWN]
 
-    def batch(self, texts: Sequence[str], shuffle: torch.Generator | None = None) -> Tensor:
+    def batch(
+        self, texts: Sequence[str], shuffle: torch.Generator | None = None, device: torch.device | None = None
+    ) -> Tensor:
         """Token ids (b, n), shorter ones with [PAD], whose id is 0, behind. ValueError: no text.
 
-        shuffle: between [CLS] and [SEP] the pieces of each text come in an order that is drawn."""
+        shuffle: between [CLS] and [SEP] the pieces of each text come in an order that is drawn. device: the encoder's.
+        """
         if not texts:
             raise ValueError("a batch needs a text")
-        rows = [torch.tensor([self.ids[piece] for piece in self.pieces(text)]) for text in texts]
+        rows = [torch.tensor([self.ids[piece] for piece in self.pieces(text)], device=device) for text in texts]
         if shuffle is not None:
-            rows = [row[[0, *(1 + torch.randperm(len(row) - 2, generator=shuffle)).tolist(), -1]] for row in rows]
+            orders = [torch.randperm(len(row) - 2, generator=shuffle, device=shuffle.device).tolist() for row in rows]
+            rows = [row[[0, *(1 + place for place in order), -1]] for row, order in zip(rows, orders)]
         return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=self.ids[PAD])
 
 
@@ -173,9 +177,9 @@ def means_by_layer(
     """The mean over all that is not padding, of length 1: before the first layer and after each, (layers + 1, b, d).
 
     shuffle: as in `WordPiece.batch`."""
-    means = torch.empty(len(encoder.encoder.blocks) + 1, len(texts), encoder.words.embedding_dim)
+    means = encoder.words.weight.new_empty(len(encoder.encoder.blocks) + 1, len(texts), encoder.words.embedding_dim)
     for batch in batches([len(wordpiece.pieces(text)) for text in texts]):
-        tokens = wordpiece.batch([texts[number] for number in batch], shuffle)
+        tokens = wordpiece.batch([texts[number] for number in batch], shuffle, means.device)
         mask = padding_mask(tokens)  # (b, 1, 1, k)
         real = mask[:, 0, 0, :, None]  # (b, n, 1)
         x = encoder.embed(tokens)  # (b, n, d)
@@ -202,7 +206,8 @@ def journey(encoder: SentenceEncoder, tokens: Tensor) -> Tensor:
 @torch.no_grad()
 def looks(encoder: SentenceEncoder, wordpiece: WordPiece, text: str) -> tuple[list[str], Tensor, Tensor]:
     """The n pieces of a text, the weights (layers, h, n, n), and the lengths of what is added (layers, h, n, n)."""
-    x, weights, lengths = encoder.embed(wordpiece.batch([text])), [], []
+    tokens = wordpiece.batch([text], device=encoder.words.weight.device)
+    x, weights, lengths = encoder.embed(tokens), [], []
     for block in encoder.encoder.blocks:
         after, shares = block(x)
         weights.append(shares[0])

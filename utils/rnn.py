@@ -73,7 +73,7 @@ class RecurrentLanguageModel(nn.Module):
             return *self(token, state), None  # a step keeps nothing else
 
         choose = most_probable if generator is None else drawn_by(generator)
-        [ids], _ = write(step, None, 1, limit, choose)
+        [ids], _ = write(step, None, 1, limit, choose, self.embedding.weight.device)
         return ids
 
 
@@ -107,7 +107,7 @@ class RecurrentEncoder(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor) -> Memory:
         require_tokens(tokens, self.embedding, mask)
         x = self.embedding(tokens)  # (b, k, d_embedding)
-        lengths = mask.sum(-1).flatten()  # (b,)
+        lengths = mask.sum(-1).flatten().tolist()  # (b,), as numbers: packing takes no tensor of a GPU
         packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
         states, last = self.rnn(packed)
         states, _ = pad_packed_sequence(states, batch_first=True, total_length=x.shape[1])  # (b, k, d)
@@ -263,5 +263,7 @@ class RecurrentTranslator(nn.Module):
 
         Returns the token ids of each sentence without `</s>`, and the weights (b, q, k) of each step or None."""
         memory = self.encoder(source, mask)
-        sentences, weights = write(lambda tokens, state: self.decoder(tokens, memory, state), None, len(source), limit)
+        sentences, weights = write(
+            lambda tokens, state: self.decoder(tokens, memory, state), None, len(source), limit, device=source.device
+        )
         return sentences, None if weights[0] is None else torch.cat(weights, dim=1)

@@ -38,7 +38,7 @@ def put(changes: Changes) -> None:
         elif (old.shape, old.dtype) == (new.shape, new.dtype):
             old.copy_(new)
         else:
-            old.data = new.clone()
+            old.data = new.to(old.device, copy=True)
 
 
 def of_multi_head(ours: nn.Module, theirs: nn.MultiheadAttention, bias: bool | None = None) -> Changes:
@@ -94,7 +94,7 @@ def of_sublayers(ours: nn.Module, theirs: nn.Module, kind: type, attentions: dic
     if not isinstance(theirs, kind) or feed_forward is None:
         raise ValueError(f"a block with feed-forward layer {feed_forward} cannot load a {type(theirs).__name__}")
     here = (feed_forward.W_1.out_features, ours.norm_1.norm, feed_forward.activation)
-    activation = activation_name(theirs.activation, theirs.linear1.weight.dtype)
+    activation = activation_name(theirs.activation, theirs.linear1.weight.dtype, theirs.linear1.weight.device)
     there = (theirs.linear1.out_features, "pre" if theirs.norm_first else "post", activation)
     if here != there:
         raise ValueError(f"d_ff, norm, activation are {here} here and {there} in PyTorch's layer; make them equal")
@@ -109,9 +109,9 @@ def of_sublayers(ours: nn.Module, theirs: nn.Module, kind: type, attentions: dic
 
 
 @torch.no_grad()
-def activation_name(f: Callable[[Tensor], Tensor], dtype: torch.dtype) -> object:
+def activation_name(f: Callable[[Tensor], Tensor], dtype: torch.dtype, device: torch.device | None = None) -> object:
     """The key of ACTIVATIONS that computes what f does (PyTorch may hold a function or a module), or f."""
-    probe = torch.linspace(-9, 9, 99, dtype=dtype)
+    probe = torch.linspace(-9, 9, 99, dtype=dtype, device=device)
     for name, ours in ACTIVATIONS.items():
         if torch.equal(ours(probe), f(probe.clone())):  # f may work in place
             return name

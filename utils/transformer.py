@@ -5,6 +5,8 @@ Masks are boolean, True = may attend, and broadcast to (b, h, q, k).
 Sizes are keyword arguments in one order: the vocabulary's, which comes first and needs no name, d_model, num_heads,
 num_layers, d_ff."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -26,16 +28,16 @@ ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
 PAIRINGS = {"interleaved": -1, "halves": -2}  # the axis of a pair, once the e entries are (e/2, 2) or (2, e/2)
 
 
-def sinusoidal_positions(n: int, d_model: int, base: float = 10000.0) -> Tensor:
+def sinusoidal_positions(n: int, d_model: int, base: float = 10000.0, device: torch.device | None = None) -> Tensor:
     """(n, d_model): P[p, 2j] = sin(p / base^(2j/d)), P[p, 2j+1] = cos(p / base^(2j/d)).
 
-    Vaswani et al. 2017, section 3.5; an odd d_model ends with a sine. Sizes below 1, a base that is not above 0:
-    ValueError."""
+    Vaswani et al. 2017, section 3.5; an odd d_model ends with a sine. device: where they are made, torch's default
+    device if not given. Sizes below 1, a base that is not above 0: ValueError."""
     require_whole(n=n, d_model=d_model)
     if not base > 0:
         raise ValueError(f"base {base} must be above 0")
-    position = torch.arange(n)[:, None]  # (n, 1)
-    two_j = torch.arange(0, d_model, 2, dtype=torch.float64)  # (⌈d/2⌉,)
+    position = torch.arange(n, device=device)[:, None]  # (n, 1)
+    two_j = torch.arange(0, d_model, 2, dtype=torch.float64, device=device)  # (⌈d/2⌉,)
     angles = position / base ** (two_j / d_model)  # (n, ⌈d/2⌉)
     waves = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)  # (n, d), or (n, d + 1) for an odd d
     return waves[:, :d_model].to(torch.get_default_dtype())
@@ -64,6 +66,22 @@ class LearnedPositions(PositionalEncoding):
         self.table = nn.Parameter(torch.randn_like(self.table))
 
 
+def apply_but_keep_sines(module: PositionalEncoding, function: Callable, recurse: bool = True) -> PositionalEncoding:
+    """What `.to()`, `.double()` and `.to_empty()` do with a module, but its sines stay, or are computed where it had
+    none yet, on the device `meta`.
+
+    `to_empty` leaves whatever memory holds, and no state dict would put a table of sines right, since it has none."""
+    before = module.table
+    nn.Module._apply(module, function, recurse)
+    if "table" in module._buffers and module.table is not before:  # a table that is learned is no buffer
+        sines = sinusoidal_positions(*before.shape, device=module.table.device) if before.is_meta else before
+        module.table.copy_(sines)
+    return module
+
+
+PositionalEncoding._apply = apply_but_keep_sines  # not in the class itself, which a notebook shows
+
+
 def rotate(x: Tensor, places: Tensor | None = None, pairing: str | None = "interleaved") -> Tensor:
     """Rotary positions (Su et al. 2021): pair i of the entries of x (…, n, e) is turned by place / 10000^(2i/e).
 
@@ -74,8 +92,8 @@ def rotate(x: Tensor, places: Tensor | None = None, pairing: str | None = "inter
         return x
     require_choice(pairing, PAIRINGS, "pairing")
     require_rotatable(x, places)
-    places = torch.arange(x.shape[-2]) if places is None else places
-    two_i = torch.arange(0, x.shape[-1], 2, dtype=torch.float64)  # (e/2,)
+    places = torch.arange(x.shape[-2], device=x.device) if places is None else places
+    two_i = torch.arange(0, x.shape[-1], 2, dtype=torch.float64, device=x.device)  # (e/2,)
     angles = places[..., None] / 10000 ** (two_i / x.shape[-1])  # (…, n, e/2)
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     axis = PAIRINGS[pairing]
@@ -248,7 +266,7 @@ class Tagger(nn.Module):
         if mask is not None:
             require_boolean(mask)
         if self.causal:
-            past = causal_mask(tokens.shape[-1])  # (q, k)
+            past = causal_mask(tokens.shape[-1], tokens.device)  # (q, k)
             mask = past if mask is None else mask & past
         x, weights = self.encoder(x, mask)
         return self.to_logits(x), weights

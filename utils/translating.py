@@ -22,13 +22,16 @@ def vocabularies(pairs: Iterable[Pair]) -> tuple[Vocabulary, Vocabulary]:
 
 
 def translation_batches(
-    pairs: Sequence[Pair], source_words: Vocabulary, target_words: Vocabulary, seed: int = 0
-) -> Iterator[tuple[Tensor, Tensor]]:
-    """Endless batches of sources (b, k), with `</s>`, and targets (b, q), with `<s>` and `</s>`, of like length."""
+    pairs: Sequence[Pair], source_words: Vocabulary, target_words: Vocabulary, seed: int = 0,
+    device: torch.device | None = None,
+) -> Iterator[tuple[Tensor, Tensor]]:  # fmt: skip
+    """Endless batches of sources (b, k), with `</s>`, and targets (b, q), with `<s>` and `</s>`, of like length.
+
+    device: the one of the model that is trained on them."""
 
     def collate(some):
-        source = source_words.batch([pair.source for pair in some], end=True)  # (b, k)
-        return source, target_words.batch([pair.target for pair in some], start=True, end=True)
+        source = source_words.batch([pair.source for pair in some], end=True, device=device)  # (b, k)
+        return source, target_words.batch([pair.target for pair in some], start=True, end=True, device=device)
 
     return batches_by_length(list(pairs), lambda pair: len(pair.source), collate, seed=seed)
 
@@ -45,10 +48,10 @@ def translate_all(
     model: RecurrentTranslator, pairs: Sequence[Pair], source_words: Vocabulary, target_words: Vocabulary
 ) -> list[tuple[str, ...]]:
     """What the model writes for the source of each pair, greedily."""
-    written = {}
+    written, device = {}, next(model.parameters()).device
     ordered = sorted(pairs, key=lambda pair: len(pair.source))
     for some in (ordered[start : start + 250] for start in range(0, len(ordered), 250)):
-        source = source_words.batch([pair.source for pair in some], end=True)  # (b, k)
+        source = source_words.batch([pair.source for pair in some], end=True, device=device)  # (b, k)
         ids, _ = model.translate(source, padding_mask(source))
         written |= {pair.source: tuple(target_words.decode(one)) for pair, one in zip(some, ids)}
     return [written[pair.source] for pair in pairs]
@@ -59,10 +62,10 @@ def weights_while_reading(
     model: RecurrentTranslator, pairs: Sequence[Pair], source_words: Vocabulary, target_words: Vocabulary
 ) -> list[Tensor]:
     """The attention weights (q, k), one a pair, while the model reads the right translation (teacher forcing)."""
-    found = []
+    found, device = [], next(model.parameters()).device
     for some in (pairs[start : start + 250] for start in range(0, len(pairs), 250)):
-        source = source_words.batch([pair.source for pair in some], end=True)  # (b, k)
-        reads = target_words.batch([pair.target for pair in some], start=True)  # (b, q)
+        source = source_words.batch([pair.source for pair in some], end=True, device=device)  # (b, k)
+        reads = target_words.batch([pair.target for pair in some], start=True, device=device)  # (b, q)
         _, weights = model(source, padding_mask(source), reads)  # (b, q, k)
         found += list(weights)
     return found

@@ -51,13 +51,20 @@ class Vocabulary:
                 words.append(self.words[i])
         return words
 
-    def batch(self, sentences: Iterable[str | Iterable[str]], start: bool = False, end: bool = False) -> Tensor:
+    def batch(
+        self,
+        sentences: Iterable[str | Iterable[str]],
+        start: bool = False,
+        end: bool = False,
+        device: torch.device | None = None,
+    ) -> Tensor:
         """Sentences side by side: tokens (b, n), int64, shorter ones with <pad> behind (`masks.padding_mask` hides it).
 
-        n is the length of the longest; <s> and </s> count as words. ValueError for no sentence, or one without a word.
+        n is the length of the longest; <s> and </s> count as words. device: where they are made, such as a model's.
+        ValueError for no sentence, or one without a word.
         """
         rows = [self.encode(sentence, start, end) for sentence in sentences]
         if not rows or not all(set(row) - {PAD_ID} for row in rows):
             raise ValueError(f"a batch needs sentences of at least one word, not {rows}")
         longest = max(map(len, rows))
-        return torch.tensor([row + [PAD_ID] * (longest - len(row)) for row in rows])  # (b, n)
+        return torch.tensor([row + [PAD_ID] * (longest - len(row)) for row in rows], device=device)  # (b, n)
