@@ -1,6 +1,7 @@
 """Whatever a learner's function does, it ends with a message, a living kernel, and the process as it was before."""
 
 import builtins
+import contextlib
 import gc
 import itertools
 import linecache
@@ -19,8 +20,9 @@ import pytest
 import torch
 from jupyter_client.manager import KernelManager
 from test_exercises import said, written
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from utils.exercises import catalogue, check, hint, isolation, solution, use
+from utils.exercises import catalogue, check, hint, isolation, progress, solution, use
 from utils.exercises.known import Known
 
 RIGHT = "return weights @ values"
@@ -51,6 +53,18 @@ def process_state():
 
 
 # ---- what is left switched
+
+
+class Refusing(torch.overrides.TorchFunctionMode):
+    """It keeps torch from doing anything."""
+
+    def __torch_function__(self, *_):
+        raise RuntimeError
+
+
+class RefusingInside(TorchDispatchMode):
+    def __torch_dispatch__(self, *_):
+        raise RuntimeError
 
 
 SWITCHED = [  # what the answer does; how it is named
@@ -88,9 +102,32 @@ SWITCHED = [  # what the answer does; how it is named
     ("torch.Tensor.__matmul__ = torch.Tensor.__rpow__ = None", "torch.Tensor.__matmul__ and torch.Tensor.__rpow__"),
     ("np.linalg.norm = None", "numpy.linalg.norm"),
     ("from utils import attention; attention.masked_softmax_ = None", "utils.attention.masked_softmax_"),
+    ("torch.nn.Linear.forward = lambda self, x: 0 * x", "torch.nn.Linear.forward"),
+    ("torch.nn.Linear.forward = torch.nn.ReLU.own = torch.ones(2)", "torch.nn.Linear.forward and torch.nn.ReLU.own"),
+    ("torch.set_flush_denormal(True)", "torch's rounding of tiny numbers to 0"),
+    ("torch.backends.mkldnn.enabled = False", "torch's use of oneDNN"),
+    ("os.umask(os.umask(0) ^ 1)", "the permissions of new files"),
+    ("sys.excepthook = sys.displayhook = print", "sys.excepthook and sys.displayhook"),
+    ("sys.setprofile(lambda *_: None)", "what profiles Python"),
+    ("torch.device('meta').__enter__()", "torch's default device"),
+    ("torch.overrides.BaseTorchFunctionMode().__enter__()", "a mode of torch's functions"),
+    ("Refusing().__enter__()", "a mode of torch's functions"),
+    ("RefusingInside().__enter__()", "a mode of torch's functions"),
 ]
-MODULES = {"sys": sys, "os": os, "warnings": warnings, "builtins": builtins, "random": random, "itertools": itertools}
-MODULES |= {"gc": gc, "signal": signal}
+
+
+MODULES = {
+    "gc": gc,
+    "signal": signal,
+    "Refusing": Refusing,
+    "RefusingInside": RefusingInside,
+    "sys": sys,
+    "os": os,
+    "warnings": warnings,
+    "builtins": builtins,
+    "random": random,
+    "itertools": itertools,
+}
 
 
 @pytest.mark.parametrize("body, name", SWITCHED, ids=[name for _, name in SWITCHED])
@@ -148,6 +185,81 @@ def test_answer_is_judged_in_torchs_standard_state_whatever_a_cell_set(capsys):
             assert FOUND.verdict(written(RIGHT)).status == "right" and not torch.is_grad_enabled()
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+# ---- another default device
+
+
+@contextlib.contextmanager
+def set_as_default(device):
+    torch.set_default_device(device)
+    try:
+        yield
+    finally:
+        torch.set_default_device(None)
+
+
+WAYS = {"set_default_device": set_as_default, "with torch.device": torch.device}
+
+
+@pytest.fixture(params=WAYS.values(), ids=WAYS)
+def elsewhere(request):
+    """A context in which torch makes tensors on `meta`, where no judge could compare numbers."""
+
+    @contextlib.contextmanager
+    def context():
+        with request.param("meta"):
+            before = torch.get_default_device(), torch.overrides._get_current_function_mode_stack()
+            yield
+            after = torch.get_default_device(), torch.overrides._get_current_function_mode_stack()
+            assert torch.zeros(1).is_meta and after == before, "what a cell has set is the cell's"
+
+    return context
+
+
+@pytest.mark.sampled(8, "utils/exercises")
+@pytest.mark.parametrize("found", catalogue().values(), ids=list(catalogue()))
+def test_an_exercise_is_judged_on_the_cpu_whatever_the_default_device(found, elsewhere):
+    wrong = found.rows[0].function
+    told = found.verdict(wrong)
+    vars(found).pop("known", None)  # as before the first check
+    with elsewhere():
+        assert found.verdict(found.reference).status == "right"
+        assert found.verdict(wrong) == told
+        drawn = [value for value in next(found.inputs()).values() if isinstance(value, torch.Tensor)]
+    assert all(value.device.type == "cpu" for value in drawn)
+
+
+OTHER_KINDS = [
+    RIGHT,
+    "return (weights @ values).tolist()",
+    "return 2 * weights @ values",
+    "return values @ weights",
+    "...",
+]
+
+
+@pytest.mark.parametrize("body", OTHER_KINDS)
+def test_every_verb_says_the_same_whatever_the_default_device(body, elsewhere, capsys):
+    def run():
+        function = written(body)
+        for verb in (check, check, hint, solution):  # a second check shows a small example
+            verb(function)
+        progress()
+        used = use(function)
+        assert use("weighted_sum") is FOUND.reference
+        FOUND.hints_given, FOUND.said = 0, ""
+        return used is function, used is FOUND.reference, capsys.readouterr().out
+
+    expected = run()
+    vars(FOUND).pop("known", None)
+    with elsewhere():
+        assert run() == expected
+
+
+def test_a_default_device_that_an_answer_sets_is_set_back_to_that_of_the_cell(elsewhere, capsys):
+    with elsewhere():
+        assert "sets torch's default device: " in said(capsys, written(f"torch.set_default_device('meta')\n{RIGHT}"))
 
 
 # ---- what does not end
@@ -293,6 +405,12 @@ def test_exit_and_recursion_end_in_a_message(body, capsys):
 def test_odd_results_and_exceptions_end_in_one_line(body, capsys):
     text = said(capsys, written(body, sys=sys))
     assert text.startswith("✘ weighted_sum: ") and text.count("\n") == 1 and len(text) < 400
+
+
+def test_megabytes_of_a_message_are_not_worked_on(capsys):
+    began = time.process_time()
+    text = said(capsys, written("raise ValueError('x y ' * 2_500_000)"))
+    assert "ValueError" in text and len(text) < 400 and time.process_time() - began < 2
 
 
 def test_odd_object_put_into_an_argument(capsys):

@@ -30,7 +30,7 @@ import torch
 from .case import Case
 from .example import small_example
 from .findings import diagnosis
-from .isolation import Isolation, Printed, Stopped
+from .isolation import Isolation, Printed, Stopped, standard_torch
 from .known import Known
 from .numbers import condition
 from .own import keep, kept
@@ -127,7 +127,9 @@ class Exercise:
     def inputs(self, seed: int = 0) -> Iterator[dict[str, Any]]:
         """The draws of a seed as arguments by name, the same ones every time."""
         names = list(inspect.signature(self.reference).parameters)
-        for arguments in self.draws(torch.Generator().manual_seed(seed)):
+        with standard_torch():
+            draws = list(self.draws(torch.Generator().manual_seed(seed)))
+        for arguments in draws:
             yield dict(zip(names, arguments, strict=True))
 
     def _other_numbers(self, usual: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
@@ -156,8 +158,8 @@ class Exercise:
         """
         if not callable(function):
             return Verdict("wrong", f"{describe_kind(function)} is not a function.")
-        self.known  # noqa: B018, a row that cannot be read is no mistake of the learner's: its error is not caught
         with Isolation() as isolation:
+            self.known  # noqa: B018, a row that cannot be read is no mistake of the learner's: its error is not caught
             usual = list(self.inputs(seed))
             draws = usual + self._other_numbers(usual, seed)
             wanted = [self.reference(*inputs.values()) for inputs in draws]  # before the answer can spoil them
@@ -442,7 +444,8 @@ def use(function: Callable | str, own: bool = True) -> Callable:
 
 def _fitting(function: Callable, verdict: Verdict, found: Exercise) -> Callable:
     """A right function, fitted where its numbers are of another kind than the notebook's."""
-    return function if verdict.fits else _fitted(function, found.reference(*next(found.inputs()).values()))
+    with standard_torch():
+        return function if verdict.fits else _fitted(function, found.reference(*next(found.inputs()).values()))
 
 
 def by_name(name: str) -> Exercise:

@@ -5,8 +5,8 @@ it takes `MEMORY` bytes; the kernel's exit raises SystemExit; and what it leaves
 and named in `isolation.switched`. At the end random numbers, warnings and what shows output are as they were.
 
 Not held back: one long step inside torch, NumPy or a loop of Python that is written in C (it ends by itself, or not),
-os._exit and os.kill, threads and processes that are started, new attributes of modules, files. The clock runs in the
-main thread only, where kernels run their cells.
+os._exit and os.kill, threads and processes that are started (one may exchange something later), new attributes of
+modules, files. The clock runs in the main thread only, where kernels run their cells.
 """
 
 import builtins
@@ -24,7 +24,7 @@ import threading
 import time
 import warnings
 from _thread import interrupt_main
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from operator import is_
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,6 +33,9 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
+from torch.utils import _python_dispatch as dispatch
+from torch.utils._device import DeviceContext
 
 from .. import attention, masks
 
@@ -48,6 +51,7 @@ DRAWN = SPARE.state
 WATCHED = (builtins, math, torch, torch.nn.functional, torch.linalg, np, np.linalg, attention, masks)
 PRINTING = torch._tensor_str.PRINT_OPTS
 GLOBAL = (value for name, value in vars(torch.nn.modules.module).items() if name.startswith("_global_"))
+CLASSES = (Tensor, *dict.fromkeys(one for one in vars(torch.nn).values() if isinstance(one, type)))  # and their methods
 HOOKS = [hooks for hooks in GLOBAL if isinstance(hooks, dict)]  # that every module calls
 
 
@@ -72,6 +76,49 @@ def _on_interrupt(handler: Any) -> None:
         signal.signal(signal.SIGINT, handler)
 
 
+def _umask() -> int:
+    kept = os.umask(0o077)  # there is no other way to read it
+    os.umask(kept)
+    return kept
+
+
+def _entered(devices: bool) -> list:
+    """The modes of torch's functions that are entered: those that give a default device, or the others."""
+    return [mode for mode in _get_current_function_mode_stack() if isinstance(mode, DeviceContext) is devices]
+
+
+def _enter(devices: list, others: list) -> None:
+    for _ in _get_current_function_mode_stack():
+        _pop_mode()
+    for mode in devices + others:
+        _push_mode(mode)
+
+
+def _modes() -> tuple[list, list]:
+    """The modes that hear of every call, and those that hear of every operation inside torch."""
+    return _entered(False), dispatch._get_current_dispatch_mode_stack()
+
+
+def _set_modes(kept: tuple[list, list]) -> None:
+    calls, operations = kept
+    for _ in dispatch._get_current_dispatch_mode_stack():
+        dispatch._pop_mode()
+    for mode in operations:
+        dispatch._push_mode(mode)
+    _enter(_entered(True), calls)
+
+
+def _default_device() -> tuple[list, Any]:
+    """What gives it, `with torch.device(…)` too, which torch.set_default_device could not set back."""
+    return _entered(True), getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+
+
+def _set_default_device(kept: tuple[list, Any]) -> None:
+    devices, torch._GLOBAL_DEVICE_CONTEXT.device_context = kept
+    _enter(devices, _entered(False))
+    torch.utils._device.CURRENT_DEVICE = devices[0].device if devices else None
+
+
 def _hooks() -> list[dict]:
     return [dict(hooks) for hooks in HOOKS]
 
@@ -82,29 +129,34 @@ def _set_hooks(kept: list[dict]) -> None:
         hooks.update(before)
 
 
-SWITCHES = (  # name, how it is read, how it is set; the functions are held here, lest a patched one be called
+# Name, how it is read, how it is set; the functions are held here, lest a patched one be called. Modes come first: what
+# the others call of torch would go through them.
+SWITCHES = (
+    ("a mode of torch's functions", _modes, _set_modes),
+    ("torch's default device", _default_device, _set_default_device),
     ("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
-    (
-        "torch's default device",
-        torch.get_default_device,
-        lambda device: torch.set_default_device(None if device.type == "cpu" else device),
-    ),
     ("torch's recording of gradients", torch.is_grad_enabled, torch.set_grad_enabled),
     ("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
     ("torch's deterministic mode", torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
     ("torch's anomaly detection", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
     ("torch's autocast", lambda: torch.is_autocast_enabled("cpu"), lambda on: torch.set_autocast_enabled("cpu", on)),
     ("torch's precision of products", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    ("torch's rounding of tiny numbers to 0", lambda: sys.float_info.min / 2 == 0, torch.set_flush_denormal),
+    ("torch's use of oneDNN", torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enabled),
     ("how torch prints", lambda: copy.copy(PRINTING), lambda kept: vars(PRINTING).update(vars(kept))),
     ("how NumPy prints", np.get_printoptions, lambda kept: np.set_printoptions(**kept)),
     ("what NumPy does with errors", np.geterr, lambda kept: np.seterr(**kept)),
     ("the current folder", _folder, _go_to),
+    ("the permissions of new files", _umask, os.umask),
     ("variables of the environment", lambda: dict(os.environ), _set_environment),
     ("what an interrupt does", lambda: signal.getsignal(signal.SIGINT), _on_interrupt),
     ("the collection of garbage", gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
     ("Python's recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
     ("how often Python's threads take turns", sys.getswitchinterval, sys.setswitchinterval),
     ("what traces Python", sys.gettrace, sys.settrace),
+    ("what profiles Python", sys.getprofile, sys.setprofile),
+    ("sys.excepthook", lambda: sys.excepthook, lambda kept: setattr(sys, "excepthook", kept)),
+    ("sys.displayhook", lambda: sys.displayhook, lambda kept: setattr(sys, "displayhook", kept)),
     ("hooks of every module", _hooks, _set_hooks),
     ("the filters of warnings", lambda: warnings.filters[:], lambda kept: setattr(warnings, "filters", kept)),
     ("sys.path", lambda: sys.path[:], lambda kept: setattr(sys, "path", kept)),
@@ -112,7 +164,7 @@ SWITCHES = (  # name, how it is read, how it is set; the functions are held here
     ("sys.stderr", lambda: sys.stderr, lambda kept: setattr(sys, "stderr", kept)),
 )
 WARN = 1  # torch.empty is filled with NaN, and not with what memory happens to hold
-STANDARD = (torch.float32, torch.device("cpu"), True, 1, WARN)  # of the first five: one thread, the same numbers again
+STANDARD = (([], []), ([], None), torch.float32, True, 1, WARN)  # of the first six: one thread, the same numbers again
 
 
 class Stopped(BaseException):
@@ -128,6 +180,17 @@ class Limit:
     @property
     def passed(self) -> bool:
         return any(now > end for now, end in zip(_now(), self.end))
+
+
+@contextlib.contextmanager
+def standard_torch() -> Iterator[None]:
+    """Within it torch is as it starts, whatever a cell has set: tensors are made on the CPU, in float32."""
+    with contextlib.ExitStack() as stack:
+        for (_, read, write), standard in zip(SWITCHES, STANDARD):
+            if (before := read()) != standard:
+                write(standard)
+                stack.callback(write, before)
+        yield
 
 
 class Printed(io.TextIOBase):
@@ -161,13 +224,10 @@ class Isolation(contextlib.ExitStack):
         self.enter_context(_random_numbers_kept())
         self.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")
-        for (_, read, write), standard in zip(SWITCHES, STANDARD):
-            if (before := read()) != standard:
-                write(standard)
-                self.callback(write, before)
+        self.enter_context(standard_torch())
         self.spaces = [(module.__name__, vars(module), dict(vars(module))) for module in WATCHED]
         self.callback(_set_back, self.spaces)
-        self.methods = dict(vars(Tensor))
+        self.methods = [(one, vars(one), vars(one).copy()) for one in CLASSES]
         self.callback(_set_back_methods, self.methods)
         self.enter_context(_ticking(self._tick))
         self.callback(setattr, Isolation, "current", Isolation.current)
@@ -187,14 +247,14 @@ class Isolation(contextlib.ExitStack):
             return self.bounded(function, *arguments)
         finally:
             self.running = False
-            switched = _set_back(self.spaces[:1]) + _set_back_methods(self.methods)
+            switched = _set_back(self.spaces[:1]) + _set_back_methods(self.methods[:1])
             for (name, read, write), before in zip(SWITCHES, switches):
                 if read() != before:
                     write(before)
                     switched.append(name)
             if self.shown is None:
                 self.shown = tuple(self.displayed.outputs)
-                switched += _set_back(self.spaces[1:])
+                switched += _set_back(self.spaces[1:]) + _set_back_methods(self.methods[1:])
             if len(sys.modules) == modules:  # a first import may switch things itself
                 self.switched |= dict.fromkeys(switched)
             self.running = outer
@@ -251,19 +311,27 @@ def _set_back(spaces: list[tuple[str, dict, dict]]) -> list[str]:
     return names
 
 
-def _set_back_methods(kept: dict[str, Any]) -> list[str]:
-    """Give tensors the methods back that were exchanged or added; returns the names."""
-    space = vars(Tensor)
-    if len(space) == len(kept) and all(map(is_, space.values(), kept.values())):
-        return []
-    names = (space.keys() | kept.keys()) - {"__slotnames__"}  # which copy keeps there by itself
-    changed = sorted(name for name in names if space.get(name, space) is not kept.get(name, space))
-    for name in changed:
-        if name in kept:
-            setattr(Tensor, name, kept[name])
-        else:
-            delattr(Tensor, name)
-    return [f"torch.Tensor.{name}" for name in changed]
+def _set_back_methods(spaces: list[tuple[type, Mapping, dict]]) -> list[str]:
+    """Give classes the methods back that were exchanged or added; returns the names."""
+    found = []
+    for owner, space, kept in spaces:
+        if not _equal(space, kept):
+            names = (space.keys() | kept.keys()) - {"__slotnames__"}  # which copy keeps there by itself
+            changed = sorted(name for name in names if space.get(name, space) is not kept.get(name, space))
+            for name in changed:
+                if name in kept:
+                    setattr(owner, name, kept[name])
+                else:
+                    delattr(owner, name)
+            found += [f"torch.{'' if owner is Tensor else 'nn.'}{owner.__name__}.{name}" for name in changed]
+    return found
+
+
+def _equal(space: Mapping, kept: dict) -> bool:
+    try:
+        return space == kept  # faster than one by one: a function equals itself alone
+    except Exception:  # one is a tensor now
+        return False
 
 
 def _now() -> tuple[float, float]:

@@ -13,6 +13,8 @@ from torch import Tensor
 
 from .running import as_tensor, holds_nan
 
+LONGEST = 5000  # characters of an exception's message: what reads it may take time for each
+
 
 def describe_value(name: str, value: Any) -> str:
     if isinstance(value, Tensor):
@@ -72,7 +74,7 @@ def describe_kind(result: Any) -> str:
 
 def text_of(error: BaseException) -> str:
     try:
-        return str(error)
+        return str(error)[:LONGEST]
     except Exception:
         return ""
 
