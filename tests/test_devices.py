@@ -398,27 +398,6 @@ MODELS = {
 TOKENS = torch.tensor([[4, 5, 6, 7], [4, 5, 6, 8]])
 
 
-@pytest.mark.parametrize("made_on", ["meta", "cpu"])
-@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
-def test_a_model_without_memory_is_whole_once_its_weights_are_loaded(make, made_on, filled_with_nan):
-    """Its table of sines is in no state dict: it was whatever memory held."""
-    model = make().eval()
-    with torch.device(made_on):
-        empty = make().eval()
-    empty.to_empty(device="cpu").load_state_dict(model.state_dict())
-    assert torch.equal(empty(TOKENS)[0], model(TOKENS)[0])
-    assert empty.state_dict().keys() == model.state_dict().keys()
-
-
-def test_sines_stay_as_they_are_when_their_module_moves():
-    sines = transformer.PositionalEncoding(d_model=6, max_len=9)
-    before = sines.table.clone()
-    assert torch.equal(sines.double().table, before.double()) and sines.table.dtype == torch.float64
-    assert torch.equal(sines.half().table, before.half())
-    assert sines.to("meta").table.is_meta
-    assert torch.equal(sines.to_empty(device="cpu").table, before.half())
-
-
 @pytest.mark.lane("test")
 def test_torch_can_take_the_graph_of_a_model_under_a_mask():
     """No step depends on whether a query may attend to nothing; such a query gets 0 all the same."""

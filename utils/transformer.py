@@ -5,8 +5,6 @@ Masks are boolean, True = may attend, and broadcast to (b, h, q, k).
 Sizes are keyword arguments in one order: the vocabulary's, which comes first and needs no name, d_model, num_heads,
 num_layers, d_ff."""
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -64,22 +62,6 @@ class LearnedPositions(PositionalEncoding):
     def __init__(self, *, d_model: int, max_len: int):
         super().__init__(d_model=d_model, max_len=max_len)
         self.table = nn.Parameter(torch.randn_like(self.table))
-
-
-def apply_but_keep_sines(module: PositionalEncoding, function: Callable, recurse: bool = True) -> PositionalEncoding:
-    """What `.to()`, `.double()` and `.to_empty()` do with a module, but its sines stay, or are computed where it had
-    none yet, on the device `meta`.
-
-    `to_empty` leaves whatever memory holds, and no state dict would put a table of sines right, since it has none."""
-    before = module.table
-    nn.Module._apply(module, function, recurse)
-    if "table" in module._buffers and module.table is not before:  # a table that is learned is no buffer
-        sines = sinusoidal_positions(*before.shape, device=module.table.device) if before.is_meta else before
-        module.table.copy_(sines)
-    return module
-
-
-PositionalEncoding._apply = apply_but_keep_sines  # not in the class itself, which a notebook shows
 
 
 def rotate(x: Tensor, places: Tensor | None = None, pairing: str | None = "interleaved") -> Tensor:
