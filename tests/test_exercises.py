@@ -1050,14 +1050,14 @@ def test_cell_in_ipython(capsys, tmp_path, monkeypatch):
 
 def test_use_fits_a_right_answer_of_another_precision_or_kind_to_the_notebook(capsys):
     function = written("return weights.double() @ values.double()")
-    assert said(capsys, function) == "✔ weighted_sum: right on all 5 inputs.\n"
+    assert said(capsys, function) == "✔ weighted_sum: right on all 9 inputs.\n"
     result = use(function)(torch.ones(2), torch.ones(2, 3))
     assert result.dtype == torch.float32 and result.tolist() == [2.0] * 3
     product = use(written("return float(a @ b)", "dot_product"))(torch.ones(3), torch.ones(3))
     assert isinstance(product, torch.Tensor) and product.dtype == torch.float32 and product.item() == 3
     count = use(written("return torch.tensor(4 * d_model * (d_model + bias))", "count_parameters"))
     assert count(8, 2, True) == 288 and type(count(8, 2, True)) is int
-    assert use(right := written("return weights @ values")) is right
+    assert use(right := written("return weights @ values")).__wrapped__ is right
 
 
 def test_an_answer_that_is_cut_off_from_the_graph_is_told_so_where_the_notebook_trains_through_it():
@@ -1172,8 +1172,6 @@ RIGHT_AS_WELL = [  # once refused
     ("weighted_sum", "return [float(weights @ values[:, i]) for i in range(values.shape[1])]"),
     ("one_hot", "return np.eye(vocabulary_size)[token_ids.numpy()]"),
     ("adjacency_mask", "return [[i == j or (i, j) in edges or (j, i) in edges for j in range(n)] for i in range(n)]"),
-    ("softmax", "return 1 / (scores[..., None, :] - scores[..., None]).exp().sum(-1)"),
-    ("cosine_similarity", "return a @ b / (a.norm() * b.norm() + 1e-8)"),
     ("weighted_sum", "buffer.resize_(values.shape[1])\nbuffer.copy_(weights @ values)\nreturn buffer"),
 ]
 
@@ -1283,7 +1281,7 @@ def test_result_that_requires_a_gradient_passes():
 
 def test_prints_of_the_learner_come_once(capsys):
     assert said(capsys, written("print('shape', values.shape)\nreturn weights @ values")) == (
-        "shape torch.Size([3, 2])\n✔ weighted_sum: right on all 5 inputs.\n"
+        "shape torch.Size([3, 2])\n✔ weighted_sum: right on all 9 inputs.\n"
     )
 
 
@@ -1341,7 +1339,7 @@ def test_use_takes_the_learners_function_only_if_right(capsys):
     for body in ("return ...", "return values.sum(0)", "print(1)", "raise ValueError"):
         assert use(written(body)) is reference
     right = written("print('hello')\nreturn (weights[:, None] * values).sum(0)")
-    assert use(right) is right
+    assert use(right).__wrapped__ is right
     assert use(use(written("return ..."))) is reference
     assert capsys.readouterr().out == ""
 

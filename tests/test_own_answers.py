@@ -51,7 +51,7 @@ def later(name, capsys, **told):
 
 
 def test_a_right_answer_is_kept_and_a_later_notebook_goes_on_with_it(folder, capsys):
-    assert said(capsys, written(RIGHT)) == "✔ weighted_sum: right on all 5 inputs.\n"
+    assert said(capsys, written(RIGHT)) == "✔ weighted_sum: right on all 9 inputs.\n"
     assert [path.name for path in folder.iterdir()] == ["weighted_sum.py"]
     function, text = later("weighted_sum", capsys)
     assert (
@@ -78,7 +78,7 @@ def test_use_of_a_function_goes_on_with_that_one(capsys):
     check(written(RIGHT))
     capsys.readouterr()
     other = written("return (weights[:, None] * values).sum(0)")
-    assert use(other) is other and use(written("return ...")) is REFERENCE and capsys.readouterr().out == ""
+    assert use(other).__wrapped__ is other and use(written("return ...")) is REFERENCE and capsys.readouterr().out == ""
 
 
 def test_numbers_of_another_kind_are_fitted_to_the_notebook(capsys):
@@ -143,7 +143,7 @@ def test_imports_numbers_helpers_and_classes_of_other_cells_are_kept_with_it(fol
     notebook = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "Tensor": torch.Tensor, "plain": torch.clone}
     space = cell(ALONE, **notebook, mixed=REFERENCE, cos="not this one", table=torch.ones(3))
     space["twice_"] = space["twice"]
-    assert said(capsys, space["weighted_sum"]) == "✔ weighted_sum: right on all 5 inputs.\n"
+    assert said(capsys, space["weighted_sum"]) == "✔ weighted_sum: right on all 9 inputs.\n"
     text = (folder / "weighted_sum.py").read_text()
     assert "def helper" in text and "class Mean" in text and "@functools.lru_cache" in text and '"""Mine."""' in text
     assert "twice_ = twice" in text and "from torch import clone as plain" in text and "HALF = 0.5" in text
@@ -166,7 +166,7 @@ def test_imports_numbers_helpers_and_classes_of_other_cells_are_kept_with_it(fol
     ],
 )
 def test_what_cannot_be_taken_along_is_said_and_nothing_is_kept(body, notebook, why, folder, capsys):
-    expected = f"✔ weighted_sum: right on all 5 inputs. It is not kept for other notebooks: {why}\n"
+    expected = f"✔ weighted_sum: right on all 9 inputs. It is not kept for other notebooks: {why}\n"
     assert said(capsys, written(body, **notebook)) == expected
     assert not folder.exists() and later("weighted_sum", capsys) == (REFERENCE, "")
 
@@ -250,7 +250,7 @@ def test_two_kernels_at_once_never_see_half_a_file(folder):
     said = [kernel.communicate(timeout=300)[0].splitlines() for kernel in kernels]
     assert [kernel.returncode for kernel in kernels] == [0, 0]
     assert {line for lines in said for line in lines} == {
-        "✔ weighted_sum: right on all 5 inputs.",
+        "✔ weighted_sum: right on all 9 inputs.",
         "weighted_sum: your own function, kept in my_answers/weighted_sum.py.",
     }
     assert [path.name for path in folder.iterdir()] == ["weighted_sum.py"]
@@ -287,7 +287,7 @@ def test_one_notebook_after_the_other_as_ipython_runs_them(folder):
         subprocess.run([sys.executable, "-c", NOTEBOOKS.format(cells)], cwd=ROOT, capture_output=True, text=True).stdout
         for cells in (FIRST, SECOND)
     ]
-    assert said[0] == "✔ weighted_sum: right on all 5 inputs.\n"
+    assert said[0] == "✔ weighted_sum: right on all 9 inputs.\n"
     assert said[1] == "weighted_sum: your own function, kept in my_answers/weighted_sum.py.\nmy_answers.weighted_sum\n"
     assert "class Half" in (folder / "weighted_sum.py").read_text()
 
@@ -302,7 +302,7 @@ def test_tools_and_marked_work_keep_nothing_and_use_nothing_kept(variable, value
     before = {path: path.read_text() for path in folder.iterdir()}
     monkeypatch.setenv(variable, value)
     assert later("weighted_sum", capsys) == (REFERENCE, "")
-    assert said(capsys, written("return (weights[:, None] * values).sum(0)")).endswith("right on all 5 inputs.\n")
+    assert said(capsys, written("return (weights[:, None] * values).sum(0)")).endswith("right on all 9 inputs.\n")
     check(written("return scores.softmax(-1)", "softmax"))
     assert {path: path.read_text() for path in folder.iterdir()} == before
     capsys.readouterr()

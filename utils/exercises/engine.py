@@ -29,7 +29,7 @@ import torch
 
 from .case import Case
 from .example import small_example
-from .findings import diagnosis
+from .findings import at_an_edge, diagnosis
 from .isolation import Isolation, Printed, Stopped, standard_torch
 from .known import Known
 from .numbers import condition
@@ -37,12 +37,28 @@ from .own import keep, kept
 from .reading import is_stub, source_of
 from .records import opened, record
 from .rows import IMPORTS, Mistake, answers, given, mistake, read, sections
-from .running import TOLERANCE, Run, as_asked, copied, run, same, unchanged
+from .running import (
+    FLOATS,
+    TOLERANCE,
+    Run,
+    as_asked,
+    as_tensor,
+    copied,
+    is_exact,
+    is_same_in_floats,
+    run,
+    same,
+    unchanged,
+)
 from .settings import marked
 from .verdict import MARKS, Verdict
 from .wording import describe_kind, listed, own_frame, own_line, own_loop, shorten, text_of
 
 CUTS = re.compile(r"detach|\.data\b|item\(|tolist|tensor\(|Parameter\(|numpy|np\.|no_grad")  # out of the graph
+
+
+def no_edges(generator: torch.Generator) -> Iterator[tuple[str, tuple]]:
+    yield from ()
 
 
 class Exercise:
@@ -62,11 +78,11 @@ class Exercise:
         level: int,
         minutes: int,
         trained: bool,
-        extreme: int = 0,
+        edges: Callable = no_edges,
     ):
         functools.update_wrapper(self, reference)
         self.name, self.reference, self.draws = reference.__name__, reference, draws
-        self.level, self.minutes, self.trained, self.extreme = level, minutes, trained, extreme
+        self.level, self.minutes, self.trained, self.drawn_edges = level, minutes, trained, edges
         self.hints, self.names = list(hints), names
         self.questions = question if isinstance(question, dict) else {"": question}
         self.texts: list[str] = []
@@ -132,6 +148,18 @@ class Exercise:
         for arguments in draws:
             yield dict(zip(names, arguments, strict=True))
 
+    def edges(self, seed: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
+        """What lies at the edge of what may go in, with its name. The last is a usual draw, laid out otherwise."""
+        names = list(inspect.signature(self.reference).parameters)
+        with standard_torch():
+            drawn = list(self.drawn_edges(torch.Generator().manual_seed(seed)))
+        for name, arguments in drawn:
+            yield name, dict(zip(names, arguments, strict=True))
+        largest = max(self.inputs(seed), key=lambda inputs: max(map(_axes, inputs.values())))
+        if any(_axes(value) for value in largest.values()):
+            name = "inputs whose numbers lie in another order in memory, as after an exchange of axes"
+            yield name, {parameter: _laid_out_otherwise(value) for parameter, value in largest.items()}
+
     def _other_numbers(self, usual: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
         """One draw of another seed with another result than the usual ones; none where draws do not depend on it."""
         pairs = zip(self.inputs(seed + 1), usual)
@@ -146,9 +174,8 @@ class Exercise:
 
     def _more(self, seed: int) -> Iterator[Run]:
         """The draws of a seed, with what is right for them."""
-        draws = list(self.inputs(seed))
-        for number, inputs in enumerate(draws):
-            yield Run(inputs, self.reference(*inputs.values()), extreme=number >= len(draws) - self.extreme)
+        for inputs in self.inputs(seed):
+            yield Run(inputs, self.reference(*inputs.values()))
 
     def verdict(self, function: Callable, seed: int = 0, search: bool = True) -> Verdict:
         """Judge `function` on every draw of `seed`, and on one of the next, which finds a table of the answers.
@@ -167,13 +194,12 @@ class Exercise:
             for number, (inputs, want) in enumerate(zip(draws, wanted)):
                 runs.append(run(function, inputs, want, isolation.call))
                 runs[-1].number = number if seed == 0 and number < len(usual) else None
-                runs[-1].extreme = len(usual) - self.extreme <= number < len(usual)
                 if isinstance(runs[-1].error, Stopped):
                     break
             isolation.settle()
             with contextlib.redirect_stdout(Printed()), contextlib.redirect_stderr(Printed()):
                 try:
-                    found = isolation.bounded(self._judge, function, runs, len(usual), isolation, search)
+                    found = isolation.bounded(self._judge, function, runs, len(usual), isolation, search, seed)
                 except KeyboardInterrupt:
                     raise
                 except BaseException as error:  # a result so odd that it cannot be compared
@@ -182,7 +208,9 @@ class Exercise:
                     found = Verdict("wrong", f"your result, {kind}, cannot be compared: {why}.")
         return replace(found, printed=runs[0].printed, shown=isolation.shown)
 
-    def _judge(self, function: Callable, runs: list[Run], usual: int, isolation: Isolation, search: bool) -> Verdict:
+    def _judge(
+        self, function: Callable, runs: list[Run], usual: int, isolation: Isolation, search: bool, seed: int
+    ) -> Verdict:
         """First what hides everything else, then the diagnosis."""
         if isolation.asked:
             return Verdict(
@@ -203,7 +231,7 @@ class Exercise:
                 f"your function sets {listed(isolation.switched)}: every later cell would go on with that. "
                 "Here it was set back; leave it as it is.",
             )
-        return self._diagnose(function, runs, usual, search)
+        return self._diagnose(function, runs, usual, search, seed)
 
     def _cut(self, function: Callable) -> str | None:
         """Do the gradients that come through the reference come through a right answer as well, on every draw?"""
@@ -232,14 +260,41 @@ class Exercise:
         help_there_is = "" if marked() else f" hint({self.name}) helps."
         return f"not tried yet ({self.dots}, {self.minutes} minutes).{said}{help_there_is}"
 
-    def _diagnose(self, function: Callable, runs: list[Run], usual: int, search: bool) -> Verdict:
-        """Right, or what went wrong on the usual inputs, or else on the other numbers."""
+    def _at_the_edges(self, function: Callable, usual: list[Run], seed: int) -> tuple[list[Run], str]:
+        """How an answer does at the edges that is right on the usual inputs, and what is said of the first at which it
+        is not; "" if there is none."""
+        runs, before = [], f"right on the {len(usual)} usual inputs, but"
+        for name, inputs in self.edges(seed):
+            runs.append(
+                done := run(function, inputs, self.reference(*map(copied, inputs.values())), Isolation.current.call)
+            )
+            if isinstance(done.error, Stopped):
+                self.stopped = function
+                return runs, stopped(done.error, function)
+            if done.changed or not (done.right or is_same_in_floats(done)):
+                found = at_an_edge(Case(self.reference, function, [done], self.known, self.names, self.questions))
+                return runs, f"{before} not for {name}: {found.message}"
+        if leak := max((done.leak for done in [*usual, *runs] if done.right), default=0.0):
+            return runs, (
+                f"{before} what the mask hides is {leak:.1g} in your result, where it should be exactly 0: "
+                "a score of -∞ gets no weight at all."
+            )
+        return runs, ""
+
+    def _diagnose(self, function: Callable, runs: list[Run], usual: int, search: bool, seed: int) -> Verdict:
+        """Right, or what went wrong on the usual inputs, or else on the other numbers, or at the edges."""
         wrong = [done for done in runs[:usual] if not done.right or done.changed]
         by_heart = not wrong and not all(done.right for done in runs[usual:])
         if not wrong and not by_heart:
             if self.trained and (message := self._cut(function)):
                 return Verdict("wrong", message)
-            return Verdict("right", f"right on all {usual} inputs.", fits=all(done.fits for done in runs))
+            edges, wrong_there = self._at_the_edges(function, runs[:usual], seed)
+            if wrong_there:
+                return Verdict("wrong", wrong_there, share=1.0, by="at_an_edge")
+            runs, message = runs + edges, f"right on all {usual + len(edges)} inputs."
+            rounded = next((rounds(done) for done in runs if not done.exact), "")
+            message = " ".join(filter(None, (message, rounded)))
+            return Verdict("right", message, fits=all(done.fits for done in runs), exact=not rounded)
         judged = runs[usual:] if by_heart else runs[:usual]
         broken = self.broken.name if self.broken else ""
         more = self._more if search else None
@@ -259,6 +314,33 @@ class Exercise:
             where = f" That happens where {words}." if words and words not in message else ""
             message += f"{where} ({usual - len(wrong)} of {usual} inputs come out right.)"
         return Verdict("wrong", message, found.names, share=1 - len(wrong) / usual, change=found.change, by=found.by)
+
+
+def _axes(value: Any) -> int:
+    return value.ndim if isinstance(value, torch.Tensor) else 0
+
+
+def _laid_out_otherwise(value: Any) -> Any:
+    """The same tensor, its numbers in memory in the order that they have after an exchange of all axes, or with gaps."""
+    if not _axes(value):
+        return value
+    if value.ndim == 1:
+        return torch.stack([value, value], dim=-1)[:, 0]
+    axes = range(value.ndim)[::-1]
+    return value.permute(*axes).contiguous().permute(*axes)
+
+
+def rounds(done: Run) -> str:
+    """Why the notebook does not go on everywhere with a right answer: it loses digits of what comes in."""
+    goes_on = "for these use(…) goes on with the course's function"
+    keeps = "torch.zeros(…, dtype=x.dtype) keeps the kind of number of a tensor x."
+    parts = zip(done.result, done.want) if isinstance(done.want, tuple) else [(done.result, done.want)]
+    got, want = next((as_tensor(got), want) for got, want in parts if not is_exact(got, want))
+    if want.dtype not in FLOATS:
+        return f"But whole numbers come back as floats: {goes_on}. {keeps}"
+    if got.dtype == torch.float32:
+        return f"But numbers in float64 come back in float32: {goes_on}. {keeps}"
+    return f"But of numbers in float64 fewer than 9 digits are right: {goes_on}. Is something added, or rounded?"
 
 
 def _in_double(value: Any) -> Any:
@@ -329,7 +411,7 @@ def exercise(
     level: int = 1,
     minutes: int = 5,
     trained: bool = False,
-    extreme: int = 0,
+    edges: Callable[[torch.Generator], Iterator[tuple[str, tuple]]] = no_edges,
 ) -> Callable[[Callable], Exercise]:
     """Decorator that turns a reference function into an `Exercise` and adds it to the catalogue.
 
@@ -338,9 +420,9 @@ def exercise(
     gives an intermediate, to be recognised by its shape; `question` is asked where shapes do not fit; of several,
     the first whose pattern, its key, is found in the line that failed. `level` is 1 to 3, `minutes` what the
     exercise takes; `trained` means that the notebook trains through it, so gradients have to come through.
-    `extreme` is how many of the last draws hold scores so far from 0 that a softmax written out as exponentials
-    over their sum gives NaN: there that is no mistake. Raises ValueError if another module has an exercise of that
-    name.
+    `edges(generator)` yields names and arguments of what lies at the edge of what the docstring allows, such as "70
+    words": tried where all draws come right, and a wrong answer is told the name. Raises ValueError if another module
+    has an exercise of that name.
     """
 
     def make(reference: Callable) -> Exercise:
@@ -348,7 +430,7 @@ def exercise(
         if known is not None and known.__module__ != reference.__module__:
             raise ValueError(f"exercise {reference.__name__} exists already in {known.__module__}: choose another name")
         _catalogue[reference.__name__] = Exercise(
-            reference, draws, hints, names or {}, question, level, minutes, trained, extreme
+            reference, draws, hints, names or {}, question, level, minutes, trained, edges
         )
         return _catalogue[reference.__name__]
 
@@ -443,9 +525,42 @@ def use(function: Callable | str, own: bool = True) -> Callable:
 
 
 def _fitting(function: Callable, verdict: Verdict, found: Exercise) -> Callable:
-    """A right function, fitted where its numbers are of another kind than the notebook's."""
-    with standard_torch():
-        return function if verdict.fits else _fitted(function, found.reference(*next(found.inputs()).values()))
+    """A right function as the notebook goes on with it: fitted where its numbers are of another kind, without gradients
+    where the notebook trains nothing through it, and not for what it would round."""
+    if function is found.reference:
+        return function
+    function = function if found.trained else _detached(function)
+    if not verdict.fits:
+        with standard_torch():
+            function = _fitted(function, found.reference(*next(found.inputs()).values()))
+    return function if verdict.exact else _in_float32(function, found.reference)
+
+
+def _in_float32(function: Callable, reference: Callable) -> Callable:
+    """`function` for numbers in float32, whose digits it keeps; for all others the reference."""
+
+    @functools.wraps(function)
+    def in_float32(*arguments, **keywords):
+        given = [value for value in (*arguments, *keywords.values()) if isinstance(value, torch.Tensor)]
+        floats = {value.dtype for value in given if value.is_floating_point()}
+        return (function if floats == {torch.float32} else reference)(*arguments, **keywords)
+
+    return in_float32
+
+
+def _detached(function: Callable) -> Callable:
+    """`function` as `check` has judged it: what it is given records no gradients, so NumPy takes it, too."""
+
+    @functools.wraps(function)
+    def detached(*arguments, **keywords):
+        result = function(*map(_detach, arguments), **{name: _detach(value) for name, value in keywords.items()})
+        return result.clone() if isinstance(result, torch.Tensor) and result.is_inference() else result
+
+    return detached
+
+
+def _detach(value: Any) -> Any:
+    return value.detach() if isinstance(value, torch.Tensor) and value.requires_grad else value
 
 
 def by_name(name: str) -> Exercise:
@@ -471,7 +586,8 @@ def _fitted(function: Callable, want: Any) -> Callable:
         def fit(result: Any, want: Any) -> Any:
             if isinstance(want, tuple):
                 return tuple(map(fit, result, want))
-            tensor = torch.as_tensor(as_asked(result, want))
+            exact = torch.float64 if isinstance(result, float) else None
+            tensor = torch.as_tensor(as_asked(result, want), dtype=exact)
             if not given and not tensor.ndim:
                 return tensor.item()
             return tensor.to(dtype) if tensor.is_floating_point() else tensor

@@ -78,6 +78,18 @@ def diagnosis(case: Case) -> Finding:
     raise AssertionError("the last finding always speaks")
 
 
+def at_an_edge(case: Case) -> Finding:
+    """What is seen of an answer that is wrong for an edge of what may go in: the cause stands in the edge's name."""
+    done = case.first
+    if done.error is None and isinstance(done.result, tuple) and isinstance(done.want[0], Tensor):
+        pairs = zip(done.result, done.want) if len(done.result) == len(done.want) else ()
+        parts = [Run(done.arguments, want, got, changed=done.changed) for got, want in pairs]
+        if wrong := next((part for part in parts if not part.right), None):
+            case = replace(case, runs=[wrong])
+    found = ((finding, finding(case)) for finding in AT_AN_EDGE if applies(finding, case))
+    return next(replace(said, by=finding.__name__) for finding, said in found if said)
+
+
 def _placed(case: Case, finding: Callable, found: Finding) -> Finding:
     """A finding that names no mistake, behind the place of the mistake, or else behind what is right."""
     if found.message.startswith((LEFT_OVER, OF_A_STEP)):
@@ -1060,6 +1072,8 @@ FINDINGS = (
     worse_elsewhere,
     furthest_entry,
 )
+
+AT_AN_EDGE = (changed_input, crash, wrong_shape, wrong_type, furthest_entry)  # where no cause is sought
 
 NAMELESS = (
     crash,

@@ -206,7 +206,7 @@ class _Search:
             done = run(function, on.arguments, on.want, Isolation.current.call)
         if isinstance(done.error, Stopped) and self.limit.passed:
             raise done.error
-        done.number, done.extreme = on.number, on.extreme
+        done.number = on.number
         return done
 
     def _goes_on(self) -> bool:

@@ -17,6 +17,7 @@ from .isolation import Printed
 FLOATS = (torch.float32, torch.float64)
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-9}  # relative
+EXACT = 2e-9  # relative, of float64: what it may be off to be handed on; float32 is off by more
 RIGHT = 1e-7  # what a right answer may be off: + 1e-8, which keeps a divisor from being 0, is no mistake
 KEPT = 10**6  # entries of a result that is copied
 
@@ -29,17 +30,23 @@ class Run:
     want: Any  # the reference's result
     result: Any = None  # lists and arrays as what was asked for, where they can be such
     fits: bool = True  # does the result come in the type and precision of the reference's?
+    exact: bool = True  # and where that is float64, is it right to nearly its last digit?
     error: BaseException | None = None
     changed: tuple[str, ...] = ()
     printed: str = ""
     number: int | None = None  # of the usual inputs; None for others
-    extreme: bool = False  # do scores lie so far from 0 that NaN, of a softmax written out, is no mistake?
 
     @cached_property
     def right(self) -> bool:
         if self.error is not None:
             return False
-        return same(self.result, self.want, RIGHT) or self.extreme and _is_nan_at_most(self.result, self.want)
+        return same(self.result, self.want, RIGHT)
+
+    @property
+    def leak(self) -> float:
+        """Where there is a mask among the arguments: the largest number that is 0 in the reference's result."""
+        masked = any(isinstance(value, Tensor) and value.dtype == torch.bool for value in self.arguments.values())
+        return leak(self.result, self.want) if masked else 0.0
 
     @cached_property
     def tensors(self) -> tuple[Tensor, Tensor] | None:
@@ -77,16 +84,6 @@ class Run:
         return abs(other.detach().flatten()[place].item() - value) > 1e-3 * max(1, abs(value))
 
 
-def _is_nan_at_most(result: Any, want: Any) -> bool:
-    """Is a result right but for NaN?"""
-    if isinstance(want, tuple):
-        both = isinstance(result, tuple) and len(result) == len(want)
-        return both and all(map(_is_nan_at_most, result, want))
-    if not isinstance(result, Tensor) or result.shape != want.shape or not result.is_floating_point():
-        return False
-    return same(result, want.masked_fill(result.isnan(), torch.nan), RIGHT)
-
-
 def run(function: Callable, arguments: dict[str, Any], want: Any = None, call: Callable = operator.call) -> Run:
     """call(function, …) on copies of `arguments`. Whatever it raises is kept, except KeyboardInterrupt."""
     copies = {name: copied(value) for name, value in arguments.items()}
@@ -95,7 +92,7 @@ def run(function: Callable, arguments: dict[str, Any], want: Any = None, call: C
         try:
             result = call(function, *copies.values())
             done.result = snapshot(as_wanted(result, want))
-            done.fits = has_type_of(result, want)
+            done.fits, done.exact = has_type_of(result, want), is_exact(done.result, want)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # SystemExit too: sys.exit() in an exercise must not end the kernel
@@ -115,7 +112,13 @@ def snapshot(result: Any) -> Any:
 
 
 def copied(value: Any) -> Any:
-    return value.clone() if isinstance(value, Tensor) else copy.deepcopy(value)
+    """A copy; of a tensor with its numbers at the same places of memory, which clone keeps only where there are no gaps
+    between them."""
+    if not isinstance(value, Tensor):
+        return copy.deepcopy(value)
+    if value.is_contiguous() or 0 in value.stride():
+        return value.clone()
+    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).copy_(value)
 
 
 def unchanged(before: Any, after: Any) -> bool:
@@ -151,7 +154,15 @@ def as_asked(result: Any, asked: Any) -> Any:
             return tuple(result if isinstance(result, list) else result.tolist())
         if isinstance(result, list) and any(isinstance(part, Tensor) and part.ndim for part in result):
             return torch.stack(result)
-        return torch.tensor(result) if isinstance(result, (list, np.ndarray)) else result
+        if not isinstance(result, (list, np.ndarray)):
+            return result
+        tensor = torch.tensor(result)
+        # Python's floats have the digits of float64, which torch would round
+        return (
+            torch.tensor(result, dtype=torch.float64)
+            if tensor.dtype == torch.float32 and type(result) is list
+            else tensor
+        )
     except (TypeError, ValueError, RuntimeError, OverflowError):
         return result
 
@@ -165,8 +176,13 @@ def as_wanted(result: Any, want: Any) -> Any:
     if isinstance(want, Tensor) and type(result) in (list, np.ndarray):  # what is derived of them may never end
         tensor = as_asked(result, want)
         if isinstance(tensor, Tensor) and tensor.shape == want.shape and same_kind(tensor.dtype, want.dtype):
-            return tensor
+            return tensor if type(result) is not list or same(tensor, want) else as_rounded(tensor)
     return result
+
+
+def as_rounded(tensor: Tensor) -> Tensor:
+    """Numbers of a list, which do not say in which precision they were computed: in float32."""
+    return tensor.float() if tensor.is_floating_point() else tensor
 
 
 def has_type_of(result: Any, want: Any) -> bool:
@@ -176,6 +192,41 @@ def has_type_of(result: Any, want: Any) -> bool:
     if not isinstance(want, Tensor):
         return not isinstance(result, Tensor)
     return isinstance(result, Tensor) and result.dtype == want.dtype
+
+
+def is_exact(result: Any, want: Any) -> bool:
+    """Is the result of the kind that is wanted, and of float64 right to nearly its last digit? What is off by more was
+    rounded on its way, or has something added, and what a notebook computes with it is off, too."""
+    if isinstance(want, tuple):
+        return not isinstance(result, tuple) or all(map(is_exact, result, want))
+    got = as_tensor(result)
+    if got is None or not isinstance(want, Tensor) or got.shape != want.shape:
+        return True
+    if want.dtype != torch.float64:
+        return same_kind(got.dtype, want.dtype)
+    return torch.allclose(got.double(), want, rtol=EXACT, atol=EXACT * largest(want), equal_nan=True)
+
+
+def is_same_in_floats(done: Run) -> bool:
+    """Whole numbers that come back as floats, as from a loop that starts from torch.zeros(…)."""
+    got, want = as_tensor(done.result), as_tensor(done.want)
+    if got is None or want is None or got.dtype not in FLOATS or want.dtype not in INTEGERS:
+        return False
+    return same(got, want.to(got.dtype))
+
+
+def leak(result: Any, want: Any) -> float:
+    """The largest number of a right result where the reference has exactly 0."""
+    if isinstance(want, tuple):
+        return max(map(leak, result, want))
+    got, want = as_tensor(result), as_tensor(want)
+    return got[want == 0].abs().amax().item() if want.ndim and want.dtype in FLOATS and bool((want == 0).any()) else 0.0
+
+
+def largest(want: Tensor) -> float:
+    """The largest finite number, and at least 1."""
+    finite = want[want.isfinite()]
+    return max(1.0, finite.abs().max().item()) if finite.numel() else 1.0
 
 
 def same_kind(a: torch.dtype, b: torch.dtype) -> bool:
@@ -202,9 +253,7 @@ def same(result: Any, want: Any, least: float = 0.0) -> bool:
     if want.dtype not in FLOATS:
         return torch.equal(got.to(want.dtype), want)
     tolerance = max(least, TOLERANCE[got.dtype], TOLERANCE[want.dtype])
-    finite = want[want.isfinite()]
-    largest = finite.abs().max().item() if finite.numel() else 0.0
-    absolute = 0.01 * tolerance * max(1.0, largest)
+    absolute = 0.01 * tolerance * largest(want)
     return torch.allclose(got.double(), want.double(), rtol=tolerance, atol=absolute, equal_nan=True)
 
 

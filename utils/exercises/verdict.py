@@ -21,8 +21,9 @@ class Verdict:
     """Status "todo", "right" or "wrong"; the diagnosis; what the function printed and displayed on the first draw.
 
     `names` are those of the known mistakes that the answer fell into; `fits` is False where a right answer comes in
-    another precision, or not as a tensor; `share` is that of the usual inputs on which the answer is right; `change`
-    is what would mend it, for the last hint; `by` is the finding that speaks.
+    another precision, or not as a tensor, `exact` where it loses digits of what comes in; `share` is that of the usual
+    inputs on which the answer is right; `change` is what would mend it, for the last hint; `by` is the finding that
+    speaks.
     """
 
     status: str
@@ -31,6 +32,7 @@ class Verdict:
     printed: str = ""
     shown: tuple = ()
     fits: bool = True
+    exact: bool = True
     share: float = 0.0
     change: str = ""
     by: str = ""

@@ -25,8 +25,15 @@ def draw_images(generator):
         yield torch.randn(shape, generator=generator, dtype=dtype), size
 
 
+def edges_of_images(generator):
+    yield "66 images", (torch.randn(66, 4, 6, generator=generator), 2)
+    yield "an image of 70 by 132 pixels, in patches of 2", (torch.randn(1, 70, 132, generator=generator), 2)
+    yield "patches of 66 by 66 pixels", (torch.randn(1, 66, 132, generator=generator), 66)
+
+
 @exercise(
     draws=draw_images,
+    edges=edges_of_images,
     hints=[
         "Number the pixels of an image of 4 x 6 from 0 to 23, row by row. Which four numbers belong to its first patch "
         "of 2 x 2, and which to its second?",
@@ -81,7 +88,7 @@ def draw_images(generator):
     minutes=10,
 )
 def patchify(images, size):
-    """Cut images (b, H, W) into squares of size by size pixels: returns (b, n, size²).
+    """Cut images of floats, (b, H, W), into squares of size by size pixels: returns (b, n, size²).
 
     The n patches come row by row, from the top left, and so do the pixels within each. H and W
     are multiples of size.
@@ -111,8 +118,18 @@ def draw_patches(generator):
         yield torch.randn(b, n, size**2, generator=generator, dtype=dtype), height, width
 
 
+def edges_of_patches(generator):
+    patches = torch.randn(2, 6, 4, generator=generator)
+    patches[0, 2], patches[1, 3] = math.nan, math.inf
+    yield "a patch of NaN and one of ∞, which leave the others as they are", (patches, 4, 6)
+    yield "66 images", (torch.randn(66, 6, 4, generator=generator), 4, 6)
+    yield "an image of 70 by 132 pixels, in patches of 2", (torch.randn(1, 35 * 66, 4, generator=generator), 70, 132)
+    yield "patches of 66 by 66 pixels", (torch.randn(1, 2, 66 * 66, generator=generator), 66, 132)
+
+
 @exercise(
     draws=draw_patches,
+    edges=edges_of_patches,
     hints=[
         "The first row of pixels of the image: from which patches does it take its numbers, and which of theirs?",
         "How long a patch's side is, its number of pixels says. With that, one reshape gives every axis a name: (b, "
@@ -158,7 +175,7 @@ def draw_patches(generator):
     minutes=8,
 )
 def unpatchify(patches, height, width):
-    """Put patches (b, n, size²) together again: returns images (b, height, width).
+    """Put patches of floats, (b, n, size²), together again: returns images (b, height, width).
 
     The opposite of patchify: patches come row by row, and so do the pixels within each. height and
     width are multiples of size, which is the root of the length of a patch.
@@ -188,8 +205,15 @@ def draw_hidden_patches(generator):
         )
 
 
+def edges_of_hidden_patches(generator):
+    for name, shape in (("66 images of 70 patches", (66, 70, 2)), ("patches of 66 pixels", (2, 3, 66))):
+        prediction, patches = torch.randn(2, *shape, generator=generator)
+        yield name, (prediction, patches, torch.rand(shape[:2], generator=generator) < 0.5)
+
+
 @exercise(
     draws=draw_hidden_patches,
+    edges=edges_of_hidden_patches,
     hints=[
         "A model that copies what it sees restores ten of 16 patches without any effort. Should these count?",
         "First the squared distance of every pixel, (b, n, p). hidden is (b, n): as an index in square brackets it "
@@ -249,8 +273,15 @@ def draw_looks(generator):
         yield scores.softmax(-1), hidden
 
 
+def edges_of_looks(generator):
+    for name, (b, h, n) in (("70 places", (4, 2, 70)), ("70 images", (70, 2, 3)), ("66 heads", (5, 66, 3))):
+        hidden = (torch.arange(n) + torch.arange(b)[:, None]) % 3 < 1
+        yield name, (torch.randn(b, h, n, n, generator=generator).softmax(-1), hidden)
+
+
 @exercise(
     draws=draw_looks,
+    edges=edges_of_looks,
     hints=[
         "In the pictures, is a dark field where it is because of the place that looks, or is it dark in every square? "
         "Which of the two may the map show?",
@@ -319,8 +350,18 @@ def draw_cuts(generator):
     yield remainder, sequences, torch.tensor([2, 2, 2]), sequences[:, 2:4].clone()
 
 
+def edges_of_cuts(generator):
+    sequences, starts = torch.randint(4, (6, 8), generator=generator), torch.tensor([0, 5, 1, 4, 2, 3])
+    fresh = torch.randint(4, (6, 3), generator=generator)
+    yield "answers that are True or False", (lambda rows: rows.sum(-1) % 2 == 0, sequences, starts, fresh)
+    yield "answers that are numbers with a fraction", (lambda rows: rows.double().mean(-1), sequences, starts, fresh)
+    sequences, starts = torch.randint(4, (66, 140), generator=generator), torch.randint(70, (66,), generator=generator)
+    yield "66 sequences of 140 bases", (remainder, sequences, starts, torch.randint(4, (66, 70), generator=generator))
+
+
 @exercise(
     draws=draw_cuts,
+    edges=edges_of_cuts,
     hints=[
         "Three things: a copy of the sequences, the new bases written into it, and two answers to compare. Which of the "
         "two answers belongs to which?",
@@ -373,8 +414,14 @@ def draw_graphs(generator):
         yield [(one, other) for one, other in pairs if one != other] + [(n - 1, 0)], n
 
 
+def edges_of_graphs(generator):
+    yield "an edge from a node to itself", ([(1, 1), (0, 2)], 3)
+    yield "70 nodes", ([(node, (7 * node + 3) % 70) for node in range(70)], 70)
+
+
 @exercise(
     draws=draw_graphs,
+    edges=edges_of_graphs,
     hints=[
         "Three nodes, one edge, (0, 1): which of the nine pairs may attend? What would become of node 2 in a softmax, if "
         "it saw nobody?",

@@ -7,6 +7,7 @@ import torch
 
 from ...vocabulary import END_ID, PAD_ID, START_ID
 from ..engine import exercise
+from .masking import LOW_SCORES
 
 
 def draw_words_and_memories(generator):
@@ -34,8 +35,23 @@ def draw_words_and_memories(generator):
     yield x, M, torch.eye(4).double(), torch.eye(4).double(), W_v, mask
 
 
+def edges_of_cross_attention(generator):
+    x, eye = torch.full((1, 2, 2), 1e20).double(), torch.eye(2).double()
+    mask = torch.tensor([[True, True, False]])
+    M = torch.where(mask[..., None], torch.full((1, 3, 2), -1e20).double(), 0.0)
+    yield LOW_SCORES, (x, M, eye, eye, eye, mask)
+    for name, (b, q, k, d, e) in (
+        ("70 words of the source, 66 words", (1, 66, 70, 67, 68)),
+        ("66 sentences", (66, 2, 3, 2, 4)),
+    ):
+        shapes = (b, q, d), (b, k, d), (d, e), (d, e), (d, e)
+        tensors = (torch.randn(*shape, generator=generator) / d**0.25 for shape in shapes)
+        yield name, (*tensors, torch.arange(k) < torch.randint(1, k, (b, 1), generator=generator))
+
+
 @exercise(
     draws=draw_words_and_memories,
+    edges=edges_of_cross_attention,
     hints=[
         "Two sequences meet: the words written so far, x, and the memory M. Which of them asks, and which is asked? Of "
         "which length is a row of weights, then?",
@@ -72,7 +88,6 @@ def draw_words_and_memories(generator):
     },
     level=2,
     minutes=8,
-    extreme=1,
 )
 def cross_attention(x, M, W_q, W_k, W_v, source_mask):
     """A decoder's words x (b, q, d) ask a memory M (b, k, d): returns z (b, q, e) and weights (b, q, k).
@@ -138,8 +153,19 @@ def draw_runs_and_words(generator):
         yield run, tokens
 
 
+def barely(tokens):
+    """Each output has all words up to its own, and moves by very little when one of them changes."""
+    return 1e-6 * running_sum(tokens)
+
+
+def edges_of_moves(generator):
+    yield "outputs that move by 0.000001", (barely, torch.tensor([[3, 0, 5]]))
+    yield "70 words", (running_sum, torch.randint(9, (1, 70), generator=generator))
+
+
 @exercise(
     draws=draw_runs_and_words,
+    edges=edges_of_moves,
     hints=[
         "What has to be the same in two runs, and what different, to know that word j is what moved an output?",
         "Run once with the words as they are. Then, for each j, take a fresh copy of the words, change word j alone, run, "
@@ -200,8 +226,14 @@ def draw_targets(generator):
     yield target + torch.randint(100, (), generator=generator), torch.tensor([[1, 1, 1, 1, 0, 0], [1] * 6]).bool()
 
 
+def edges_of_targets(generator):
+    target = torch.randint(4, 90, (66, 70), generator=generator)
+    yield "66 sentences of 70 tokens", (target, torch.arange(70) < torch.randint(3, 71, (66, 1), generator=generator))
+
+
 @exercise(
     draws=draw_targets,
+    edges=edges_of_targets,
     hints=[
         "Write a sentence with `<s>` and `</s>` in a row. Which token does the decoder read first, and which one has it "
         "to say then? Which one does it read last?",
@@ -244,30 +276,40 @@ def shift_target(target, mask):
     return inputs, labels, mask[:, 1:]
 
 
-def reader(table):
+class Reader(torch.nn.Module):
     """A step that reads a word: its logits depend on the word, on those before it, and on how many these are."""
 
-    def step(word, state):
+    def __init__(self, table):
+        super().__init__()
+        self.table = torch.nn.Parameter(table)
+
+    def forward(self, word, state):
         if not isinstance(word, torch.Tensor) or word.ndim != 2 or word.shape[1] != 1:
             shape = tuple(word.shape) if isinstance(word, torch.Tensor) else type(word).__name__
             raise ValueError(f"step reads one word of each sentence, (b, 1), and not {shape}")
-        vectors = table[word]  # (b, 1, v)
+        vectors = self.table[word]  # (b, 1, v)
         state = vectors if state is None else torch.cat([state, vectors], dim=1)  # (b, words so far, v)
         weights = torch.softmax(state @ vectors.mT, dim=1).mT  # (b, 1, words so far)
         return vectors + weights @ state.cumsum(1), state, weights
-
-    return step
 
 
 def draw_steps_and_targets(generator):
     """All sizes different; b = q; v = q; a single sentence; one word; words that come again; float64."""
     for b, q, v in ((2, 4, 5), (3, 3, 6), (2, 5, 5), (1, 4, 7), (3, 1, 4), (2, 6, 3), (4, 2, 8)):
         table = torch.randn(9, v, generator=generator, dtype=torch.float64 if v == 7 else torch.float32)
-        yield reader(table), torch.randint(0, 9 if v > 3 else 2, (b, q), generator=generator)
+        yield Reader(table), torch.randint(0, 9 if v > 3 else 2, (b, q), generator=generator)
+
+
+def edges_of_targets_read_by_word(generator):
+    step = Reader(torch.randn(9, 66, generator=generator) / 8)
+    yield "70 words", (step, torch.randint(9, (1, 70), generator=generator))
+    step = Reader(torch.randn(9, 3, generator=generator))
+    yield "66 sentences", (step, torch.randint(9, (66, 2), generator=generator))
 
 
 @exercise(
     draws=draw_steps_and_targets,
+    edges=edges_of_targets_read_by_word,
     hints=[
         "When the third word is read, what has to be known of the first two? Who keeps it, from one call to the next?",
         "Go through the words of all sentences at once, column by column. Each call gives the logits of that word and a "
@@ -295,6 +337,7 @@ def draw_steps_and_targets(generator):
     },
     level=2,
     minutes=8,
+    trained=True,
 )
 def word_by_word(step, target):
     """Logits (b, q, v) of a decoder that is given the words of target (b, q) one after the other.
@@ -317,8 +360,17 @@ def draw_states_and_embeddings(generator):
         yield states, torch.randn(v, d, generator=generator, dtype=dtype)
 
 
+def edges_of_logits(generator):
+    yield (
+        "70 positions, 66 words",
+        (torch.randn(2, 70, 67, generator=generator), torch.randn(66, 67, generator=generator)),
+    )
+    yield "66 sentences", (torch.randn(66, 2, 3, generator=generator), torch.randn(4, 3, generator=generator))
+
+
 @exercise(
     draws=draw_states_and_embeddings,
+    edges=edges_of_logits,
     hints=[
         "Row i of E is the vector of word i. Which single number tells how well a state fits this word?",
         "One dot product for each state with each of the v rows. Which axis have states (b, n, d) and E (v, d) in "

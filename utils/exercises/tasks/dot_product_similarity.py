@@ -55,7 +55,7 @@ SUMS = """
     minutes=4,
 )
 def dot_product(a, b):
-    """Dot product of two vectors (d,) and (d,): returns one number."""
+    """Dot product of two vectors of floats, (d,) and (d,): returns one number."""
     return (a * b).sum()
 
 
@@ -64,8 +64,14 @@ def draw_single_vectors(generator):
     yield from draw_vectors(generator, 1)
 
 
+def edges_of_magnitudes(generator):
+    yield "a vector of zeros", (torch.zeros(4),)
+    yield "a short vector, of a length near 0.0001", (1e-4 * torch.randn(5, generator=generator),)
+
+
 @exercise(
     draws=draw_single_vectors,
+    edges=edges_of_magnitudes,
     hints=[
         "How long is the arrow from (0, 0) to (3, 4)? Which theorem tells you?",
         "Pythagoras, with d squares instead of two: square, add up, and undo the square.",
@@ -79,8 +85,14 @@ def magnitude(a):
     return (a**2).sum().sqrt()
 
 
+def edges_of_cosines(generator):
+    a, b = 1e-4 * torch.randn(2, 5, generator=generator)
+    yield "short vectors, of lengths near 0.0001", (a, b)
+
+
 @exercise(
     draws=draw_pairs,
+    edges=edges_of_cosines,
     hints=[
         "The dot product is |a||b|cos θ. What do you have to do to it to be left with cos θ?",
         "Twice as long a vector must give the same cosine. Which numbers have to be divided out, and how many of them?",
@@ -124,8 +136,15 @@ def draw_points(generator):
         yield points + 2 * torch.randn(d, generator=generator, dtype=dtype), count
 
 
+def edges_of_variances(generator):
+    yield "a count of all 4 components", (torch.randn(6, 4, generator=generator), 4)
+    yield "points with 12 columns", (torch.randn(20, 12, generator=generator), 3)
+    yield "80 points with 70 columns", (torch.randn(80, 70, generator=generator), 66)
+
+
 @exercise(
     draws=draw_points,
+    edges=edges_of_variances,
     hints=[
         "Variance is measured from the centre of the cloud. Where is it, and what is left if you take it away?",
         "torch.linalg.svdvals(centred) gives the singular values, largest first. A singular value is a spread, like a "
@@ -141,7 +160,7 @@ def draw_points(generator):
     minutes=10,
 )
 def variance_kept(points, count):
-    """Share of the variance of points (n, d) in their first `count` components: returns one number."""
+    """Share of the variance of points (n, d), d > 1, in their first `count` components: returns one number."""
     singular_values = torch.linalg.svdvals(points - points.mean(0))  # largest first
     variances = singular_values**2
     return variances[:count].sum() / variances.sum()
@@ -159,8 +178,14 @@ def draw_queries(generator):
             yield matrix[-1].clone(), matrix, count
 
 
+def edges_of_neighbours(generator):
+    matrix, query = torch.randn(100, 70, generator=generator), torch.randn(70, generator=generator)
+    yield "the 70 nearest of 100 rows", (query, matrix, 70)
+
+
 @exercise(
     draws=draw_queries,
+    edges=edges_of_neighbours,
     hints=[
         "How do you get the cosine of the query with all n rows at once, without a loop?",
         "matrix @ query gives n dot products. Each has to be divided by the magnitude of its own row: "
@@ -180,7 +205,7 @@ def draw_queries(generator):
     minutes=8,
 )
 def nearest(query, matrix, count):
-    """Rows of matrix (n, d) of largest cosine to query (d,), best first: returns positions (count,)."""
+    """Rows of matrix (n, d) of largest cosine to query (d,), best first, no two equal: returns positions (count,)."""
     cosines = matrix @ query / (matrix.norm(dim=1) * query.norm())  # (n,)
     return cosines.topk(count).indices
 

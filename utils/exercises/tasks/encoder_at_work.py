@@ -31,8 +31,21 @@ def draw_encoders(generator):
         yield tokens, vectors, positions, blocks, another_norm, mask
 
 
+def edges_of_encoders(generator):
+    vectors, positions = torch.randn(80, 66, generator=generator) / 3, torch.randn(75, 66, generator=generator) / 3
+    tokens = torch.randint(80, (70,), generator=generator)
+    yield "70 tokens", (tokens, vectors, positions, [a_block], another_norm, None)
+    vectors, positions = torch.randn(2, 9, 4, generator=generator)
+    tokens = torch.randint(9, (66, 3), generator=generator)
+    yield "66 sentences", (tokens, vectors, positions, [a_block], another_norm, None)
+    blocks = [a_block, another_block, another_block, a_block, another_block]
+    yield "five blocks", (tokens[0], vectors, positions, blocks, another_norm, None)
+    yield "no block", (tokens[0], vectors, positions, [], another_norm, None)
+
+
 @exercise(
     draws=draw_encoders,
+    edges=edges_of_encoders,
     hints=[
         "What does the bench below say of each block? Cut the code down: with one block it is right. And with two?",
         "Follow x by hand through two blocks. What goes into the second one, and what should?",
@@ -46,6 +59,7 @@ def draw_encoders(generator):
     question="After the first line everything is (…, n, d): what does this line take, and what does it hand on?",
     level=2,
     minutes=10,
+    trained=True,
 )
 def encode_tokens(tokens, vectors, positions, blocks, final_norm, mask):
     """Token ids (…, n) through an encoder: vectors, positions, all blocks, final norm: returns (…, n, d).
@@ -69,8 +83,14 @@ def draw_layer_sizes(generator):
         yield h * e, h, bias
 
 
+def edges_of_layer_sizes(generator):
+    yield "a d_model of 1,024 in 128 heads", (1024, 128, True)
+    yield "a d_model of 1", (1, 1, True)
+
+
 @exercise(
     draws=draw_layer_sizes,
+    edges=edges_of_layer_sizes,
     hints=[
         "Which matrices does the layer learn? How many numbers has one of them?",
         "Each head's part of W_q is (d, e), and there are h of them, with h · e = d. What do they add up to?",
@@ -93,8 +113,14 @@ def draw_encoder_sizes(generator):
         yield layers, heads * width, heads, 5 * d_ff + 1
 
 
+def edges_of_encoder_sizes(generator):
+    yield "96 layers, with a d_model of 12,288 in 96 heads", (96, 12_288, 96, 49_152)
+    yield "a d_model of 1", (1, 1, 1, 1)
+
+
 @exercise(
     draws=draw_encoder_sizes,
+    edges=edges_of_encoder_sizes,
     hints=[
         "Which parts of a block learn? Count one block first: attention, feed-forward layer, norms. How many blocks?",
         "Attention has four matrices, the feed-forward layer two, and each matrix a bias as long as its output. What "
@@ -129,8 +155,15 @@ def draw_repeating(generator):
     yield (torch.randint(6, (12,), generator=generator),)
 
 
+def edges_of_symbols(generator):
+    yield "symbols of two digits", (torch.tensor([12, 1, 2, 12, 21, 2, 1]),)
+    yield "symbols in the thousands", (torch.tensor([3000, 12, 3000, 5, 12]),)
+    yield "70 symbols", (torch.randint(100, (70,), generator=generator),)
+
+
 @exercise(
     draws=draw_repeating,
+    edges=edges_of_symbols,
     hints=[
         "A C K B A C K: the last place holds K. Where did K stand first? Which place is one further on?",
         "symbols[:, None] == symbols compares every place (down) with every other (across). Which of these pairs are in "

@@ -6,6 +6,8 @@ import torch
 
 from ..engine import exercise
 
+LOW_SCORES = "scores so low that a finite number for a mask, such as -1e9, lies above them"
+
 # ---- padding_mask
 
 
@@ -26,8 +28,17 @@ def draw_padded_tokens(generator):
     yield tokens((torch.rand(3, 6, generator=generator) < 0.7).tolist(), 3)
 
 
+def edges_of_padding(generator):
+    yield "a pad_id of -1", (torch.tensor([[5, 2, -1], [3, -1, -1]]), -1)
+    yield "a pad_id of -100", (torch.tensor([[5, 2, 0], [3, -100, -100]]), -100)
+    tokens = torch.randint(3, (66, 70), generator=generator)
+    yield "66 sentences of 70 tokens", (tokens, 1)
+    yield "a pad_id of 30,000", (torch.tensor([[29_999, 2, 30_000]]), 30_000)
+
+
 @exercise(
     draws=draw_padded_tokens,
+    edges=edges_of_padding,
     hints=[
         "Which tokens may be attended to: those equal to pad_id, or those that differ from it?",
         "Compare the whole tensor at once: that gives (b, k). Scores are (b, h, q, k): which axes does the mask lack, "
@@ -71,8 +82,18 @@ def draw_scores_and_masks(generator):
     yield torch.where(mask, low, 0.0) + scores(3, 4, dtype=torch.float64), mask
 
 
+def edges_of_masked_softmax(generator):
+    mask = torch.tensor([[0, 0, 1, 0], [0, 0, 0, 0], [1, 0, 0, 0]]).bool()
+    yield LOW_SCORES, (torch.randn(3, 4, generator=generator).double().masked_fill(mask, -1e40), mask)
+    mask = torch.rand(66, 70, generator=generator) < 0.7
+    yield "70 keys and 66 queries", (torch.randn(66, 70, generator=generator), mask)
+    mask = torch.rand(66, 2, 3, generator=generator) < 0.7
+    yield "66 sentences", (torch.randn(66, 2, 3, generator=generator), mask)
+
+
 @exercise(
     draws=draw_scores_and_masks,
+    edges=edges_of_masked_softmax,
     hints=[
         "Which score has exactly the weight 0 after the softmax? What becomes of a row in which all are such?",
         "masked_fill puts -∞ where the mask is False, ~mask, before the softmax. A row of nothing but -∞ is 0/0, NaN: "
@@ -88,7 +109,7 @@ def draw_scores_and_masks(generator):
     minutes=10,
 )
 def masked_softmax(scores, mask):
-    """Softmax of scores (…, q, k) over the keys where mask, which broadcasts to them, is True: returns (…, q, k).
+    """Softmax of finite scores (…, q, k) over the keys where mask, which broadcasts to them, is True: returns (…, q, k).
 
     The weight is 0 where mask is False; a row that may attend to nothing is all 0.
     """
@@ -173,8 +194,19 @@ def draw_masked_attention(generator):
     yield randn(2, 1, 5), randn(2, 1, 5), randn(2, 1, 3), torch.tensor([True, False])[:, None, None]
 
 
+def edges_of_masked_attention(generator):
+    query, mask = torch.full((2, 2), 1e20).double(), torch.tensor([[1, 0, 0, 0], [0, 0, 1, 0]]).bool()
+    key = torch.where(mask.any(0)[:, None], -1e20, 0.0).expand(4, 2).double()
+    yield LOW_SCORES, (query, key, torch.randn(4, 3, generator=generator).double(), mask)
+    query, key, value = (torch.randn(n, width, generator=generator) for n, width in ((66, 68), (70, 68), (70, 67)))
+    yield "70 keys and 66 queries", (query, key, value, torch.rand(66, 70, generator=generator) < 0.7)
+    query, key, value = torch.randn(3, 66, 3, 4, generator=generator)
+    yield "66 sentences", (query, key, value, torch.rand(66, 3, 3, generator=generator) < 0.7)
+
+
 @exercise(
     draws=draw_masked_attention,
+    edges=edges_of_masked_attention,
     hints=[
         "Scores, mask, softmax, values: where does your masked_softmax go, and what takes it as its input?",
         "The scores are those of every query against every key, divided by √d_k. The mask hides some before the softmax.",
@@ -215,8 +247,14 @@ def draw_lengths(generator):
     yield from ((4,), (1,), (2,), (7,), (int(torch.randint(20, 60, (), generator=generator)),))
 
 
+def edges_of_lengths(generator):
+    yield "70 tokens", (70,)
+    yield "300 tokens", (300,)
+
+
 @exercise(
     draws=draw_lengths,
+    edges=edges_of_lengths,
     hints=[
         "Write the four rows for n = 4 down: where may the first token look? And the last one?",
         "Rows are queries, columns keys. Row i is True up to column i, which is the diagonal: which triangle is that?",
@@ -255,8 +293,19 @@ def draw_head(generator):
     yield X, torch.eye(4).double(), -torch.eye(4).double(), torch.randn(4, 3, generator=generator).double()
 
 
+def edges_of_heads(generator):
+    X = torch.randn(4, 3, generator=generator).double()
+    X[:, 0] = 1e20
+    W_q, W_v = torch.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]).double(), torch.eye(3).double()[:, 1:]
+    yield LOW_SCORES, (X, W_q, -W_q, W_v)
+    X, W_v = torch.randn(70, 66, generator=generator), torch.randn(66, 68, generator=generator)
+    yield "70 tokens", (X, *torch.randn(2, 66, 67, generator=generator) / 8, W_v)
+    yield "66 sentences", (torch.randn(66, 3, 4, generator=generator), *torch.randn(3, 4, 2, generator=generator))
+
+
 @exercise(
     draws=draw_head,
+    edges=edges_of_heads,
     hints=[
         "What does the probe say of this code, and in which modes? Which lines of it put one position together with "
         "another, so that something could pass from the one to the other?",
@@ -288,8 +337,14 @@ def draw_windows(generator):
     yield tuple(torch.randint(5, 12, (2,), generator=generator).mul(torch.tensor([3, 1])).tolist())
 
 
+def edges_of_windows(generator):
+    yield "70 tokens, and a window of 3", (70, 3)
+    yield "130 tokens, and a window of 66", (130, 66)
+
+
 @exercise(
     draws=draw_windows,
+    edges=edges_of_windows,
     hints=[
         "For width 2, which tokens may the last of five attend to? How many are these?",
         "How far back a key lies is the query's position minus the key's. From where to where is it allowed to be?",

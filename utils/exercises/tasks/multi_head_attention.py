@@ -19,8 +19,14 @@ def draw_inputs_and_head_matrices(generator):
     yield tuple(torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((2, 6), (3, 6, 2)))
 
 
+def edges_of_projections(generator):
+    yield "70 tokens", (torch.randn(70, 66, generator=generator), torch.randn(2, 66, 67, generator=generator))
+    yield "66 heads", (torch.randn(2, 4, generator=generator), torch.randn(66, 4, 3, generator=generator))
+
+
 @exercise(
     draws=draw_inputs_and_head_matrices,
+    edges=edges_of_projections,
     hints=[
         "What would you write for a single head, whose matrix is W[0]? What shape comes out, and how often?",
         "In einsum, X has the axes nd and W the axes hde. Which letters stay after the arrow, and which one is summed?",
@@ -45,8 +51,16 @@ def draw_tokens_to_split(generator):
     yield torch.randn(2, 6, 9, generator=generator, dtype=torch.float64), 3
 
 
+def edges_of_splitting(generator):
+    yield "whole numbers", (torch.arange(24).reshape(3, 8), 2)
+    yield "sentences of a single token", (torch.randn(2, 1, 6, generator=generator), 3)
+    yield "70 tokens and 66 heads", (torch.randn(70, 132, generator=generator), 66)
+    yield "66 sentences, 70 numbers for a head", (torch.randn(66, 2, 140, generator=generator), 2)
+
+
 @exercise(
     draws=draw_tokens_to_split,
+    edges=edges_of_splitting,
     level=2,
     minutes=10,
     hints=[
@@ -60,6 +74,7 @@ def draw_tokens_to_split(generator):
         )
     },
     question="The last axis, d = h · e, becomes two, h and e, and all others stay: do the sizes in this line say so?",
+    trained=True,
 )
 def split_heads(projected, num_heads):
     """Give each head its d / h numbers of every token, projected (…, n, d): returns (…, h, n, e)."""
@@ -74,8 +89,15 @@ def draw_heads(generator):
     yield (torch.randn(3, 2, 6, 3, generator=generator, dtype=torch.float64),)
 
 
+def edges_of_merging(generator):
+    yield "whole numbers", (torch.arange(24).reshape(2, 3, 4),)
+    yield "70 tokens and 66 heads", (torch.randn(66, 70, 2, generator=generator),)
+    yield "66 sentences, 70 numbers from a head", (torch.randn(66, 2, 3, 70, generator=generator),)
+
+
 @exercise(
     draws=draw_heads,
+    edges=edges_of_merging,
     level=2,
     hints=[
         "A token's row holds its e numbers from the first head, then those from the next: which axes have to be neighbours?",
@@ -87,6 +109,7 @@ def draw_heads(generator):
         "a single head: are they added, averaged or left out?": lambda heads: heads.sum(-3),
     },
     question="A result has the shape (…, n, h·e): do the sizes in this line say so, whatever number of axes there is?",
+    trained=True,
 )
 def merge_heads(heads):
     """Put the heads (…, h, n, e) side by side for each token, the inverse of split_heads: returns (…, n, h·e)."""
@@ -111,8 +134,15 @@ def draw_heads_and_blocks(generator):
     yield torch.randn(3, 2, 6, 3, **many), torch.randn(2, 3, 5, **many)
 
 
+def edges_of_combining(generator):
+    yield "66 heads", (torch.randn(66, 3, 2, generator=generator), torch.randn(66, 2, 4, generator=generator))
+    yield "70 queries", (torch.randn(2, 70, 66, generator=generator), torch.randn(2, 66, 67, generator=generator))
+    yield "66 sentences", (torch.randn(66, 2, 3, 2, generator=generator), torch.randn(2, 2, 4, generator=generator))
+
+
 @exercise(
     draws=draw_heads_and_blocks,
+    edges=edges_of_combining,
     level=2,
     minutes=10,
     hints=[
@@ -142,8 +172,18 @@ def draw_layers(generator):
         yield *(part if shape == (2, 4, 8) else part.float() for part in layer), h
 
 
+def edges_of_layers(generator):
+    X = torch.randn(70, 132, generator=generator)
+    yield "70 tokens and 66 heads", (X, *torch.randn(4, 132, 132, generator=generator) / 11, 66)
+    yield (
+        "66 sentences",
+        (torch.randn(66, 3, 4, generator=generator), *torch.randn(4, 4, 4, generator=generator) / 2, 2),
+    )
+
+
 @exercise(
     draws=draw_layers,
+    edges=edges_of_layers,
     level=3,
     minutes=15,
     hints=[

@@ -37,8 +37,19 @@ def draw_words(generator):
         yield word, {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
 
 
+def edges_of_words(generator):
+    yield "a word with # in it", ("c#d", {"c": 0, "#": 1, "##d": 2, "###": 3, "###d": 4})
+    yield "a piece of 14 letters", ("representation", {"representation": 0, "rep": 1, "##resentation": 2})
+    many = {f"##{letter}{number}": number for letter in "abc" for number in range(30)}
+    yield (
+        "a word of 70 letters, and a vocabulary of 94 pieces",
+        (35 * "ab", many | {"a": 90, "##b": 91, "##a": 92, "##ba": 93}),
+    )
+
+
 @exercise(
     draws=draw_words,
+    edges=edges_of_words,
     hints=[
         "The word is playing, and the vocabulary has p, play, ##l, ##ing and ##i. Which piece comes first, and what is "
         "left of the word then?",
@@ -89,8 +100,18 @@ def draw_files(generator):
         yield names, torch.randn(len(names), d, d, generator=generator, dtype=dtype), layer
 
 
+def edges_of_files(generator):
+    parts = [f"attention.self.{part}.weight" for part in ("key", "query", "value")]
+    names = [f"{stack}.layer.0.{part}" for stack in ("decoder", "encoder") for part in parts]
+    yield "a file that holds a decoder as well", (names, torch.randn(6, 2, 2, generator=generator), 0)
+    names = [f"encoder.layer.{layer}.{part}" for layer in range(71) for part in parts]
+    yield "71 layers", (sorted(names), torch.randn(213, 2, 2, generator=generator), 70)
+    yield "matrices of 66 by 66", (names[:3], torch.randn(3, 66, 66, generator=generator), 0)
+
+
 @exercise(
     draws=draw_files,
+    edges=edges_of_files,
     hints=[
         "The shapes fit, so ask which matrix is which. Print parts for layer 0: in which order do they stand, and which "
         "order is asked for?",
@@ -150,8 +171,18 @@ def draw_outputs_and_masks(generator):
     yield torch.randn(3, 4, 2, generator=generator).masked_fill(~mask[:, :, None], math.nan), mask
 
 
+def edges_of_means(generator):
+    outputs, mask = torch.randn(2, 3, 4, generator=generator), torch.tensor([[1, 1, 0], [0, 1, 1]]).bool()
+    for name, value in (("∞", math.inf), ("-∞", -math.inf), ("NaN", math.nan)):
+        yield f"padding that holds {name}", (outputs.masked_fill(~mask[..., None], value), mask)
+    for name, shape in (("70 words", (2, 70, 66)), ("66 sentences", (66, 2, 3))):
+        mask = torch.arange(shape[1]) < torch.randint(1, shape[1], (shape[0], 1), generator=generator)
+        yield name, (torch.randn(shape, generator=generator), mask)
+
+
 @exercise(
     draws=draw_outputs_and_masks,
+    edges=edges_of_means,
     hints=[
         "A sentence of three words and two of padding: what is added up, and what is it divided by?",
         "Make the padded rows 0, then sum over the tokens. mask is (b, n), outputs (b, n, d): which axis does it lack?",
@@ -208,8 +239,18 @@ def draw_heads_of_a_layer(generator):
         yield weights, values, torch.randn(h, e, d, generator=generator, dtype=dtype)
 
 
+def edges_of_contributions(generator):
+    for name, (h, q, k, e, d) in (("66 queries and 70 keys", (1, 66, 70, 67, 68)), ("66 heads", (66, 2, 3, 2, 2))):
+        weights, values = (
+            torch.randn(h, q, k, generator=generator).softmax(-1),
+            torch.randn(h, k, e, generator=generator),
+        )
+        yield name, (weights, values, torch.randn(h, e, d, generator=generator))
+
+
 @exercise(
     draws=draw_heads_of_a_layer,
+    edges=edges_of_contributions,
     hints=[
         "A head adds to a query's vector the sum over the keys of weight · value · W_o. Which summand is that of one key, "
         "and how long is it?",

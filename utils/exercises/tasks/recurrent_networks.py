@@ -22,8 +22,18 @@ def draw_inputs_and_states(generator):
     yield torch.randn(4, 2, generator=generator), torch.zeros(4, 3), W, U, torch.randn(3, generator=generator)
 
 
+def edges_of_elman_steps(generator):
+    x, state, bias = torch.tensor([[1.0, -1.0]]), torch.zeros(1, 2), torch.zeros(2)
+    W = 200 * torch.eye(2)
+    yield "sums of 200 and -200, beyond what exp can take", (x, state, W, torch.eye(2), bias)
+    x, state = torch.randn(66, 70, generator=generator), torch.rand(66, 67, generator=generator)
+    W, U = (torch.randn(width, 67, generator=generator) / 8 for width in (70, 67))
+    yield "66 vectors of 70 numbers", (x, state, W, U, torch.randn(67, generator=generator))
+
+
 @exercise(
     draws=draw_inputs_and_states,
+    edges=edges_of_elman_steps,
     hints=[
         "Two things go into the new state: what is read now, and what is remembered. Which matrix belongs to which?",
         "Vectors are rows, so each stands on the left of its matrix. Both products are (…, d_hidden): what joins them?",
@@ -80,8 +90,21 @@ def draw_logits_and_targets(generator):
     yield sure, torch.tensor([0, 2, 3]), torch.tensor([True, True, True])
 
 
+def edges_of_cross_entropy(generator):
+    logits, targets = torch.randn(2, 3, 4, generator=generator), torch.tensor([[1, 0, 2], [3, 3, 0]])
+    yield (
+        "a sentence that is all padding, beside another",
+        (logits, targets, torch.tensor([[1, 1, 1], [0, 0, 0]]).bool()),
+    )
+    logits, targets = torch.randn(70, 66, generator=generator), torch.randint(66, (70,), generator=generator)
+    yield "70 positions, and 66 words to choose from", (logits, targets, torch.rand(70, generator=generator) < 0.8)
+    logits, targets = torch.randn(66, 2, 3, generator=generator), torch.randint(3, (66, 2), generator=generator)
+    yield "66 sentences", (logits, targets, torch.rand(66, 2, generator=generator) < 0.8)
+
+
 @exercise(
     draws=draw_logits_and_targets,
+    edges=edges_of_cross_entropy,
     hints=[
         "The loss of one word is the negative logarithm of one probability. Which of the v probabilities of its row?",
         "torch.log_softmax makes logarithms of probabilities of a row of logits, over the last axis. gather picks one "
@@ -133,8 +156,14 @@ def draw_probabilities(generator):
         yield (torch.rand(n, generator=generator, dtype=dtype) * 0.9 + 0.05,)
 
 
+def edges_of_perplexity(generator):
+    yield "a probability of 1e-12", (torch.tensor([0.5, 1e-12, 0.25]),)
+    yield "a probability of 1e-30", (torch.tensor([1e-30, 0.5]),)
+
+
 @exercise(
     draws=draw_probabilities,
+    edges=edges_of_perplexity,
     hints=[
         "Among 5 equally likely words the perplexity is 5. What does your formula give for five times 1/5?",
         "The loss of a word is the negative natural logarithm of its probability. The loss of a text is their mean.",
@@ -166,8 +195,18 @@ def draw_gated_steps(generator):
         yield x * max(loud, 1), (loud * state).tanh(), *matrices
 
 
+def edges_of_gru_steps(generator):
+    x, state, matrices = torch.tensor([[1.0, -1.0]]), torch.tensor([[0.5, -0.3]]), torch.eye(2).repeat(6, 1, 1)
+    yield "sums of 200 and -200, beyond what exp can take", (x, state, *(200 * matrices))
+    x, state = torch.randn(66, 70, generator=generator), torch.rand(66, 67, generator=generator)
+    sizes = 3 * (70, 67)
+    matrices = (torch.randn(width, 67, generator=generator) / 8 for width in sizes)
+    yield "66 vectors of 70 numbers", (x, state, *matrices)
+
+
 @exercise(
     draws=draw_gated_steps,
+    edges=edges_of_gru_steps,
     hints=[
         "Four lines, one for each equation. Begin with the gates: which two things does each of them read?",
         "A gate lies between 0 and 1: torch.sigmoid. The proposal lies between -1 and 1, like the state: torch.tanh. "

@@ -5,6 +5,7 @@ import math
 import torch
 
 from ..engine import exercise
+from .masking import LOW_SCORES
 
 
 def draw_weights_and_states(generator):
@@ -24,8 +25,16 @@ def draw_weights_and_states(generator):
         yield torch.softmax(scores, -1), torch.randn(b, k, d, generator=generator, dtype=dtype)
 
 
+def edges_of_contexts(generator):
+    weights = torch.randn(2, 66, 70, generator=generator).softmax(-1)
+    yield "70 states and 66 steps", (weights, torch.randn(2, 70, 67, generator=generator))
+    weights = torch.randn(66, 2, 3, generator=generator).softmax(-1)
+    yield "66 sentences", (weights, torch.randn(66, 3, 2, generator=generator))
+
+
 @exercise(
     draws=draw_weights_and_states,
+    edges=edges_of_contexts,
     hints=[
         "One decoder step has k weights, one for each encoder state. What does it make of the k states?",
         "Weighted states are added up. In einsum, weights are bqk and states bkd: which letter goes after the arrow?",
@@ -81,8 +90,22 @@ def draw_queries_and_keys(generator):
         yield tuple(torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
 
 
+def edges_of_additive_scores(generator):
+    query, keys = torch.tensor([[[1.0], [-1.0]]]), torch.tensor([[[1.0], [0.0], [-1.0]]])
+    yield "sums of 200 and -200, beyond what exp can take", (
+        query, keys, torch.full((1, 2), 150.0), torch.full((1, 2), 50.0), torch.tensor([1.0, 2.0]),
+    )  # fmt: skip
+    for name, (b, q, k, d_q, d_k, d) in (
+        ("66 queries and 70 keys", (1, 66, 70, 2, 3, 2)),
+        ("66 sentences, and vectors of 67 numbers and more", (66, 2, 1, 67, 68, 69)),
+    ):
+        shapes = (b, q, d_q), (b, k, d_k), (d_q, d), (d_k, d), (d,)
+        yield name, tuple(torch.randn(*shape, generator=generator) / shape[-1] ** 0.5 for shape in shapes)
+
+
 @exercise(
     draws=draw_queries_and_keys,
+    edges=edges_of_additive_scores,
     hints=[
         "Start with one query and one key: each goes through its own matrix, and both are then vectors of one length. "
         "What joins them, and what makes one number of the result?",
@@ -159,8 +182,25 @@ def draw_states_and_memories(generator):
     yield state, torch.where(mask[..., None], low, M), mask, W_c, W_y
 
 
+def edges_of_attention_steps(generator):
+    state, M, mask = torch.tensor([[1.0, -1.0]]), torch.tensor([[[0.5, 0.0], [0.0, 0.5]]]), torch.tensor([[True, True]])
+    W_c = 200 * torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    yield "sums of 200 and -200, beyond what exp can take", (state, M, mask, W_c, torch.eye(2))
+    state, M = torch.full((1, 2), 1e20).double(), torch.full((1, 3, 2), -1e20).double()
+    mask = torch.tensor([[True, True, False]])
+    W_c = 1e-20 * torch.randn(4, 2, generator=generator).double()
+    yield LOW_SCORES, (
+        state, torch.where(mask[..., None], M, 0.0), mask, W_c, torch.eye(2).double(),
+    )  # fmt: skip
+    for name, (b, k, d, v) in (("70 states", (1, 70, 66, 67)), ("66 sentences", (66, 3, 2, 4))):
+        shapes = (b, d), (b, k, d), (2 * d, d), (d, v)
+        state, M, W_c, W_y = (torch.randn(*shape, generator=generator) / d**0.5 for shape in shapes)
+        yield name, (state, M, torch.arange(k) < torch.randint(1, k, (b, 1), generator=generator), W_c, W_y)
+
+
 @exercise(
     draws=draw_states_and_memories,
+    edges=edges_of_attention_steps,
     hints=[
         "You have written each part: weights of a query with padding at 0, and states summed by weights. Here the score "
         "is a dot product, and the query is the state. What comes after the context?",
@@ -227,8 +267,18 @@ def draw_queries_and_memories(generator):
     yield query, torch.where(mask[..., None], -1e6 * query / (query**2).sum(-1, keepdim=True), 0.0), mask
 
 
+def edges_of_looking_back(generator):
+    query, mask = torch.full((1, 2, 2), 1e20).double(), torch.tensor([[True, True, False]])
+    M = torch.where(mask[..., None], torch.tensor([[[-1e20, -1e20], [-1e20, -1e20], [0.0, 0.0]]]).double(), 0.0)
+    yield LOW_SCORES, (query, M, mask)
+    for name, (b, q, k, d) in (("70 states and 66 queries", (1, 66, 70, 67)), ("66 sentences", (66, 2, 3, 2))):
+        query, M = (torch.randn(b, n, d, generator=generator) for n in (q, k))
+        yield name, (query / d**0.5, M, torch.arange(k) < torch.randint(1, k, (b, 1), generator=generator))
+
+
 @exercise(
     draws=draw_queries_and_memories,
+    edges=edges_of_looking_back,
     hints=[
         "What does the cell below say of this code? Which line was meant to prevent that, and what does it do to "
         "`scores`?",
@@ -243,7 +293,6 @@ def draw_queries_and_memories(generator):
     },
     level=2,
     minutes=8,
-    extreme=1,
 )
 def look_back(query, M, mask):
     """Contexts of queries (b, q, d) in states M (b, k, d), mask (b, k), True = word: returns (b, q, d)."""
@@ -280,8 +329,14 @@ def draw_alignments(generator):
     yield [set(), set()], [set(), set()], [set(), set()]
 
 
+def edges_of_alignments(generator):
+    yield "positions above 9", ([{(0, 10), (1, 2)}], [{(1, 0), (1, 2)}], [{(1, 0), (1, 2), (0, 12)}])
+    yield "70 sentences", (70 * [{(0, 0), (1, 2)}], 70 * [{(0, 0)}], 70 * [{(0, 0), (1, 1)}])
+
+
 @exercise(
     draws=draw_alignments,
+    edges=edges_of_alignments,
     hints=[
         "Sets know what they have in common: a & b. Which three sets of one sentence are compared, and in which pairs?",
         "A link that is sure and found counts twice above the line, one that is only possible and found once. Below it "

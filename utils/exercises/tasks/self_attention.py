@@ -22,8 +22,17 @@ def draw_projections(generator):
     yield X[0, 0].double(), 2000 * W_q.double(), W_k.double(), W_v.double()
 
 
+def edges_of_self_attention(generator):
+    X, W_v = torch.randn(70, 66, generator=generator), torch.randn(66, 68, generator=generator)
+    W_q, W_k = torch.randn(2, 66, 67, generator=generator) / 8
+    yield "70 tokens", (X, W_q, W_k, W_v)
+    X = torch.randn(66, 2, 3, generator=generator)
+    yield "66 sentences", (X, *torch.randn(3, 3, 4, generator=generator))
+
+
 @exercise(
     draws=draw_projections,
+    edges=edges_of_self_attention,
     hints=[
         "Five steps: project three times, score, scale, softmax, weighted sum. What shape comes out of each?",
         "The scores are (…, n, n), one row a query. K needs its last two axes exchanged: what does .T do to three?",
@@ -70,8 +79,17 @@ def draw_two_sequences(generator):
     yield asking, answering, 2000 * W_q, W_k, W_v
 
 
+def edges_between(generator):
+    asking, answering = torch.randn(66, 68, generator=generator), torch.randn(70, 65, generator=generator)
+    W_q, W_k = (torch.randn(width, 69, generator=generator) / 8 for width in (68, 65))
+    yield "70 keys and 66 queries", (asking, answering, W_q, W_k, torch.randn(65, 67, generator=generator))
+    asking, answering = torch.randn(66, 2, 3, generator=generator), torch.randn(66, 4, 3, generator=generator)
+    yield "66 sentences", (asking, answering, *torch.randn(3, 3, 4, generator=generator))
+
+
 @exercise(
     draws=draw_two_sequences,
+    edges=edges_between,
     hints=[
         "There is one output for each row of asking. Which of query, key and value has as many rows as the output?",
         "What is compared and what is handed over both belong to the sequence that is looked at. Which of the two inputs meets which matrix?",
@@ -112,8 +130,13 @@ def draw_query_key_matrices(generator):
         yield W_q, torch.randn(d, e, generator=generator, dtype=dtype)
 
 
+def edges_of_matrices(generator):
+    yield "matrices of 66 rows and 70 columns", tuple(torch.randn(2, 66, 70, generator=generator))
+
+
 @exercise(
     draws=draw_query_key_matrices,
+    edges=edges_of_matrices,
     hints=[
         "Write Q and K out in Q @ K.T: what stands between X and X.T?",
         "The transpose of a product turns its factors round: (X @ W_k).T = W_k.T @ X.T.",
@@ -149,8 +172,25 @@ def draw_modules(generator):
     yield LearnedQuery(5, 4, 3, generator).double(), 500 * torch.randn(2, 6, 5, generator=generator).double()
 
 
+class OneAndTheSame(LearnedQuery):
+    """It is not copied, so that it brings along what forward has put into it."""
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+def edges_of_pooling(generator):
+    module = OneAndTheSame(5, 4, 3, generator)
+    yield "a first call", (module, torch.randn(3, 5, generator=generator))
+    yield "the second call of one module, with another X", (module, torch.randn(3, 5, generator=generator))
+    module = LearnedQuery(66, 68, 69, generator)
+    yield "70 tokens", (module, torch.randn(70, 66, generator=generator) / 8)
+    yield "66 sentences", (LearnedQuery(3, 2, 2, generator), torch.randn(66, 4, 3, generator=generator))
+
+
 @exercise(
     draws=draw_modules,
+    edges=edges_of_pooling,
     hints=[
         "Which parts of the module does forward call? A layer such as self.W_k is called like a function: what do you give it?",
         "Keys (…, n, e) and the one query (e,) make scores (…, n). What makes weights of them, and which root stands below the scores?",
@@ -189,8 +229,18 @@ def draw_weights_and_values(generator):
     yield torch.softmax(hidden, -1), 1 + torch.randn(3, 2, 5, 6, generator=generator, dtype=torch.float64)
 
 
+def edges_of_shares(generator):
+    weights = torch.randn(2, 3, generator=generator).softmax(-1)
+    yield "values near 0.0001", (weights, 1e-4 * torch.randn(3, 4, generator=generator))
+    weights = torch.randn(66, 70, generator=generator).softmax(-1)
+    yield "70 keys and 66 queries", (weights, 1 + torch.randn(70, 67, generator=generator))
+    weights = torch.randn(66, 2, 3, generator=generator).softmax(-1)
+    yield "66 sentences", (weights, 1 + torch.randn(66, 3, 2, generator=generator))
+
+
 @exercise(
     draws=draw_weights_and_values,
+    edges=edges_of_shares,
     hints=[
         "The output z is a sum: one term for each key, its weight times its value. How far does one term reach in z's direction?",
         "z · z is the sum of the terms (a_j v_j) · z. So each term's part of the whole is (a_j v_j) · z / (z · z).",

@@ -17,8 +17,13 @@ def draw_token_ids(generator):
         yield torch.randint(v, (s,), generator=generator), v
 
 
+def edges_of_token_ids(generator):
+    yield "70 tokens of a vocabulary of 80", (torch.randint(80, (70,), generator=generator), 80)
+
+
 @exercise(
     draws=draw_token_ids,
+    edges=edges_of_token_ids,
     hints=[
         "How many rows does the result have, and how many columns? How many ones does each row have?",
         "Start from torch.zeros(s, v). For token i of the sentence, which single entry becomes 1?",
@@ -42,8 +47,15 @@ def draw_scores(generator):
     yield (torch.randn(3, 3, 5, generator=generator, dtype=torch.float64),)
 
 
+def edges_of_softmax(generator):
+    yield "a score of -∞, whose weight is 0", (torch.tensor([0.5, -math.inf, 1.0, 0.0]),)
+    yield "scores with four axes", (torch.randn(2, 3, 4, 5, generator=generator),)
+    yield "70 scores in a row", (torch.randn(66, 70, generator=generator),)
+
+
 @exercise(
     draws=draw_scores,
+    edges=edges_of_softmax,
     hints=[
         "Which function makes any number positive and keeps the order? What do you divide by for a row to sum to 1?",
         "Which axis is a row? Sum over that one, and keep it with keepdim=True, so that the division fits any shape.",
@@ -76,8 +88,15 @@ def draw_scores_and_temperatures(generator):
         yield scores, 0.3 + 3 * torch.rand(shape[:-1], generator=generator, dtype=dtype)
 
 
+def edges_of_temperatures(generator):
+    yield "a temperature of 0.05", (torch.randn(2, 4, generator=generator), torch.tensor([0.05, 0.1]))
+    yield "scores with four axes", (torch.randn(2, 3, 4, 5, generator=generator), torch.ones(2, 3, 4) / 2)
+    yield "70 scores in a row", (torch.randn(66, 70, generator=generator), 1 + torch.rand(66, generator=generator))
+
+
 @exercise(
     draws=draw_scores_and_temperatures,
+    edges=edges_of_temperatures,
     hints=[
         "A lead of 1 becomes a factor of 2.72 at temperature 1. At temperature 4 it takes a lead of 4. What can you do to the scores for a lead of 4 to count like one of 1?",
         "scores has one axis more than temperature, the last one. How do you give temperature an axis of length 1 at the end, so that each row meets its own number?",
@@ -100,8 +119,13 @@ def draw_query_and_keys(generator):
         yield query, torch.randn(k, e, generator=generator, dtype=dtype)
 
 
+def edges_of_scores(generator):
+    yield "70 keys of 66 entries", (torch.randn(66, generator=generator), torch.randn(70, 66, generator=generator))
+
+
 @exercise(
     draws=draw_query_and_keys,
+    edges=edges_of_scores,
     hints=[
         "A score is the dot product of the query with one key. How many scores does one query get?",
         "A matrix product gives all of them at once. Its inner axes must both have length e: what comes first, the query or the keys?",
@@ -172,8 +196,14 @@ def draw_query_keys_values(generator):
     yield 1000 * query, keys, torch.randn(k, v, generator=generator, dtype=dtype)
 
 
+def edges_of_attention(generator):
+    query, keys = torch.randn(66, generator=generator), torch.randn(70, 66, generator=generator)
+    yield "70 keys of 66 entries", (query, keys, torch.randn(70, 67, generator=generator))
+
+
 @exercise(
     draws=draw_query_keys_values,
+    edges=edges_of_attention,
     hints=[
         "Three steps: scores, weights, weighted sum. Which of them have you written before?",
         "The scores (k,) become weights (k,) by a softmax: positive, and they sum to 1. What do the weights multiply?",

@@ -12,8 +12,15 @@ def draw_weights_and_values(generator):
         yield weights, torch.randn(k, v, generator=generator, dtype=dtype)
 
 
+def edges_of_weighted_sums(generator):
+    yield "a single key", (torch.tensor([0.7]), torch.randn(1, 3, generator=generator))
+    yield "a single weight that is not 0", (torch.tensor([0.0, 0.7, 0.0]), torch.randn(3, 2, generator=generator))
+    yield "70 keys", (torch.randn(70, generator=generator), torch.randn(70, 66, generator=generator))
+
+
 @exercise(
     draws=draw_weights_and_values,
+    edges=edges_of_weighted_sums,
     hints=[
         "What should become of a row of values whose weight is 0? And if one weight is 1 and all the others are 0?",
         "Multiply each row by its own weight, then add the rows up. weights[:, None] has shape (k, 1), a weight a row.",
@@ -34,8 +41,13 @@ def draw_sizes(generator):
     yield tuple((2 + torch.randperm(20, generator=generator)[:3]).tolist())
 
 
+def edges_of_sizes(generator):
+    yield from ((f"the sizes {sizes}", sizes) for sizes in ((1, 5, 3), (4, 1, 3), (4, 5, 1), (70, 512, 66)))
+
+
 @exercise(
     draws=draw_sizes,
+    edges=edges_of_sizes,
     hints=[
         "Write the two shapes side by side: (n, d_model) @ (d_model, d_head). Which two numbers meet in the middle?",
         "The two numbers in the middle have to be equal, and vanish. The outer two remain, in their order.",
@@ -49,6 +61,7 @@ def projection_shape(n, d_model, d_head):
 
 @exercise(
     draws=draw_sizes,
+    edges=edges_of_sizes,
     hints=[
         "Which shapes have Q and K? And K.T?",
         "(n_queries, d_head) @ (d_head, n_keys): the two numbers in the middle vanish. What does one entry of the "
@@ -63,6 +76,7 @@ def scores_shape(n_queries, n_keys, d_head):
 
 @exercise(
     draws=draw_sizes,
+    edges=edges_of_sizes,
     hints=[
         "The weights have the shape of the scores. How many outputs does one query get?",
         "(n_queries, n_keys) @ (n_keys, d_value): the two numbers in the middle vanish.",

@@ -17,8 +17,13 @@ def draw_numbers_of_positions(generator):
     yield from ((n, 2 * pairs), (n - 1, 2 * pairs - 1))
 
 
+def edges_of_positions(generator):
+    yield from ((f"{n} positions, and a d_model of {d_model}", (n, d_model)) for n, d_model in ((150, 2), (3, 131)))
+
+
 @exercise(
     draws=draw_numbers_of_positions,
+    edges=edges_of_positions,
     hints=[
         "Columns come in pairs, a sine and a cosine of the same angle. Which j has column 6? And column 7?",
         "Positions go down, (n, 1), frequencies across, (⌈d/2⌉,): their quotient is all the angles at once. "
@@ -72,8 +77,13 @@ def draw_pairs_and_angles(generator):
     yield torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]]), math.pi * torch.tensor([0.5, 1.0, 2.0])
 
 
+def edges_of_rotations(generator):
+    yield "66 rows of 70 pairs", (torch.randn(66, 70, 2, generator=generator), torch.randn(66, 70, generator=generator))
+
+
 @exercise(
     draws=draw_pairs_and_angles,
+    edges=edges_of_rotations,
     hints=[
         "Turn (1, 0) by a right angle, against the clock: where does it point then? And (0, 1)? What do your formulas "
         "give there?",
@@ -129,8 +139,18 @@ def draw_rows_to_normalise(generator):
     yield x + 1e6, gamma + 1, beta, eps
 
 
+def edges_of_norms(generator):
+    gamma, beta = torch.randn(2, 1, generator=generator)
+    yield "rows of a single number", (torch.randn(3, 1, generator=generator), gamma, beta, 1e-5)
+    gamma, beta = torch.randn(2, 66, generator=generator)
+    yield "70 rows of 66 numbers", (torch.randn(70, 66, generator=generator), gamma, beta, 1e-5)
+    gamma, beta = torch.randn(2, 3, generator=generator)
+    yield "66 sentences", (torch.randn(66, 2, 3, generator=generator), gamma, beta, 1e-5)
+
+
 @exercise(
     draws=draw_rows_to_normalise,
+    edges=edges_of_norms,
     hints=[
         "One token is a row of d numbers. Over which of them do mean and variance go: the row, or a column of tokens?",
         "Four steps: the mean of each row, its variance, the row with mean 0 and deviation 1, gamma and beta. "
@@ -195,8 +215,23 @@ def draw_residual_steps(generator):
             yield 1 + 2 * torch.randn(shape, generator=generator, dtype=dtype), sublayer, norm, pre
 
 
+def as_it_is(x):
+    """A sublayer that returns the very tensor that it was given, as dropout does when nothing is trained."""
+    return x
+
+
+def edges_of_residual_steps(generator):
+    for pre in (True, False):
+        x = torch.randn(3, 4, generator=generator)
+        yield "a sublayer and a norm that return the very tensor they are given", (x, as_it_is, as_it_is, pre)
+        x = torch.randn(70, 66, generator=generator)
+        yield "70 tokens", (x, a_feed_forward, a_norm, pre)
+        yield "66 sentences", (torch.randn(66, 2, 3, generator=generator), a_feed_forward, a_norm, pre)
+
+
 @exercise(
     draws=draw_residual_steps,
+    edges=edges_of_residual_steps,
     hints=[
         "Two ways lead past each other: x as it came, and what the sublayer makes of it. Where do they meet? On which "
         "of them does the norm stand, or does it come behind?",
@@ -243,8 +278,18 @@ def draw_feed_forward_layers(generator):
         yield 5 * x if dtype else x, *layers
 
 
+def edges_of_feed_forward_layers(generator):
+    x, layers = torch.randn(3, 2, generator=generator), torch.randn(2, 2, 2, generator=generator)
+    yield "hidden numbers in the thousands", (1000 * x, layers[0], torch.zeros(2), layers[1], torch.zeros(2))
+    for name, shape, d_ff in (("70 tokens", (70, 66), 67), ("66 sentences", (66, 2, 3), 4)):
+        d = shape[-1]
+        sizes = shape, (d, d_ff), (d_ff,), (d_ff, d), (d,)
+        yield name, tuple(torch.randn(size, generator=generator) / 2 for size in sizes)
+
+
 @exercise(
     draws=draw_feed_forward_layers,
+    edges=edges_of_feed_forward_layers,
     hints=[
         "Two linear layers with something between them. What would two without it amount to?",
         "x @ W_1 turns the d numbers of each token into d_ff, whatever axes stand in front. What is done to the "
@@ -299,8 +344,24 @@ def draw_blocks(generator):
             yield x, an_attention, a_feed_forward, a_norm, another_norm, mask, pre
 
 
+def edges_of_blocks(generator):
+    for pre in (True, False):
+        mask = torch.ones(4, 4).tril().bool()
+        x = torch.randn(4, 3, generator=generator)
+        parts = lambda x, mask: x, as_it_is, as_it_is, as_it_is, mask, pre
+        yield "sublayers and norms that return the very tensor they are given", (x, *parts)
+        padding = torch.tensor([[1, 1, 0], [1, 1, 1]]).bool()[:, None, None]
+        parts = lambda x, mask: an_attention(x, mask[:, 0]), a_feed_forward, a_norm, another_norm, padding, pre
+        yield "a mask with four axes, which only attention reads", (torch.randn(2, 3, 4, generator=generator), *parts)
+        x, mask = torch.randn(70, 66, generator=generator), torch.ones(70, 70).tril().bool()
+        yield "70 tokens", (x / 3, an_attention, a_feed_forward, a_norm, another_norm, mask, pre)
+        x = torch.randn(66, 2, 3, generator=generator)
+        yield "66 sentences", (x, an_attention, a_feed_forward, a_norm, another_norm, None, pre)
+
+
 @exercise(
     draws=draw_blocks,
+    edges=edges_of_blocks,
     hints=[
         "Which two sublayers does a block have, and in which order? What does the second one read: x, or what "
         "the first step gave?",

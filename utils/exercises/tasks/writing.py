@@ -5,6 +5,7 @@ import math
 import torch
 
 from ..engine import exercise
+from .masking import LOW_SCORES
 
 
 def draw_words_and_caches(generator):
@@ -26,8 +27,20 @@ def draw_words_and_caches(generator):
     yield 50 * x, 50 * keys, *others
 
 
+def edges_of_decoding(generator):
+    x, eye, values = torch.tensor([[1.0], [-1.0]]), torch.eye(1), torch.randn(2, 2, 1, generator=generator)
+    yield (
+        "scores of 300 and more, beyond what exp can take",
+        (x, torch.tensor([[[300.0], [299.0]]] * 2), values, eye, 300 * eye, eye),
+    )
+    for name, (b, n, d, e) in (("70 words kept", (1, 70, 66, 67)), ("66 sentences", (66, 2, 3, 4))):
+        shapes = (b, d), (b, n, e), (b, n, e), (d, e), (d, e), (d, e)
+        yield name, tuple(torch.randn(*shape, generator=generator) / shape[-1] ** 0.25 for shape in shapes)
+
+
 @exercise(
     draws=draw_words_and_caches,
+    edges=edges_of_decoding,
     hints=[
         "The words before were projected when they were new. How many rows have to be projected now? And which words "
         "may the new one see?",
@@ -63,7 +76,6 @@ def draw_words_and_caches(generator):
     },
     level=2,
     minutes=10,
-    extreme=1,
 )
 def decoding_step(x, keys, values, W_q, W_k, W_v):
     """One new word x (b, d), with what was kept of n others: returns z (b, e), keys, values.
@@ -100,8 +112,22 @@ def draw_chunks(generator):
     yield x, kept, torch.randn(1, 2, 2, generator=generator).double(), W_q, W_k, torch.eye(2).double()
 
 
+def edges_of_chunks(generator):
+    x, kept = torch.full((1, 3, 2), 1e20).double(), torch.full((1, 2, 2), -1e20).double()
+    W_q, values = torch.eye(2).double(), torch.randn(1, 2, 2, generator=generator).double()
+    yield LOW_SCORES, (x, kept, values, W_q, -W_q, W_q)
+    for name, (b, n, q, d, e) in (
+        ("70 new words", (1, 2, 70, 66, 67)),
+        ("2 new words after 70 others", (1, 70, 2, 3, 4)),
+        ("66 sentences", (66, 1, 2, 3, 4)),
+    ):
+        shapes = (b, q, d), (b, n, e), (b, n, e), (d, e), (d, e), (d, e)
+        yield name, tuple(torch.randn(*shape, generator=generator) / shape[-1] ** 0.25 for shape in shapes)
+
+
 @exercise(
     draws=draw_chunks,
+    edges=edges_of_chunks,
     hints=[
         "What does the bench below say: which rows differ from those of one reading, and which words do they look at? "
         "With an empty cache, all is right: which line can tell the two cases apart?",
@@ -126,7 +152,6 @@ def draw_chunks(generator):
     },
     level=3,
     minutes=12,
-    extreme=1,
 )
 def read_on(x, keys, values, W_q, W_k, W_v):
     """New words x (b, q, d), with what was kept of n others: returns z (b, q, e), keys, values.
@@ -163,8 +188,14 @@ def draw_beams(generator):
         yield sums, torch.log_softmax(logits, dim=-1), width
 
 
+def edges_of_beams(generator):
+    sums, logits = -torch.rand(66, generator=generator), torch.randn(66, 70, generator=generator)
+    yield "66 beams, 70 words", (sums, logits.log_softmax(-1), 67)
+
+
 @exercise(
     draws=draw_beams,
+    edges=edges_of_beams,
     hints=[
         "A beam of sum -1.2 goes on with a word of log-probability -0.5: what is the new sum? How many such "
         "continuations do w beams and v words have, and do beams compete with each other?",
@@ -200,7 +231,7 @@ def beam_step(sums, log_probabilities, width):
 
     sums (w,) are those of the beams so far, log_probabilities (w, v) those of the next word. Returned
     are the new sums, the rows of the beams that go on, and the tokens that they go on with, (width,)
-    each, best first.
+    each, best first. No two totals are equal.
     """
     totals = sums[:, None] + log_probabilities  # (w, v)
     best = totals.flatten().topk(width)
@@ -231,8 +262,15 @@ def draw_blocks(generator):
         yield scores, values, largest, exponentials.sum(-1, keepdim=True), exponentials @ old_values
 
 
+def edges_of_reading_blocks(generator):
+    scores, values = torch.randn(66, 70, generator=generator), torch.randn(70, 67, generator=generator)
+    kept = torch.randn(66, 1, generator=generator), 1 + torch.rand(66, 1, generator=generator)
+    yield "66 queries, 70 keys", (scores, values, *kept, torch.randn(66, 67, generator=generator))
+
+
 @exercise(
     draws=draw_blocks,
+    edges=edges_of_reading_blocks,
     hints=[
         "Two exponentials may be added where both are relative to the same number. Relative to what is the sum so far, "
         "and relative to what will it be? What happens to it where the new block has a larger score?",
@@ -264,7 +302,7 @@ def draw_blocks(generator):
     minutes=10,
 )
 def read_block(scores, values, largest, total, mixture):
-    """A block of scores (q, k) and values (k, d), after others: returns largest, total, mixture.
+    """A block of finite scores (q, k) and values (k, d), after others: returns largest, total, mixture.
 
     Kept are, of each query, the largest score so far (q, 1), total (q, 1), the sum of exp(score - largest),
     and mixture (q, d), the sum of exp(score - largest) times the value. Before the first block they are
