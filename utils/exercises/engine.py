@@ -265,9 +265,7 @@ class Exercise:
         is not; "" if there is none."""
         runs, before = [], f"right on the {len(usual)} usual inputs, but"
         for name, inputs in self.edges(seed):
-            runs.append(
-                done := run(function, inputs, self.reference(*map(copied, inputs.values())), Isolation.current.call)
-            )
+            runs.append(done := run(function, inputs, self.reference(*map(copied, inputs.values()))))
             if isinstance(done.error, Stopped):
                 self.stopped = function
                 return runs, stopped(done.error, function)
@@ -288,7 +286,7 @@ class Exercise:
         if not wrong and not by_heart:
             if self.trained and (message := self._cut(function)):
                 return Verdict("wrong", message)
-            edges, wrong_there = self._at_the_edges(function, runs[:usual], seed)
+            edges, wrong_there = Isolation.current.call(self._at_the_edges, function, runs[:usual], seed)
             if wrong_there:
                 return Verdict("wrong", wrong_there, share=1.0, by="at_an_edge")
             runs, message = runs + edges, f"right on all {usual + len(edges)} inputs."
@@ -321,7 +319,7 @@ def _axes(value: Any) -> int:
 
 
 def _laid_out_otherwise(value: Any) -> Any:
-    """The same tensor, its numbers in memory in the order that they have after an exchange of all axes, or with gaps."""
+    """The same tensor, its numbers in memory as they lie after an exchange of all axes, or with gaps between them."""
     if not _axes(value):
         return value
     if value.ndim == 1:

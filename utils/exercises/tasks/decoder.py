@@ -301,10 +301,9 @@ def draw_steps_and_targets(generator):
 
 
 def edges_of_targets_read_by_word(generator):
-    step = Reader(torch.randn(9, 66, generator=generator) / 8)
-    yield "70 words", (step, torch.randint(9, (1, 70), generator=generator))
-    step = Reader(torch.randn(9, 3, generator=generator))
-    yield "66 sentences", (step, torch.randint(9, (66, 2), generator=generator))
+    for name, (b, q, v) in (("70 words", (1, 70, 3)), ("66 sentences, and 67 words to choose from", (66, 2, 67))):
+        step = Reader(torch.randn(9, v, generator=generator) / v)
+        yield name, (step, torch.randint(9, (b, q), generator=generator))
 
 
 @exercise(

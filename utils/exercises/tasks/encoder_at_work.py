@@ -114,7 +114,7 @@ def draw_encoder_sizes(generator):
 
 
 def edges_of_encoder_sizes(generator):
-    yield "96 layers, with a d_model of 12,288 in 96 heads", (96, 12_288, 96, 49_152)
+    yield "70 layers, with a d_model of 132 in 66 heads", (70, 132, 66, 130)
     yield "a d_model of 1", (1, 1, 1, 1)
 
 
