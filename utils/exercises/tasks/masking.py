@@ -109,7 +109,7 @@ def edges_of_masked_softmax(generator):
     minutes=10,
 )
 def masked_softmax(scores, mask):
-    """Softmax of finite scores (…, q, k) over the keys where mask, which broadcasts to them, is True: returns (…, q, k).
+    """Softmax of finite scores (…, q, k) over keys where mask, which broadcasts to them, is True: returns (…, q, k).
 
     The weight is 0 where mask is False; a row that may attend to nothing is all 0.
     """
