@@ -84,6 +84,19 @@ def test_the_edge_is_named_and_a_leak_measured():
     assert "what the mask hides is 1e-09 in your result, where it should be exactly 0" in said
 
 
+def test_gradients_that_are_nan_are_told_where_nothing_is_trained():
+    nan = written(
+        "w = torch.softmax(scores + torch.where(mask, 0.0, -math.inf), -1)\nreturn w.nan_to_num(0.0)", "masked_softmax"
+    )
+    verdict, safe = (
+        KNOWN["masked_softmax"].verdict(nan),
+        KNOWN["masked_softmax"].verdict(KNOWN["masked_softmax"].answers[0]),
+    )
+    assert verdict.status == safe.status == "right"
+    assert "But for some inputs the gradients through it are NaN" in verdict.message
+    assert "NaN" not in safe.message
+
+
 # ---- what `use` hands on
 
 

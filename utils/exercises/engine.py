@@ -233,11 +233,26 @@ class Exercise:
             )
         return self._diagnose(function, runs, usual, search, seed)
 
-    def _cut(self, function: Callable) -> str | None:
-        """Do the gradients that come through the reference come through a right answer as well, on every draw?"""
+    def _leaves(self) -> Iterator[tuple[dict[str, Any], dict[str, torch.Tensor]]]:
+        """The usual inputs in float64, and what of them a gradient may reach, by name."""
         for arguments in self.inputs():
             inputs = {name: _in_double(copied(value)) for name, value in arguments.items()}
-            leaves = dict(_leaves(inputs))
+            yield inputs, dict(_leaves(inputs))
+
+    def _gradients_are_nan(self, function: Callable) -> bool:
+        """Are gradients NaN on some draw that come through the reference as numbers?"""
+        for inputs, leaves in self._leaves():
+            try:
+                got = _gradients(function(*inputs.values()), leaves)
+            except Exception:  # nothing can be trained through NumPy, say, and nothing has to
+                return False
+            if any(map(_is_nan, got.values())):
+                return not any(map(_is_nan, _gradients(self.reference(*inputs.values()), leaves).values()))
+        return False
+
+    def _cut(self, function: Callable) -> str | None:
+        """Do the gradients that come through the reference come through a right answer as well, on every draw?"""
+        for inputs, leaves in self._leaves():
             try:
                 got = _gradients(function(*inputs.values()), leaves)
             except Exception as error:
@@ -248,7 +263,7 @@ class Exercise:
                 )
             want = _gradients(self.reference(*inputs.values()), leaves)
             if lost := [name for name in leaves if not same(got[name], want[name], TOLERANCE[torch.float32])]:
-                return _lost(lost, any(bool(got[name].isnan().any()) for name in lost), source_of(function))
+                return _lost(lost, any(_is_nan(got[name]) for name in lost), source_of(function))
         return None
 
     def _todo(self, function: Callable) -> Verdict:
@@ -291,6 +306,10 @@ class Exercise:
                 return Verdict("wrong", wrong_there, share=1.0, by="at_an_edge")
             runs, message = runs + edges, f"right on all {usual + len(edges)} inputs."
             rounded = next((rounds(done) for done in runs if not done.exact), "")
+            if not self.trained and any(done.masked for done in runs) and self._gradients_are_nan(function):
+                message += (
+                    " But gradients through it are NaN where a query may attend to nothing: train nothing with it."
+                )
             message = " ".join(filter(None, (message, rounded)))
             return Verdict("right", message, fits=all(done.fits for done in runs), exact=not rounded)
         judged = runs[usual:] if by_heart else runs[:usual]
@@ -363,6 +382,10 @@ def _gradients(result: Any, leaves: dict[str, torch.Tensor]) -> dict[str, torch.
     gradients = torch.autograd.grad(total, [*leaves.values()], allow_unused=True)
     pairs = zip(leaves.items(), gradients)
     return {name: torch.zeros_like(leaf) if gradient is None else gradient for (name, leaf), gradient in pairs}
+
+
+def _is_nan(gradient: torch.Tensor) -> bool:
+    return bool(gradient.isnan().any())
 
 
 def _lost(names: list[str], is_nan: bool, text: str) -> str:

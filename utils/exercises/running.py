@@ -43,10 +43,14 @@ class Run:
         return same(self.result, self.want, RIGHT)
 
     @property
+    def masked(self) -> bool:
+        """Is there a mask among the arguments?"""
+        return any(isinstance(value, Tensor) and value.dtype == torch.bool for value in self.arguments.values())
+
+    @property
     def leak(self) -> float:
         """Where there is a mask among the arguments: the largest number that is 0 in the reference's result."""
-        masked = any(isinstance(value, Tensor) and value.dtype == torch.bool for value in self.arguments.values())
-        return leak(self.result, self.want) if masked else 0.0
+        return leak(self.result, self.want) if self.masked else 0.0
 
     @cached_property
     def tensors(self) -> tuple[Tensor, Tensor] | None:
