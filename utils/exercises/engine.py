@@ -308,7 +308,7 @@ class Exercise:
             rounded = next((rounds(done) for done in runs if not done.exact), "")
             if not self.trained and any(done.masked for done in runs) and self._gradients_are_nan(function):
                 message += (
-                    " But gradients through it are NaN where a query may attend to nothing: train nothing with it."
+                    " But for some inputs the gradients through it are NaN, so nothing can be trained through it."
                 )
             message = " ".join(filter(None, (message, rounded)))
             return Verdict("right", message, fits=all(done.fits for done in runs), exact=not rounded)
