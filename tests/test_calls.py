@@ -1,12 +1,20 @@
-"""What the documents tell one to type works as it stands, from the course's folder: programs, options, targets."""
+"""What the documents tell one to type works as it stands, from the course's folder: programs, options, targets,
+imports, and calls of what a notebook has."""
 
+import ast
+import functools
+import importlib
+import inspect
 import json
+import pkgutil
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tools.notebooks import files, links
 
 ROOT = Path(__file__).parent.parent
 PLACES = [
@@ -27,6 +35,10 @@ DOCUMENTS = {
 # tools/setup/ is left out: it prepares .venv and the course's files, so a call would set up this copy.
 ROOMS = r"tools[./](?:notebooks|site|vectors)|experiments|utils|tests"
 CALL = re.compile(rf"python3? -m ((?:{ROOMS})[\w.]*\w)([^`\n\"]*)")
+READ = ["*.md", "docs/*.md", "data/*.md", "tests/answers/*.md", "notebooks/*.ipynb"]  # by people, as text
+FENCED = re.compile(r"^ *```\w*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+GIVEN = re.compile(r"""python3? -c (["'])(.*?)\1""", re.DOTALL)  # a program of one line
 TARGET = re.compile(r"`make ([a-z][\w-]*)")
 TRIED = """
 import contextlib, io, json, os, runpy, sys
@@ -100,3 +112,75 @@ def test_the_table_of_tools_names_every_one():
 def test_every_documented_target_of_make_is_one(name):
     targets = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     assert set(TARGET.findall(DOCUMENTS[name])) <= targets
+
+
+# Imports and calls
+
+
+def code_in(markdown):
+    """The Python in a document: blocks, code within a line, and what is given to `python -c`."""
+    found = FENCED.findall(markdown) + [code for _, code in INLINE.findall(FENCED.sub("", markdown))]
+    for code in found:
+        code = given[2] if (given := GIVEN.search(code)) else code.replace("…", "...")
+        try:
+            yield code, ast.parse(code.strip())
+        except SyntaxError:  # it is of another language, or a piece
+            continue
+
+
+def imports_of(tree):
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def run_imports(nodes, space):
+    for node in nodes:
+        exec(compile(ast.Module([node], []), "<document>", "exec"), space)
+    return space
+
+
+def not_there(tree, space):
+    """What a piece of code calls, or names in the package, that is not there or does not take what it is given."""
+    for node in ast.walk(tree):
+        name = ast.unparse(node.func if isinstance(node, ast.Call) else node)
+        root, *parts = name.split(".")
+        named = isinstance(node, ast.Call) or root == "utils" and isinstance(node, ast.Attribute)
+        if not named or root not in space or not re.fullmatch(r"[\w.]+", name):
+            continue
+        try:
+            value = pkgutil.resolve_name(name) if root == "utils" else functools.reduce(getattr, parts, space[root])
+            if isinstance(node, ast.Call):
+                inspect.signature(value).bind_partial(*node.args, **{one.arg: one.value for one in node.keywords})
+        except (ImportError, AttributeError, TypeError) as error:
+            yield f"{name}: {error}"
+        except ValueError:  # PyTorch's own functions have no signature
+            continue
+
+
+@pytest.mark.parametrize(
+    "path", [path for place in READ for path in sorted(ROOT.glob(place))], ids=lambda one: one.name
+)
+def test_what_a_document_imports_and_calls_is_there(path):
+    """Names are those of the setup cell, of imports in the document itself, and of those in a notebook's cells."""
+    markdown, code = path.read_text(encoding="utf-8"), [links.setup_cell()]
+    if path.suffix == ".ipynb":
+        cells = files.read(path).cells
+        markdown = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+        code += [cell.source for cell in cells if cell.cell_type == "code"]
+    space = {"utils": importlib.import_module("utils")}
+    for source in code:
+        run_imports(imports_of(ast.parse(source)), space)
+    pieces = list(code_in(markdown))
+    for _, tree in pieces:
+        run_imports(imports_of(tree), space)
+    assert not {source: wrong for source, tree in pieces if (wrong := list(not_there(tree, space)))}
+
+
+def test_an_import_or_a_call_that_does_not_work_is_found():
+    (_, tree), *_ = code_in("Run `from utils.exercises import nothing_of_that_name`.")
+    with pytest.raises(ImportError):
+        run_imports(imports_of(tree), {})
+    space = run_imports(imports_of(ast.parse("import utils; from utils.exercises import use")), {})
+    for wrong in ("utils.nowhere", "use('attend', mine=True)", "use.of()"):
+        assert list(not_there(ast.parse(wrong), space))
+    for right in ("use('attend', own=False)", "use(...)", "utils.attention", "unknown.of()"):
+        assert not list(not_there(ast.parse(right), space))
