@@ -1,13 +1,22 @@
-"""utils/vector_files.py: the form of the course's vectors, text of one's own, and every way either can be wrong."""
+"""utils/vector_files.py, vector_text.py: the form of the course's vectors, text of one's own, other people's forms, and
+every way in which each can be wrong."""
 
+import bz2
+import gzip
+import io
+import json
+import lzma
 import os
+import pickle
 import re
 import tracemalloc
 import zipfile
 
 import numpy as np
 import pytest
+import torch
 
+from utils import vector_text
 from utils import vectors as vectors_module
 from utils.vector_files import write_npz
 from utils.vectors import SHIPPED, WordVectors
@@ -56,8 +65,17 @@ def test_a_text_file_is_read_and_kept_as_npz(text_file, tmp_path):
         "4 2\n" + GOOD,
         "4 2\r\n" + GOOD.replace("\n", "\r\n"),
         "4 2\n" + GOOD.replace("\n", " \n"),
+        "4\t2 \n" + GOOD.replace(" ", "\t"),
+        GOOD.replace(" ", "\t", 1).replace(" ", "  "),
+        GOOD.replace("east 1", "east\t1").replace("south ", "south \t "),
+        "\ufeff" + GOOD,
+        "\ufeff4 2\n" + GOOD,
+        "\ufeff4 2\r\n" + GOOD.replace("\n", "\r\n").rstrip(),
+        GOOD.encode("utf-16"),
+        ("\ufeff4 2\r\n" + GOOD.replace("\n", "\r\n")).encode("utf-16-be"),
     ],
-    ids=["no newline at the end", "Windows", "exponent and sign", "header", "header on Windows", "fastText"],
+    ids=["no newline at the end", "Windows", "exponent and sign", "header", "header on Windows", "fastText"]
+    + ["tabs", "tab and blanks", "mixed blanks", "BOM", "BOM and header", "Notepad", "UTF-16", "PowerShell"],
 )
 def test_reads_what_other_programs_write(text_file, content):
     vectors = WordVectors.from_text(text_file(content))
@@ -65,8 +83,34 @@ def test_reads_what_other_programs_write(text_file, content):
     assert vectors.matrix.tolist() == [[0, 1], [1, 0], [0, -1], [2, 2.5]]
 
 
-@pytest.mark.parametrize("word", ['"', "'", "#", ",", "null", "nan", "1.5", "été", "\xa0x", "\x85", "<unk>", "\\"])
-def test_any_word_is_text(text_file, word):
+ALONE = ['"', "'", "#", ",", "null", "nan", "1.5", "été", "\xa0x", "\x85", "<unk>", "\\", "\u2028", "\ufffd"]
+BLANKS = [
+    ". . .",
+    "at name@domain.com",
+    "a\xa0b\u3000c",
+    "route 66",
+    "new inf",
+    "- 1.5",
+    "New\tYork",
+    "x  y",
+    ". .\x85",
+]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2], ids=["first", "middle", "last"])
+@pytest.mark.parametrize("header", ["", "3 3\n"], ids=["no header", "header"])
+@pytest.mark.parametrize("word", ALONE + BLANKS)
+def test_any_word_is_text(text_file, word, header, place):
+    """The numbers are the last d fields, wherever the word stands that has blanks in it."""
+    words = [*("one", "two"), ""][:place] + [word] + ["two", "three"][place:]
+    rows = [f"{one} 0.{number} .5 -1e-3\n" for number, one in enumerate(words)]
+    vectors = WordVectors.from_text(text_file(header + "".join(rows)))
+    assert vectors.words == words
+    assert np.allclose(vectors.matrix, [[number / 10, 0.5, -0.001] for number in range(3)])
+
+
+@pytest.mark.parametrize("word", ['"', "nan", "été", "\x85"])
+def test_whole_numbers_are_no_part_of_a_word_without_blanks(text_file, word):
     vectors = WordVectors.from_text(text_file(f"one 1 2\n{word} 3 4\nthree 5 6\n"))
     assert vectors.words == ["one", word, "three"]
     assert vectors.matrix.tolist() == [[1, 2], [3, 4], [5, 6]]
@@ -75,35 +119,93 @@ def test_any_word_is_text(text_file, word):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (GOOD.replace("south 0 -1", "south 0"), ", line 3: a line needs a word and 2 numbers"),
-        (GOOD.replace("south 0 -1", "south"), ", line 3: "),
-        (GOOD.replace("south 0 -1", "south 0 -1 5"), " cannot be read: a line needs a word and 2 numbers"),
-        (GOOD.replace("south", "due south"), " cannot be read: a line needs a word and 2 numbers"),
-        (GOOD.replace("2.5", "2.5x"), "could not parse `2.5x`"),
-        (GOOD.replace("2.5", "0x2"), "could not parse `0x2`"),
-        (GOOD.replace("2.5", "1_0"), "could not parse `1_0`"),
+        (
+            GOOD.replace("south 0 -1", "south 0"),
+            ", line 3: a line needs a word and 2 numbers, but this one has 2 fields",
+        ),
+        (
+            GOOD.replace("south 0 -1", "south"),
+            ", line 3: a line needs a word and 2 numbers, but this one has 1 field: ",
+        ),
+        (
+            GOOD.replace("south 0 -1", "south 0, -1"),
+            ", line 3: a line needs a word and 2 numbers, but '0,' is not a number",
+        ),
+        (GOOD.replace("2.5", "2.5x"), ", line 4: a line needs a word and 2 numbers, but '2.5x' is not a number"),
+        (GOOD.replace("2.5", "0x2"), "'0x2' is not a number"),
+        (GOOD.replace("2.5", "1_0"), "'1_0' is not a number"),
+        (GOOD.replace("2.5", "\u0662"), "'\u0662' is not a number"),
         (GOOD.replace("2.5", ""), ", line 4: "),
-        (GOOD.replace("2.5", "nan"), ", line 4: "),
-        (GOOD.replace("2.5", "-inf"), ", line 4: "),
-        (GOOD.replace("2.5", "1e39"), ", line 4: "),
-        (GOOD.replace("east 1 0\n", "\n"), ", line 2: "),
+        (GOOD.replace("2.5", "nan"), ", line 4: a line needs a word and 2 numbers, but 'nan' is not finite in float32"),
+        (
+            GOOD.replace("2.5", "-inf"),
+            ", line 4: a line needs a word and 2 numbers, but '-inf' is not finite in float32",
+        ),
+        (
+            GOOD.replace("2.5", "1e39"),
+            ", line 4: a line needs a word and 2 numbers, but '1e39' is not finite in float32",
+        ),
+        (
+            GOOD.replace("2.5", "-1e400"),
+            "'-1e400' is not finite in float32, which ends at 3.4e+38: 'northeast 2 -1e400'",
+        ),
+        (GOOD.replace("east 1 0\n", "\n"), ", line 2: a line needs a word and 2 numbers, but this one has no fields"),
+        (
+            "# vectors of 2026\n" + GOOD,
+            ", line 1: a line needs a word and 2 numbers, but 'of' is not a number: '# vectors",
+        ),
+        (
+            "# comment\n" + GOOD,
+            ", line 1: a line needs a word and 2 numbers, but this one has 2 fields: '# comment'. Cor",
+        ),
+        ("4 2\n# comment\n" + GOOD, ", line 2: a line needs a word and 2 numbers, but this one has 2 fields"),
+        ("// a comment of five words\n4 2\n" + GOOD, ", line 1: a line needs a word and 2 numbers"),
         (GOOD + "\n", ", line 5: "),
         (GOOD.replace("east", "", 1), ", line 2: "),
-        (GOOD.replace("south", "east"), ", line 3: the word 'east' already stands in line 2"),
-        (GOOD.encode().replace(b"south", b"s\xffuth"), "Polars says: invalid utf-8"),
-        (GOOD.encode().replace(b"-1", b"-\xff"), " cannot be read: "),
-        ("3 2\n" + GOOD, " is cut short: line 1 announces 3 words, and 4 follow"),
-        ("5 2\n" + GOOD, " is cut short: line 1 announces 5 words, and 4 follow"),
+        (GOOD.replace("south", "east"), ", line 3: the word 'east' already stands in line 2. Remove one of them."),
+        (
+            GOOD.encode().replace(b"south", b"s\xffuth"),
+            ", line 3: a line needs a word and 2 numbers, but the word is not in",
+        ),
+        (
+            GOOD.encode().replace(b"-1", b"-\xff"),
+            ", line 3: a line needs a word and 2 numbers, but '-\ufffd' is not a num",
+        ),
+        ("3 2\n" + GOOD, ": line 1 announces 3 words, and 4 follow. Correct or remove line 1."),
+        ("5 2\n" + GOOD, " is cut short: line 1 announces 5 words, and 4 follow. Fetch it again"),
         ("4 2\n" + GOOD.replace("south", "east"), ", line 4: the word 'east' already stands in line 3"),
         ("4 2\n" + GOOD.replace("-1", ""), ", line 4: "),
-        ("2 300\nword \0\1\2\nb \3\n", " cannot be read: "),
-        (GOOD.replace("east 1 0\n", "east 1 0 "), " cannot be read: "),
-        (GOOD.replace(" ", ","), " holds no word vectors: a line needs a word and its numbers, with a blank between"),
-        (GOOD.replace(" ", "\t"), " holds no word vectors"),
+        (
+            "4 3\n" + GOOD,
+            ": line 1 announces 4 words of 3 numbers, but 2 follow most words. Correct or remove line 1.",
+        ),
+        ("4 1\n" + GOOD.replace(" ", " 0."), ": line 1 announces 4 words of 1 numbers, but 2 follow most words."),
+        ("4 0\n" + GOOD, ": line 1 announces 4 words of 0 numbers, but 2 follow most words."),
+        ("2 3\n", " is cut short: line 1 announces 2 words of 3 numbers, and none follows. Fetch it again."),
+        ("2 3", " is cut short: line 1 announces 2 words of 3 numbers, and none follows."),
+        ("\ufeff2 3", " is cut short: line 1 announces 2 words of 3 numbers, and none follows."),
+        (
+            GOOD.replace("east 1 0\n", "east 1 0 "),
+            ", line 2: a line needs a word and 2 numbers, but this one holds two",
+        ),
+        (
+            GOOD.replace("\n", "\r"),
+            ", line 1: a line needs a word and 2 numbers, but the ends of lines are those of old Macs",
+        ),
+        (
+            GOOD.replace("south", "so\ruth"),
+            ", line 3: a line needs a word and 2 numbers, but the ends of lines are those",
+        ),
+        (
+            GOOD.replace(" ", ","),
+            " holds no word vectors: a line needs a word and its numbers, such as 0.25, with blanks or",
+        ),
+        (GOOD.replace(" ", "\xa0"), " holds no word vectors"),
         ("word\n", " holds no word vectors"),
         ("\n", " holds no word vectors"),
         ("", " holds no word vectors"),
-        (b"\x80\x04\x95\x10", " holds no word vectors"),
+        (GOOD.replace("south", "so\0uth"), " is not text in UTF-8: "),
+        (GOOD.encode("utf-16-le"), " is not text in UTF-8: "),
     ],
 )
 def test_what_is_wrong_with_a_text_file_is_said(text_file, content, message):
@@ -111,6 +213,124 @@ def test_what_is_wrong_with_a_text_file_is_said(text_file, content, message):
     with pytest.raises(ValueError, match=f"^{re.escape(str(path))}") as caught:
         WordVectors.from_text(path)
     assert message in str(caught.value) and len(str(caught.value).splitlines()) == 1
+
+
+def test_where_all_words_end_in_a_number_the_header_says_where_the_word_ends(text_file):
+    rows = "".join(f"route {number} 0.{number} 0.5\n" for number in range(1, 4))
+    assert WordVectors.from_text(text_file(f"3 2\n{rows}")).words == ["route 1", "route 2", "route 3"]
+    with pytest.raises(ValueError, match="line 2: the word 'route' already stands in line 1"):
+        WordVectors.from_text(text_file(rows))
+
+
+def test_lost_characters_may_be_two_words(text_file):
+    """Stanford's 840B has two lines whose words were characters that are lost; the first counts."""
+    vectors = WordVectors.from_text(text_file("a 1 2\n\ufffd\ufffd 3 4\nb 5 6\n\ufffd\ufffd 7 8\nc 9 0\n"))
+    assert vectors.words == ["a", "\ufffd\ufffd", "b", "c"] and vectors.matrix[:, 0].tolist() == [1, 3, 5, 9]
+    with pytest.raises(ValueError, match="line 4: the word 'a' already stands in line 3"):
+        WordVectors.from_text(text_file("\ufffd 1 2\n\ufffd 3 4\na 5 6\na 7 8\n"))
+
+
+def test_pieces_make_no_difference(text_file, monkeypatch):
+    """A large file is read in pieces: lines are counted through, and odd ones change nothing in the others."""
+    words = [f"word{number}" if number % 7 else f". {number} ." for number in range(100)]
+    path = text_file("100 2\r\n" + "".join(f"{word} {number}.5\t1e-3\r\n" for number, word in enumerate(words)))
+    monkeypatch.setattr(vector_text, "PIECE", 200)
+    vectors = WordVectors.from_text(path)
+    assert vectors.words == words and vectors.matrix[:, 0].tolist() == [number + 0.5 for number in range(100)]
+    path.write_text(path.read_text().replace("word97 97.5", "word97 97.5.5"))
+    with pytest.raises(ValueError, match=r"line 99: a line needs a word and 2 numbers, but '97\.5\.5' is not a number"):
+        WordVectors.from_text(path)
+
+
+# other people's forms
+
+
+def saved(write):
+    file = io.BytesIO()
+    write(file)
+    return file.getvalue()
+
+
+def zipped(name, content):
+    def write(file):
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr(name, content)
+
+    return saved(write)
+
+
+NUMBERS = np.arange(6, dtype=np.float32).reshape(2, 3) / 10
+BINARY = b"2 3\n" + b"".join(word + b" " + row.tobytes() + b"\n" for word, row in zip([b"the", b"of"], NUMBERS + 1))
+TENSOR = {"a": torch.ones(2)}
+HEADER = json.dumps({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
+FORMS = {
+    "glove.zip": (
+        zipped("glove.txt", GOOD),
+        "is a zip archive: unzip it first, with `python -m zipfile -e glove.zip .`",
+    ),
+    "text.gz": (gzip.compress(GOOD.encode()), "is packed by gzip: unpack it first, with `python -m gzip -d text.gz`"),
+    "text.bz2": (bz2.compress(GOOD.encode()), "is a packed file: unpack it first"),
+    "text.xz": (lzma.compress(GOOD.encode()), "is a packed file: unpack it first"),
+    "vectors.bin": (
+        BINARY,
+        "is a .bin of word2vec: in gensim, KeyedVectors.load_word2vec_format('vectors.bin', binary=True)",
+    ),
+    "cc.en.bin": (b"\xba\x16\x4f\x2f\x0c\0\0\0", "is a .bin of fastText: in gensim, models.fasttext.load_facebook_vec"),
+    "words.kv": (
+        pickle.dumps({"a": 1}),
+        "is a pickle, which may run any code and is not opened here.*KeyedVectors.load(",
+    ),
+    "words.model": (pickle.dumps({"a": 1}, 2), "is a pickle.*Word2Vec.load('words.model').wv.save_word2vec_format("),
+    "old.pt": (saved(lambda file: torch.save(TENSOR, file, _use_new_zipfile_serialization=False)), "is a pickle"),
+    "new.pt": (
+        saved(lambda file: torch.save(TENSOR, file)),
+        "is a .pt of PyTorch, of tensors without words: with a list",
+    ),
+    "a.safetensors": (
+        len(HEADER).to_bytes(8, "little") + HEADER + bytes(8),
+        "is a .safetensors of tensors without words",
+    ),
+    "a.npy": (
+        saved(lambda file: np.save(file, NUMBERS)),
+        "is one array without words: with a list of them, WordVectors(wor",
+    ),
+    "page.txt": (b"\n<!DOCTYPE html><html>", "is a web page, not the file that it offers"),
+    "pointer.txt": (b"version https://git-lfs.github.com/spec/v1\noid", "is a pointer of Git LFS, not the file itself"),
+    "other.npz": (
+        saved(lambda file: np.savez(file, vocab=np.array(["the", "of"]), table=NUMBERS)),
+        "is an .npz of another form ('vocab' (2,) of <U3, 'table' (2, 3) of float32). After "
+        "`a = np.load('other.npz')`, WordVectors(a['vocab'].tolist(), a['table']) holds them",
+    ),
+    "words.npz": (
+        saved(lambda file: np.savez(file, words=np.array(["the", "of"]), vectors=NUMBERS)),
+        "is an .npz of another form ('words' (2,) of <U3, 'vectors' (2, 3) of float32). After `a",
+    ),
+    "one.npz": (saved(lambda file: np.savez(file, NUMBERS)), "is an .npz of another form ('arr_0' (2, 3) of float32)"),
+}
+
+
+@pytest.mark.parametrize("read", [WordVectors.load, WordVectors.from_text], ids=["load", "from_text"])
+@pytest.mark.parametrize("name", FORMS)
+def test_other_forms_are_named_with_a_way_forward(text_file, name, read):
+    """By what is in the file, whatever its name is."""
+    content, message = FORMS[name]
+    pattern = re.escape(message).replace(r"\.\*", ".*")
+    with pytest.raises(ValueError, match=f"{re.escape(name)} {pattern}") as caught:
+        read(text_file(content, name))
+    assert len(str(caught.value).splitlines()) == 1
+    with pytest.raises(ValueError, match=pattern.replace(re.escape(name), "odd_name")):
+        read(text_file(content, "odd_name"))
+
+
+def test_the_way_that_is_named_for_another_npz_works(text_file, tmp_path):
+    a = np.load(text_file(FORMS["other.npz"][0], "other.npz"))
+    WordVectors(a["vocab"].tolist(), a["table"]).save(tmp_path / "mine.npz")
+    vectors = WordVectors.load(tmp_path / "mine.npz")
+    assert vectors.words == ["the", "of"] and np.array_equal(vectors.matrix, NUMBERS)
+    with pytest.raises(ValueError, match="mine.npz is an .npz, which WordVectors.load reads"):
+        WordVectors.from_text(tmp_path / "mine.npz")
+    (tmp_path / "mine.npz").rename(tmp_path / "mine.vectors")
+    assert WordVectors.load(tmp_path / "mine.vectors").words == ["the", "of"]
 
 
 def test_a_missing_file_says_how_to_get_it(tmp_path):
@@ -162,7 +382,7 @@ def test_nothing_is_unpickled(tmp_path):
 
     evil = np.array([Harmful()], dtype=object)
     np.savez(tmp_path / "evil.npz", words=evil, vectors=evil)
-    with pytest.raises(ValueError, match="evil.npz is damaged"):
+    with pytest.raises(ValueError, match="evil.npz is an .npz of another form .* with pickles, which may run any code"):
         WordVectors.load(tmp_path / "evil.npz")
     assert not witness.exists()
 
@@ -236,15 +456,15 @@ def test_words_that_are_none_are_damage(tmp_path, words, message):
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "U3", "S3", "datetime64[s]", "timedelta64[s]", "bool", "int32"])
-def test_vectors_of_another_type_are_damage(tmp_path, dtype):
+def test_vectors_of_another_type_are_another_form(tmp_path, dtype):
     write_npz(tmp_path / "good.npz", ["a", "b"], np.ones((2, 2), np.float32))
     with np.load(tmp_path / "good.npz") as archive:
         arrays = dict(archive)
     np.savez(tmp_path / "bad.npz", **arrays | {"vectors": np.ones((2, 2), np.int64).astype(dtype)})
-    with pytest.raises(ValueError, match="bad.npz is damaged .*vectors are of type .*, not floats"):
+    with pytest.raises(ValueError, match="bad.npz is an .npz of another form .*'vectors' \\(2, 2\\) of"):
         WordVectors.load(tmp_path / "bad.npz")
     np.savez(tmp_path / "bad.npz", **arrays | {"words": np.array(["a", "b"])})
-    with pytest.raises(ValueError, match="bad.npz is damaged .*words are of type <U1, not bytes of text"):
+    with pytest.raises(ValueError, match="bad.npz is an .npz of another form .*'words' \\(2,\\) of <U1"):
         WordVectors.load(tmp_path / "bad.npz")
 
 

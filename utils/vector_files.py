@@ -1,8 +1,9 @@
-"""Files of word vectors: the course's own form, .npz, and text as GloVe, word2vec and fastText write it.
+"""Files of word vectors: the course's own form, .npz, and how to tell other people's, which messages name.
 
 `WordVectors.load` and `WordVectors.from_text` are the ways in; nothing here needs to be read to follow the course."""
 
 import os
+import re
 import secrets
 import zipfile
 from collections import Counter
@@ -10,6 +11,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+
+PACKED = "is a packed file: unpack it first (7-Zip does), then read the text in it"
+GENSIM = 'in gensim, {}.save_word2vec_format("vectors.txt") writes text that WordVectors.from_text reads'
+TENSORS = "without words: with a list of them, WordVectors(words, tensor.numpy()) holds both, and .save keeps them"
+SIGNATURES = {  # what a file begins with: what it is, and the way to vectors that can be read
+    rb"\x1f\x8b": "is packed by gzip: unpack it first, with `python -m gzip -d {name}`, then read the text in it",
+    rb"BZh\d1AY|\xfd7zXZ|\x28\xb5\x2f\xfd|7z\xbc\xaf|Rar!\x1a": PACKED,
+    rb"\x93NUMPY": "is one array without words: with a list of them, WordVectors(words, np.load({name!r})) holds both, "
+    "and .save keeps them",
+    rb"\x80[\2-\5]": "is a pickle, which may run any code and is not opened here. A .kv or .model is gensim's: "
+    + GENSIM.format("KeyedVectors.load({name!r}) or Word2Vec.load({name!r}).wv"),
+    rb"\d+[ \t]\d+\s*\n(?!\S+[ \t]+[-+.\deE]+\s)(?s:.{0,1200}?)"
+    rb"(?:[\0-\x08\x0e-\x1f]|[\xc2-\xff][^\x80-\xbf]|[\0-\x7f][\x80-\xbf])": "is a .bin of word2vec: "
+    + GENSIM.format("KeyedVectors.load_word2vec_format({name!r}, binary=True)"),
+    rb"\xba\x16\x4f\x2f": "is a .bin of fastText: " + GENSIM.format("models.fasttext.load_facebook_vectors({name!r})"),
+    rb"(?s:.{4})\0{4}\{": f"is a .safetensors of tensors {TENSORS}",
+    rb"version https://git-lfs": "is a pointer of Git LFS, not the file itself: `git lfs pull` fetches that",
+    rb"\s*<(?i:!doctype|html)\b": "is a web page, not the file that it offers: fetch that one",
+}
+COURSE = "is an .npz, which WordVectors.load reads"
 
 _UNPACKED = 1 << 26  # bytes that any archive may unpack to; beyond them at most _PACKING times its own size
 _PACKING = 10  # numbers that mean something can hardly be packed
@@ -76,36 +97,53 @@ def _read_array(archive: zipfile.ZipFile, name: str, kind: str) -> np.ndarray:
     return array
 
 
-def read_text(path: Path) -> tuple[list[str], np.ndarray]:
-    """Words and (n, d) float32 matrix of a text file: a line holds a word and its d numbers, a blank between.
+def other_form(path: Path) -> str:
+    """What a file is and the way to its vectors, if it is neither text nor damaged; "" if it is.
 
-    A first line "n d", as word2vec and fastText write it, is left out. ValueError, with the number of the first line
-    that is wrong where it is known."""
-    import polars  # only here: it takes longer to import than the course's own vectors to load
+    Told by its first bytes, and of a zip archive by what it lists. Nothing in it is unpacked or unpickled."""
+    with open(path, "rb") as file:
+        head = file.read(1 << 12)
+    if head.startswith(b"PK"):
+        return _archive_form(path)
+    return next((what for signature, what in SIGNATURES.items() if re.match(signature, head)), "").format(
+        name=path.name
+    )
 
-    with open(path, encoding="utf-8", errors="replace", newline="\n") as file:
-        first, second = file.readline(), file.readline()
-    header = len(first.split()) == 2 < len(second.split())
-    fields = (second if header else first).rstrip("\r\n").split(" ")
-    width = len(fields) - 1 - (fields[-1] == "")  # word2vec and fastText end a line with a blank
-    if width < 1:
-        raise ValueError(f"{path} holds no word vectors: a line needs a word and its numbers, with a blank between")
-    schema = {"word": polars.String} | {f"number {i}": polars.Float32 for i in range(1, width + 1)}
-    schema |= {} if fields[-1] else {"end": polars.String}
-    form = f"a line needs a word and {width} numbers, with a blank between"
+
+def _archive_form(path: Path) -> str:
     try:
-        table = polars.read_csv(
-            path, has_header=False, separator=" ", quote_char=None, schema=schema, skip_lines=int(header)
-        )
-    except polars.exceptions.PolarsError as error:
-        raise ValueError(f"{path} cannot be read: {form}. Polars says: {str(error).splitlines()[0]}") from error
-    words, matrix = table["word"].to_list(), table[:, 1 : width + 1].to_numpy()
-    whole = np.isfinite(matrix).all(axis=1) & np.array([bool(word) for word in words])  # what is missing is NaN
-    if not whole.all():
-        raise ValueError(f"{path}, line {whole.argmin() + 1 + header}: {form}")
-    if header and first.split()[0] != str(len(words)):
-        raise ValueError(f"{path} is cut short: line 1 announces {first.split()[0]} words, and {len(words)} follow")
-    if (twice := first_duplicate(words)) is not None:
-        lines = [number for number, word in enumerate(words, start=1 + header) if word == twice]
-        raise ValueError(f"{path}, line {lines[1]}: the word {twice!r} already stands in line {lines[0]}")
-    return words, matrix
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            for name in names:
+                archive.open(name).close()  # does it stand where the list says?
+            if any(name.endswith("data.pkl") for name in names):
+                return f"is a .pt of PyTorch, of tensors {TENSORS}"
+            if not any(name.endswith(".npy") for name in names):
+                return (
+                    f"is a zip archive: unzip it first, with `python -m zipfile -e {path.name} .`, then read the text"
+                )
+            _refuse_a_bomb(archive, path.stat().st_size)
+            arrays = {name.removesuffix(".npy"): _kind(archive, name) for name in names if name.endswith(".npy")}
+    except Exception:  # it is damaged
+        return ""
+    kinds = {name: dtype.str[1:] for name, (_, dtype) in arrays.items()}
+    if kinds.get("words") == "u1" and kinds.get("vectors", "f").startswith("f"):
+        return COURSE
+    held = ", ".join(f"{name!r} {shape} of {dtype}" for name, (shape, dtype) in arrays.items())[:200]
+    words = next((name for name, (shape, dtype) in arrays.items() if dtype.kind == "U" and len(shape) == 1), "words")
+    matrix = next((name for name, (shape, dtype) in arrays.items() if dtype.kind == "f" and len(shape) == 2), "vectors")
+    if any(dtype.hasobject for _, dtype in arrays.values()):
+        return f"is an .npz of another form ({held}), with pickles, which may run any code: have it made without them"
+    return (
+        f"is an .npz of another form ({held}). After `a = np.load({path.name!r})`, "
+        f"WordVectors(a[{words!r}].tolist(), a[{matrix!r}]) holds them, and .save keeps them"
+    )
+
+
+def _kind(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and dtype of an array of an .npz archive."""
+    with archive.open(name) as member:
+        version, _ = np.lib.format.read_magic(member)
+        read = np.lib.format.read_array_header_1_0 if version == 1 else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(member)
+    return shape, dtype

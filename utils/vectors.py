@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .vector_files import first_duplicate, read_npz, read_text, write_npz
+from .vector_files import COURSE, first_duplicate, other_form, read_npz, write_npz
+from .vector_text import read_text
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "course_vectors.npz"
 
@@ -37,25 +38,31 @@ class WordVectors:
     def load(cls, source: str | os.PathLike | None = None) -> "WordVectors":
         """Read the vectors that ship with the course, or those in the file `source`, an .npz as `save` writes it.
 
-        Raises FileNotFoundError and, for a damaged file, ValueError, with the way to get the file."""
+        Raises FileNotFoundError and, for a damaged file or one of another form, ValueError, with the way to get or read
+        it."""
         path = SHIPPED if source is None else Path(source).expanduser()
+        remedy = "`make glove` fetches Stanford's vectors, WordVectors.from_text(…).save(…) makes a file of yours"
         if source is None:
             remedy = f"get it back with `git checkout -- data/{path.name}`, or clone the course again"
-        elif path.suffix.lower() == ".npz":
-            remedy = "`make glove` fetches Stanford's vectors, WordVectors.from_text(…).save(…) makes a file of yours"
-        else:
-            raise ValueError(f"{path} is not an .npz: WordVectors.from_text reads a text file, and .save makes an .npz")
         if not path.is_file():
             raise FileNotFoundError(f"The word vectors {path} are missing: {remedy}.")
         try:
             words, matrix = read_npz(path)
         except ValueError as error:
+            if source is not None and (form := other_form(path)) not in ("", COURSE):
+                raise ValueError(f"{path} {form}.") from error
+            if path.suffix.lower() != ".npz":
+                read = "WordVectors.from_text reads a text file, and .save makes an .npz"
+                raise ValueError(f"{path} is not an .npz: {read}.") from error
             raise ValueError(f"{error}: {remedy}.") from error
         return cls(words, matrix, describe(path, *matrix.shape))
 
     @classmethod
     def from_text(cls, source: str | os.PathLike) -> "WordVectors":
-        """Read a text file: in each line a word and its d numbers, with a blank between, as GloVe writes it.
+        """Read a text file: in each line a word and its d numbers, with blanks between, as GloVe writes it.
+
+        A word may hold blanks itself: the last d fields are the numbers. d is what most of the first lines end in, or
+        what a first line "n d" says.
 
         Two lines turn one into the form that is read fastest: `vectors = WordVectors.from_text("mine.txt")`,
         `vectors.save("mine.npz")`. Raises FileNotFoundError, and ValueError for a file that is damaged or has another
@@ -63,6 +70,8 @@ class WordVectors:
         path = Path(source).expanduser()
         if not path.is_file():
             raise FileNotFoundError(f"There is no file {path}.")
+        if form := other_form(path):
+            raise ValueError(f"{path} {form}.")
         words, matrix = read_text(path)
         return cls(words, matrix, describe(path, *matrix.shape))
 

@@ -25,7 +25,8 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from utils.vector_files import read_npz, read_text, write_npz
+from utils.vector_files import read_npz, write_npz
+from utils.vector_text import read_text
 from utils.vectors import SHIPPED
 
 URL = "https://nlp.stanford.edu/data/glove.6B.zip"

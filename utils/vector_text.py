@@ -1,0 +1,192 @@
+"""Text files of word vectors, as GloVe, word2vec and fastText write them: a line holds a word and its d numbers.
+
+A word may hold blanks, as some of Stanford's do, so the numbers are the last d fields of a line. Polars reads pieces of
+the file where each line is a word without blanks and d numbers; other lines are first brought into that form."""
+
+import codecs
+import io
+import itertools
+import re
+from collections import Counter
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+PIECE = 1 << 24  # bytes that are read at once
+SAMPLE = 200  # lines that tell how many numbers there are
+SHOWN = 60  # characters of a line that a message shows
+LARGEST = float(np.finfo(np.float32).max) * (1 + 1e-8)  # what is rounded to the largest is finite
+NUMBER = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE)
+
+
+class WrongLine(ValueError):
+    """A line does not hold a word and its numbers; `row` is its place in the piece, from 0."""
+
+    def __init__(self, row: int, why: str):
+        super().__init__(why)
+        self.row = row
+
+
+def read_text(path: Path) -> tuple[list[str], np.ndarray]:
+    """Words and (n, d) float32 matrix of a text file: a line holds a word and its d numbers, blanks or tabs between.
+
+    A first line "n d", as word2vec and fastText write it, is left out, and so is a byte-order mark. ValueError, with
+    the number of the first line that is wrong and what to do about it."""
+    words, matrices = [], []
+    with opened(path) as file:
+        announced, d = header_and_width(path, file)
+        first = 1 if announced is None else 2  # the number of the line with the first vector
+        while piece := file.read(PIECE) + file.readline():
+            try:
+                some, matrix = read_piece(piece, d)
+            except WrongLine as wrong:
+                raise ValueError(f"{path}, line {first + len(words) + wrong.row}: {wrong}") from None
+            words += some
+            matrices.append(matrix)
+    if announced not in (None, len(words)):
+        said = f"line 1 announces {announced} words, and {len(words)} follow"
+        if len(words) < announced:
+            raise ValueError(f"{path} is cut short: {said}. Fetch it again, or correct line 1.")
+        raise ValueError(f"{path}: {said}. Correct or remove line 1.")
+    return without_lost(path, words, matrices[0] if len(matrices) == 1 else np.concatenate(matrices), first)
+
+
+def opened(path: Path) -> BinaryIO:
+    """The file as UTF-8, behind its byte-order mark; UTF-16, as PowerShell writes it, is converted."""
+    file = open(path, "rb")
+    start = file.read(3)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        with file:
+            return io.BytesIO(path.read_bytes().decode("utf-16", errors="replace").encode())
+    if b"\0" in start + file.read(1 << 12):
+        file.close()
+        raise ValueError(f"{path} is not text in UTF-8: take the vectors as text, or save the file in UTF-8.")
+    file.seek(len(codecs.BOM_UTF8) if start == codecs.BOM_UTF8 else 0)
+    return file
+
+
+def header_and_width(path: Path, file: BinaryIO) -> tuple[int | None, int]:
+    """How many words a header announces (None without one) and how many numbers each has, d. The file is left where
+    the first vector begins.
+
+    d is what most of the first lines end in, or what the header says, if that fits most of them."""
+    begin = file.tell()
+    header = file.readline().split()
+    announced = header if len(header) == 2 and all(map(bytes.isdigit, header)) else None
+    begin = file.tell() if announced else file.seek(begin)
+    bounds = [width_bounds(line) for line in itertools.islice(file, SAMPLE)]
+    file.seek(begin)
+    bounds = [(low, high) for low, high in bounds if high]
+    if not bounds and announced:
+        n, d = map(int, announced)
+        raise ValueError(
+            f"{path} is cut short: line 1 announces {n} words of {d} numbers, and none follows. Fetch it again."
+        )
+    if not bounds:
+        form = "a line needs a word and its numbers, such as 0.25, with blanks or tabs between"
+        raise ValueError(f"{path} holds no word vectors: {form}.")
+    fitting = Counter(d for low, high in bounds for d in range(low, high + 1))
+    most = Counter(high for _, high in bounds)
+    d = max(fitting, key=lambda d: (most[d], fitting[d], d))
+    if announced is None:
+        return None, d
+    n, told = map(int, announced)
+    if 2 * fitting[told] <= len(bounds):
+        said = f"line 1 announces {n} words of {told} numbers, but {d} follow most words"
+        raise ValueError(f"{path}: {said}. Correct or remove line 1.")
+    return n, told
+
+
+def width_bounds(line: bytes) -> tuple[int, int]:
+    """The least and the largest number of numbers that a line can have behind its word.
+
+    They differ where only the first are whole: in "route 66 0.1 0.2" the word may be "route" or "route 66"."""
+    numbers = list(itertools.takewhile(NUMBER.fullmatch, reversed(line.split()[1:])))[::-1]
+    rest = list(itertools.dropwhile(bytes.isdigit, numbers))
+    return len(numbers if any(map(bytes.isdigit, rest)) else rest or numbers), len(numbers)
+
+
+def read_piece(piece: bytes, d: int) -> tuple[list[str], np.ndarray]:
+    """Words and (n, d) matrix of whole lines. WrongLine: the first that does not hold a word and d numbers."""
+    n = piece.count(b"\n") + (not piece.endswith(b"\n"))
+    words, matrix, right = parsed(piece.replace(b"\t", b" "), d, n)
+    if right.all():
+        return words, matrix
+    lines = piece.split(b"\n", n)[:n]
+    fields = [line.rsplit(None, d) for line in lines]
+    straight = b"".join(b"word %b\n" % b" ".join(some[1:]) for some in fields)
+    _, matrix, right = parsed(straight, d, n)
+    words = [str(some[0], "utf-8", "replace") if some else "" for some in fields]
+    for row, some in enumerate(fields):
+        if why := trouble_with_numbers(some, d) if not right[row] else trouble_with_word(some[0], d):
+            shown = lines[row].decode(errors="replace").strip()
+            shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}…"
+            raise WrongLine(row, f"a line needs a word and {d} numbers, but {why}: {shown!r}. Correct or remove it.")
+    if not right.all():
+        raise WrongLine(int(right.argmin()), f"a line needs a word and {d} numbers: Polars cannot read it.")
+    return words, matrix
+
+
+def parsed(piece: bytes, d: int, n: int) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Words, (n, d) matrix, and which of the n lines are right (n,): a word and d finite numbers, one blank between.
+
+    Where Polars refuses the piece, none is right."""
+    import polars  # only here: it takes longer to import than the course's own vectors to load
+
+    schema = {"word": polars.String} | {f"number {i}": polars.Float32 for i in range(d)} | {"end": polars.String}
+    first = b"word%b \n" % (d * b" 0")  # it has every column, also that behind the blank that ends fastText's lines
+    refused = [], np.empty((n, d), np.float32), np.zeros(n, bool)
+    try:
+        table = polars.read_csv(first + piece, has_header=False, separator=" ", quote_char=None, schema=schema)[1:]
+    except polars.exceptions.PolarsError:
+        return refused
+    if len(table) != n:
+        return refused
+    words, matrix = table["word"].to_list(), table[:, 1:-1].to_numpy()
+    right = np.isfinite(matrix).all(axis=1)  # what is missing is NaN
+    right &= table["end"].is_null().to_numpy() & [bool(word) and "\r" not in word for word in words]
+    return words, matrix, right
+
+
+def trouble_with_numbers(fields: list[bytes], d: int) -> str:
+    """Why the fields of a line are not a word and d finite numbers; "" where they are."""
+    if len(fields) <= d:
+        return f"this one has {len(fields) or 'no'} field{'s' * (len(fields) != 1)}"
+    for field in fields[1:]:
+        if not NUMBER.fullmatch(field):
+            return f"{field.decode(errors='replace')!r} is not a number"
+        if not abs(float(field)) <= LARGEST:
+            return f"{field.decode()!r} is not finite in float32, which ends at {LARGEST:.1e}"
+    return ""
+
+
+def trouble_with_word(word: bytes, d: int) -> str:
+    """Why the beginning of a line, in front of its last d numbers, is not a word; "" where it is."""
+    if b"\r" in word:
+        return "the ends of lines are those of old Macs (save the file with others)"
+    runs = itertools.groupby(word.split()[1:], key=lambda field: bool(NUMBER.fullmatch(field)))
+    if any(of_numbers and len(list(run)) >= d for of_numbers, run in runs):
+        return "this one holds two, with no end of a line between"
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        return "the word is not in UTF-8 (save the file in UTF-8)"
+    return ""
+
+
+def without_lost(path: Path, words: list[str], matrix: np.ndarray, first: int) -> tuple[list[str], np.ndarray]:
+    """Words and matrix, if each word occurs once; else ValueError with the lines.
+
+    Only a word of nothing but U+FFFD, which stands for lost characters, may come again, as in Stanford's 840B: the
+    first counts."""
+    if len(set(words)) == len(words):
+        return words, matrix
+    seen, rows = {}, []
+    for row, word in enumerate(words):
+        if seen.setdefault(word, row) == row:
+            rows.append(row)
+        elif set(word) != {"\N{REPLACEMENT CHARACTER}"}:
+            lines = f"{path}, line {first + row}: the word {word!r} already stands in line {first + seen[word]}"
+            raise ValueError(f"{lines}. Remove one of them.")
+    return [words[row] for row in rows], matrix[rows]
