@@ -22,6 +22,7 @@ HARD = [  # signs and words that go wrong easily
     *"⋅√∞≤→♠☃◆",
     *"the attention embedding unaffable transformers supercalifragilistic don't can't U.S.A. 3.14 1,000,000".split(),
     *"[CLS] [SEP] [PAD] [UNK] [MASK] ##ing naïve café Zürich señor İstanbul Ωmega ﬁle e\u0301tude".split(),
+    *"ΟΔΟΣ ΣΟΦΟΣ, ΑΣ. ΣΑΣ’Σ Σ ΣΣ ὈΔΥΣΣΕΎΣ Ὀδυσσεύς σς ς".split(),
     "x" * 99,
     "x" * 100,
     "x" * 101,
@@ -55,6 +56,19 @@ def hard_strings():
     for number in range(2000):
         parts = [chance.choice(HARD) if chance.random() < 0.8 else chance.choice(old) for _ in range(1 + number % 30)]
         yield chance.choice(["", " "]).join(parts)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_words_are_those_of_the_library(form):
+    """Letter by letter in lower case: Σ at the end of a word is σ, as in its middle."""
+    from tokenizers import normalizers, pre_tokenizers
+
+    normalizer, cut = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    for text in [*HARD, *hard_strings()]:
+        text = "".join(sign for sign in unicodedata.normalize(form, text) if unicodedata.category(sign) != "Cn")
+        theirs = [word for word, _ in cut.pre_tokenize_str(normalizer.normalize_str(text))]
+        assert published.plain_words(text) == theirs, text
+    assert published.plain_words("ΟΔΟΣ") == ["οδοσ"]
 
 
 @needs_encoder

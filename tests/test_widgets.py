@@ -156,8 +156,15 @@ def writing_step(make=widgets.writing_step, **changes):
             {"translator": LanguageModel(8, d_model=8, num_heads=2, num_layers=1, d_ff=16)},
             "a LanguageModel lacks .* give a TransformerTranslator",
         ),
-        ({"english": Vocabulary("ab")}, "the vocabularies have 6 and 7 words, the translator's 11 and 7: first the"),
+        (
+            {"english": Vocabulary(["a", "b"])},
+            "the vocabularies have 6 and 7 words, the translator's 11 and 7: first the",
+        ),
         ({"sentences": SENTENCE}, "sentences 'the tall .*' must be a list of sentences, each a list of words"),
+        (
+            {"sentences": [SENTENCE]},
+            r"sentences \['the tall .*'\] must be a list of sentences, each a list of words",
+        ),
         ({"sentences": []}, r"sentences \[\] must be a list of sentences"),
         ({"sentences": [["the"], []]}, r"the sentence \[\] has 0 words; give 1 to 19"),
         ({"sentences": [["the"] * 20]}, r"the sentence .* has 20 words; give 1 to 19"),
@@ -180,7 +187,7 @@ def test_a_sentence_that_does_not_end_is_shown_as_far_as_there_is_room():
     [
         ((["la"], 2, 4, 16), r"words \['la'\] must be a list of 2 to 12 tokens"),
         ((["la"] * 13, 2, 4, 16), "must be a list of 2 to 12 tokens"),
-        (("la bruja", 2, 4, 16), "words 'la bruja' must be a list of 2 to 12 tokens"),
+        (("la bruja", 2, 4, 16), r'words must be a list of texts, not one: write \["la bruja"\]'),
         ((["la", "bruja"], 0, 4, 16), "num_layers 0 and num_heads 4 and d_head 16 must be at least 1"),
         ((["la", "bruja"], 2, 4.0, 16), "num_heads 4.0 and d_head 16 must be whole numbers"),
     ],
@@ -212,7 +219,13 @@ SMALL = dict(d_embedding=4, d_hidden=4)
 
 
 @pytest.mark.parametrize(
-    "source, problem", [(["the"] * 14, "has 14 words; give 1 to 13"), ([], "has 0 words"), (["wtich"], "near it: w")]
+    "source, problem",
+    [
+        (["the"] * 14, "has 14 words; give 1 to 13"),
+        ([], "has 0 words"),
+        (["wtich"], "near it: w"),
+        ("the witch", r'^source must be a list of texts, not one: write \["the witch"\], or "the witch"\.split\(\)'),
+    ],
 )
 def test_a_sentence_that_crosses_no_bridge_is_refused(source, problem):
     model = rnn.RecurrentTranslator(rnn.RecurrentEncoder(11, **SMALL), rnn.RecurrentDecoder(7, **SMALL))

@@ -3,6 +3,7 @@
 A layer calls its guard once, in the first line of `forward`; below it stands mathematics. Axis letters as in
 `attention.py`."""
 
+import json
 import math
 import numbers
 from collections.abc import Collection, Iterable
@@ -42,6 +43,14 @@ def require_choice(name: str | None, choices: Collection[str | None], what: str)
     if name not in choices:
         raise ValueError(f"{what} {name!r} is unknown; there are {', '.join(map(str, choices))}")
     return name
+
+
+def require_list(**given: Any) -> None:
+    """ValueError, with its name, where one text is given instead of a list: each letter would be taken for a text."""
+    for name, texts in given.items():
+        if isinstance(texts, str):
+            one = json.dumps(texts if len(texts) <= 40 else f"{texts[:40]}…", ensure_ascii=False)
+            raise ValueError(f"{name} must be a list of texts, not one: write [{one}], or {one}.split() for its words")
 
 
 def require_tensors(**given: Any) -> None:

@@ -6,7 +6,7 @@ from statistics import fmean
 import torch
 from torch import Tensor, nn
 
-from .checks import require_ids, require_logits, require_tensors
+from .checks import require_ids, require_list, require_logits, require_tensors
 
 
 def perplexity(loss: float | Tensor) -> float:
@@ -44,6 +44,7 @@ def require_words(logits: Tensor, targets: Tensor, mask: Tensor) -> None:
 
 def sequence_accuracy(written: list, right: list) -> float:
     """The share of sequences that are right from the first to the last token ("exact match")."""
+    require_list(written=written, right=right)
     require_same_number(written, right)
     return sum(list(one) == list(other) for one, other in zip(written, right)) / len(right)
 

@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from . import style
+from .checks import require_list
 from .style import COLOURS, INK, LIGHT, WAVES, WEIGHTS, Figure, in_style, letters_on, new_figure
 
 Named = Mapping[str, ArrayLike]  # numbers of several things, each with its name
@@ -114,6 +115,7 @@ def lines(
     ten. levels: {name: number}, dashed lines across, as that of a guess. bands: {name of a curve: (smallest (n,),
     largest (n,))}, over what `spread` says, as five seeds. message: the names of the curves that matter; the others are
     grey. inside: names of levels stand at the left ends of their lines, not to the right of them."""
+    require_list(message=message)
     levels, bands, message = levels or {}, bands or {}, set(message)
     curves = {name: as_numbers(values, 1) for name, values in series.items()}
     if unknown := {*bands, *message} - set(curves):
@@ -272,6 +274,7 @@ def word_map(
     labels: tuple[str, str] = ("first component", "second component"),
 ) -> Figure:  # fmt: skip
     """Words as points (n, 2) of the plane, or with `arrows` as arrows from the origin; `labels`: those of the axes."""
+    require_list(words=words)
     points = as_numbers(points, 2)
     figure, [[axes]] = new_figure(style.WIDE, 290, title)
     axes.axhline(0, color=LIGHT["edge"], linewidth=1)
@@ -690,6 +693,7 @@ def bars(
 
     level: a name and a number, as that of a guess, a dashed line across all bars; or, for a rival, one for each.
     message: the names of the bars that matter; the others are grey."""
+    require_list(message=message)
     names, numbers, message = list(values), as_numbers(list(values.values()), 1), set(message)
     if unknown := message - set(names):
         raise ValueError(f"no bar is named {sorted(unknown)}: they are {names}")
@@ -750,6 +754,7 @@ def seeds(
     to the last below. Panels have as many rows each, and one scale from 0; `label` says what it is.
 
     level: a name and a number, as that of a guess, a dashed line. message: the names of rows whose dots are filled."""
+    require_list(message=message)
     tables = {title: as_numbers(list(rows.values()), 2) for title, rows in panels.items()}
     tall, message = max(map(len, tables.values())), set(message)
     figure, grid = new_figure(style.WIDE, 50 + (17 * tall + 26) * len(tables), "", len(tables))

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from .checks import require_tokens
+from .checks import require_list, require_tokens
 from .encoder_files import VOCABULARY, WEIGHTS, content, tensors
 from .masks import padding_mask
 from .probes import added_lengths
@@ -30,7 +30,7 @@ def plain_words(text: str) -> list[str]:
     """A text in lower case without accents, cut at blanks; marks of punctuation and Chinese signs stand alone."""
     shown = (" " if sign.isspace() else sign for sign in text if is_shown(sign))
     decomposed = unicodedata.normalize("NFD", "".join(shown))  # é becomes e and an accent, a mark of category Mn
-    bare = "".join(sign for sign in decomposed if unicodedata.category(sign) != "Mn").lower()
+    bare = "".join(sign.lower() for sign in decomposed if unicodedata.category(sign) != "Mn")  # Σ is σ at an end, too
     return "".join(f" {sign} " if stands_alone(sign) else sign for sign in bare).split()
 
 
@@ -89,6 +89,7 @@ class WordPiece:
 
         shuffle: between [CLS] and [SEP] the pieces of each text come in an order that is drawn. device: the encoder's.
         """
+        require_list(texts=texts)
         if not texts:
             raise ValueError("a batch needs a text")
         rows = [torch.tensor([self.ids[piece] for piece in self.pieces(text)], device=device) for text in texts]
@@ -177,6 +178,7 @@ def means_by_layer(
     """The mean over all that is not padding, of length 1: before the first layer and after each, (layers + 1, b, d).
 
     shuffle: as in `WordPiece.batch`."""
+    require_list(texts=texts)
     means = encoder.words.weight.new_empty(len(encoder.encoder.blocks) + 1, len(texts), encoder.words.embedding_dim)
     for batch in batches([len(wordpiece.pieces(text)) for text in texts]):
         tokens = wordpiece.batch([texts[number] for number in batch], shuffle, means.device)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .checks import require_list
 from .vector_files import COURSE, first_duplicate, other_form, read_npz, write_npz
 from .vector_text import read_text
 
@@ -25,6 +26,7 @@ class WordVectors:
     and `name` says in a few words which set this is."""
 
     def __init__(self, words: Sequence[str], matrix: np.ndarray, name: str = "word vectors"):
+        require_list(words=words)
         self.words = list(words)
         self.matrix = np.ascontiguousarray(matrix, dtype=np.float32)
         self.name = name

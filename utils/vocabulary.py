@@ -6,6 +6,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
+from .checks import require_list
+
 SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")  # they come first in every Vocabulary
 PAD_ID, START_ID, END_ID, UNKNOWN_ID = range(len(SPECIAL))
 
@@ -14,6 +16,7 @@ class Vocabulary:
     """Words and their ids. First come the special tokens, padding, start, end and unknown; then the words, sorted."""
 
     def __init__(self, words: Iterable[str]):
+        require_list(words=words)
         self.words = [*SPECIAL, *sorted(set(words).difference(SPECIAL))]
         self._ids = {word: i for i, word in enumerate(self.words)}
 
@@ -63,6 +66,7 @@ class Vocabulary:
         n is the length of the longest; <s> and </s> count as words. device: where they are made, such as a model's.
         ValueError for no sentence, or one without a word.
         """
+        require_list(sentences=sentences)
         rows = [self.encode(sentence, start, end) for sentence in sentences]
         if not rows or not all(set(row) - {PAD_ID} for row in rows):
             raise ValueError(f"a batch needs sentences of at least one word, not {rows}")

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from ..checks import require_list
 from .tables import Table, rows
 from .trees import NounPhrase
 
@@ -131,6 +132,7 @@ def relative_pronoun(noun: str) -> str:
 def require_grammatical(phrase: NounPhrase) -> None:
     """A ValueError that names what is wrong with a noun phrase of known words."""
     DETERMINERS[phrase.determiner]
+    require_list(adjectives=phrase.adjectives)
     if phrase.determiner == "a" and phrase.plural:
         raise ValueError(f"'a' and a plural do not go together: give {phrase.noun!r} another determiner")
     if "other" in phrase.adjectives and (phrase.determiner != "the" or phrase.adjectives.index("other")):

@@ -1,5 +1,6 @@
 """From a tree to a word-aligned pair: its English, and its translation by the rules of a language."""
 
+from ..checks import require_list
 from . import english
 from .language import LANGUAGES, TAGS, Language
 from .trees import Clause, Link, NounPhrase, Pair, Prepositional, Relative, Sentence, Word
@@ -44,6 +45,7 @@ class _Translation:
             return self.noun_phrase(tree)
         if isinstance(tree, Clause):
             return self.clause(tree)
+        require_list(conjunctions=tree.conjunctions)
         if len(tree.clauses) != len(tree.conjunctions) + 1:
             raise ValueError(f"{len(tree.clauses)} clauses need one conjunction fewer, not {len(tree.conjunctions)}")
         target = self.clause(tree.clauses[0])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import require_list
 from ..plots import as_numbers, largest
 from .board import Board
 from .canvas import MONOSPACE, Phone, View, cut, draw_attending, verdict
@@ -34,6 +35,7 @@ def draw_links(words: Sequence[str], weights: ArrayLike, chosen: int, title: str
 
 def sentence_attention(words: Sequence[str], weights: ArrayLike, first: str) -> Explorer:
     """Pick a word and see how much it attends to each word; weights (n, n), `first` the word shown at first."""
+    require_list(words=words)
     word = menu("word", numbered(words), words.index(first))
     return Explorer(lambda chosen: draw_links(words, weights, chosen), {"chosen": word})
 
@@ -98,6 +100,7 @@ def draw_weight_and_share(words: Sequence[str], weights: ArrayLike, values: Arra
 
 def weight_and_share(words: Sequence[str], weights: ArrayLike, values: ArrayLike, first: str) -> Explorer:
     """Pick a word and compare what it gives to each word with what comes of that; weights (n, n), values (n, v)."""
+    require_list(words=words)
     word = menu("word", numbered(words), words.index(first))
     return Explorer(lambda chosen: draw_weight_and_share(words, weights, values, chosen), {"chosen": word})
 

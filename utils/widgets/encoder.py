@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
+from ..checks import require_list
 from ..plots import as_numbers, largest
 from ..probes import readings
 from ..style import WAVES
@@ -223,6 +224,7 @@ def draw_journey(one: Journey, step: int, tags: Sequence[str]) -> View:
 def word_journey(tagger: Tagger, vocabulary: Vocabulary, tags: Sequence[str], sentences: Mapping[str, str]) -> Explorer:
     """Follow the last word of a sentence through a tagger: what would be read of its vector after each sublayer, and
     whom it heard. sentences: {sentence: the right tag of its last word}."""
+    require_list(tags=tags)
     ways = {one: journey(tagger, vocabulary, one, tags.index(right)) for one, right in sentences.items()}
     controls = {"sentence": menu("sentence", list(ways), width="500px")}
     controls |= {"step": slider("step", 1, 1, 2 * len(tagger.encoder.blocks) + 1)}
@@ -277,6 +279,7 @@ def head_browser(
     tagger: called with token ids (1, n), returns logits (1, n, tags) and the weights (1, h, n, n) of each layer.
     tagged: the words that it was trained to give a tag. `word` is one of the first sentence, with layer and head, both
     from 1, what is shown first."""
+    require_list(tags=tags, tagged=tagged, sentences=sentences)
 
     @torch.no_grad()
     def run(words):

@@ -10,6 +10,7 @@ import ipywidgets
 import numpy as np
 from torch import Tensor
 
+from ..checks import require_list
 from ..plots import as_numbers
 from .attention import numbered
 from .board import ABOVE, ROW, Board, Place, draw_products, draw_shares, short, width_of
@@ -296,6 +297,7 @@ def draw_flow(words: Sequence[str], numbers: Numbers, chosen: int, step: int, co
 def attention_flow(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, first: str) -> Explorer:
     """Follow one query through attention, number by number: pick a word of `words`, or make a query of your own, and go
     from its row of Q to its output. Q, K (n, e), V (n, v): small, and best of whole numbers; ValueError: too wide."""
+    require_list(words=words)
     Q, K, V = (as_numbers(array, 2) for array in (Q, K, V))
     texts = [*map(short, Q.flat), f"-{FARTHEST}"]
     scores = max(map(width_of, map(short, [*(Q @ K.T).flat, -FARTHEST * np.abs(K).sum(1).max()])))

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ..attention import MultiHeadAttention, attention_weights, merge_heads, split_heads
+from ..checks import require_list
 from ..plots import as_numbers, largest
 from .attention import numbered
 from .canvas import Phone, View, cut
@@ -176,6 +177,7 @@ def draw_heads(words: Sequence[str], work: Work, i: int, head: int, step: int) -
 def heads_at_work(words: Sequence[str], x: Tensor, attention: MultiHeadAttention, first: str) -> Explorer:
     """Follow a word through attention with two to four heads: what each head reads, where it looks, what it finds, and
     where the heads meet; x (n, d): what the layer reads, for up to eight words. Others: ValueError."""
+    require_list(words=words)
     if not 2 <= attention.num_heads <= 4 or len(words) > 8 or len(words) != len(x):
         raise ValueError(f"{len(words)} words, {len(x)} rows and {attention.num_heads} heads: give up to 8 and 2 to 4")
     work = work_of_heads(x, attention)
@@ -280,6 +282,7 @@ def draw_split(words: Sequence[str], num_heads: int, direct: bool) -> View:
 
 def head_split(words: Sequence[str]) -> Explorer:
     """Five words of 16 entries, split into heads and merged: the right way, or viewed directly as heads."""
+    require_list(words=words)
     controls = {"num_heads": menu("heads", HEADS, 4), "direct": checkbox("view directly", False)}
     return Explorer(lambda num_heads, direct: draw_split(words, num_heads, direct), controls)
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from ..checks import require_list
 from ..masks import padding_mask
 from ..plots import as_numbers, largest
 from ..rnn import RecurrentTranslator
@@ -44,6 +45,7 @@ def passage(
     """What a recurrent translator writes for the source, greedily, `</s>` or 14 words being the end.
 
     ValueError: the source has more than 13 words, or some that are not `english`."""
+    require_list(source=source, right=right)
     tokens = torch.tensor([english.encode(source, end=True, strict=True)])  # (1, k)
     if not 1 < tokens.shape[1] <= MOST:
         raise ValueError(f"the sentence {source!r} has {len(source)} words; give 1 to {MOST - 1} of them")

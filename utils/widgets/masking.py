@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from .. import masks
 from ..attention import masked_softmax_, scaled_dot_product_attention
+from ..checks import require_list
 from ..plots import as_numbers
 from .board import ABOVE, ROW, Board, draw_products, short, width_of
 from .canvas import Phone, View, cut, two_decimals
@@ -117,6 +118,7 @@ def paint_mask(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, padded: in
 
     Q and K (n, e), V (n, v): small, and best of whole numbers; ValueError: too wide. `padded`: how many positions at
     the end are padding."""
+    require_list(words=words)
     n, scores = len(words), Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
     presets = mask_presets(n, padded)
     preset = menu("start from", list(presets), "none")
@@ -274,6 +276,7 @@ def empty_row(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, mask: Tenso
     """Follow a query that may attend to nothing, forwards, backwards and after a training step: with a softmax as in
     most texts, and below it with the course's. Q and K (n, e), V (n, v): small; mask (n, n). ValueError: no row of the
     mask is empty, or the numbers are too wide."""
+    require_list(words=words)
     if mask.any(-1).all():
         raise ValueError("no row of the mask is empty: nothing goes wrong")
     ways = {name: Journey(Q, K, V, mask, softmax) for name, softmax in SOFTMAXES.items()}
@@ -319,6 +322,7 @@ def draw_moved(words: Sequence[str], changed: int, distances: ArrayLike, title: 
 
 def masked_influence(words: Sequence[str], X: Tensor, layers: Sequence[nn.Module], padded: int = 0) -> Explorer:
     """Change one word's vector and see which outputs move; layers, called with X (n, d) and a mask, are stacked."""
+    require_list(words=words)
     presets = mask_presets(len(words), padded)
 
     def draw(chosen, change, mask, depth):

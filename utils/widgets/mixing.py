@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import require_list
 from ..plots import as_numbers, largest
 from .attention import numbered
 from .canvas import Phone, View, cut, two_decimals
@@ -74,6 +75,7 @@ def first_look(
 ) -> Explorer:
     """Pick a word and watch what attention makes of it, in five seconds: X (n, d), weights (n, n), none for the word
     itself; `read` names the words whose vectors lie nearest to a vector (d,). ValueError: X or weights is no table."""
+    require_list(words=words)
     X, weights = as_numbers(X, 2), as_numbers(weights, 2)
     word = menu("word", numbered(words), list(words).index(first))
     return Explorer(lambda chosen: draw_first_look(words, X, weights, chosen, read), {"chosen": word})

@@ -6,6 +6,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from ..checks import require_list
 from ..plots import as_numbers
 from .attention import numbered
 from .canvas import Canvas, Phone, View, cut
@@ -69,6 +70,7 @@ def in_brackets(vector: Tensor) -> str:
 
 def projections(words: Sequence[str], X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, first: str) -> Explorer:
     """Pick a word of X (n, d), and see which matrix makes its query, its key and its value."""
+    require_list(words=words)
     word = menu("word", numbered(words), words.index(first))
     return Explorer(lambda chosen: draw_projections(words, X, (W_q, W_k, W_v), chosen), {"chosen": word})
 

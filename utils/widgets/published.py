@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from torch import Tensor
 
+from ..checks import require_list
 from ..plots import as_numbers, largest
 from .canvas import Phone, View, cut, draw_attending, two_decimals, verdict
 from .controls import Explorer, menu, text
@@ -40,6 +41,7 @@ def search(find: Callable[[str], Sequence[tuple[str, str, float]]], questions: S
     """Ask the course: choose a question, or type one, and see which sections are nearest.
 
     find: called with a question, returns (file of the notebook, title, cosine) of what was found, nearest first."""
+    require_list(questions=questions)
 
     def draw(example, question):
         asked = " ".join(question.split())[:LONGEST]
@@ -78,6 +80,7 @@ def published_heads(
 
     look: called with a sentence, returns its n pieces, weights and lengths, (layers, h, n, n) each. `word` is a piece
     of the first sentence, with layer and head, both from 1, what is shown first."""
+    require_list(sentences=sentences)
 
     look = functools.lru_cache(16)(look)  # the encoder reads a sentence once, not for every head
 

@@ -8,6 +8,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from ..checks import require_list
 from ..plots import as_numbers, in_words
 from .board import short, width_of
 from .canvas import Phone, View, cut
@@ -117,6 +118,7 @@ TEMPERATURES = (0.5, 1.0, 2.0, 4.0, 10.0)
 def softmax_sharing(labels: Sequence[str], scores: Sequence[int], task: int) -> Explorer:
     """Whole scores from -4 to 4 that the learner changes, at any temperature, as shares of one bar, and what each score
     does to the share of one word. The task: word number `task` is to get more than 0.8 by the temperature alone."""
+    require_list(labels=labels)
     start = np.array(scores, float)
     sliders = {f"score_{k + 1}": slider(f"score of {label}", scores[k], -4, 4) for k, label in enumerate(labels)}
     for one in sliders.values():

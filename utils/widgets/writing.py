@@ -9,7 +9,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from ..checks import require_whole
+from ..checks import require_list, require_whole
 from ..decoder import TransformerTranslator
 from ..decoding import keep_top_k, keep_top_p
 from ..masks import padding_mask
@@ -202,8 +202,9 @@ def require_translator(
     if sizes != [len(english), len(spanish)]:
         given = f"the vocabularies have {len(english)} and {len(spanish)} words"
         raise ValueError(f"{given}, the translator's {sizes[0]} and {sizes[1]}: first the source's, then the target's")
-    if isinstance(sentences, str) or not sentences:
-        raise ValueError(f"sentences {sentences!r} must be a list of sentences, each a list of words")
+    if isinstance(sentences, str) or not sentences or any(isinstance(sentence, str) for sentence in sentences):
+        form = 'a list of sentences, each a list of words: write ["…".split()]'
+        raise ValueError(f"sentences {sentences!r} must be {form}")
 
 
 # Two looks, and what is written without one of them
@@ -413,8 +414,9 @@ def filling_cache(words: Sequence[str], num_layers: int, num_heads: int, d_head:
     which are only read, how many bytes are kept, and how many rows were computed in all.
 
     words: 2 to 12 tokens that a decoder reads; other sizes than whole ones from 1: ValueError."""
+    require_list(words=words)
     require_whole(num_layers=num_layers, num_heads=num_heads, d_head=d_head)
-    if isinstance(words, str) or not 2 <= len(words) <= 12:
+    if not 2 <= len(words) <= 12:
         raise ValueError(f"words {words!r} must be a list of 2 to 12 tokens: one picture has room for so many")
     fewer = [heads for heads in dict.fromkeys((num_heads, num_heads // 2, 1)) if heads and num_heads % heads == 0]
 
@@ -505,6 +507,7 @@ def sampling(situations: Sequence[str], logits: ArrayLike, words: Sequence[str])
 
     situations: what was written so far, a text for each row of logits (situations, v); words: the v of the vocabulary.
     Logits that are not numbers, or do not go with the texts and words: ValueError."""
+    require_list(situations=situations, words=words)
     table = torch.as_tensor(as_numbers(logits, 2))
     wanted = len(situations), len(words)
     if tuple(table.shape) != wanted:
