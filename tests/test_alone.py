@@ -23,9 +23,10 @@ def address(tmp_path_factory):
     return publish(tmp_path_factory.mktemp("published"))
 
 
-def run_setup_cell(address, folder, **environment):
+def run_setup_cell(address, folder, before="", code="", **environment):
+    """The setup cell as it is in a notebook in `folder`, after other code and before some."""
     return subprocess.run(
-        [sys.executable, "-c", setup_cell(address) + "\nprint(home)"],
+        [sys.executable, "-c", f"{before}{setup_cell(address)}\nprint(home){code}"],
         cwd=folder,
         env=os.environ | environment,
         capture_output=True,
@@ -73,6 +74,90 @@ def test_an_installed_course_is_found_before_anything_is_fetched(tmp_path, varia
     done = run_setup_cell(NOWHERE, tmp_path, **{variable: str(ROOT)})
     assert (done.returncode, done.stdout) == (0, f"{ROOT}\n"), done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.lane("all", "setup_cell", "test_alone")
+@pytest.mark.parametrize("folder", [".", "notebooks", "tests/answers", "utils/exercises/tasks", "data/checkpoints"])
+def test_the_course_is_found_from_any_folder_in_it(folder):
+    """So no second course is fetched, with answers and progress of its own."""
+    done = run_setup_cell(NOWHERE, ROOT / folder)
+    assert (done.returncode, done.stdout) == (0, f"{ROOT}\n"), done.stderr
+
+
+@pytest.mark.lane("all", "setup_cell", "test_alone")
+def test_the_nearest_course_counts(tmp_path):
+    """A copy in a folder of another one, as learners make them before they try something."""
+    copy = tmp_path / "attention-course" / "copy"
+    for home in (copy.parent, copy):
+        (home / "utils" / "exercises").mkdir(parents=True)
+    (copy / "mine").mkdir()
+    done = run_setup_cell(NOWHERE, copy / "mine")
+    assert f"the course in {copy} is not" in done.stdout, done.stderr
+
+
+@pytest.mark.lane("all", "setup_cell", "test_alone")
+def test_a_home_in_the_variable_is_a_user_s_home(tmp_path):
+    """A kernel.json and a .env file hand ~ on as it stands. What is kept lies there, too."""
+    (tmp_path / "course").symlink_to(ROOT)
+    code = "\nfrom utils.exercises import settings\nprint(settings.root())"
+    done = run_setup_cell(NOWHERE, tmp_path, code=code, ATTENTION_COURSE="~/course", HOME=str(tmp_path))
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'course'}\n" * 2), done.stderr
+    done = run_setup_cell(NOWHERE, tmp_path, ATTENTION_COURSE="~/moved", HOME=str(tmp_path))
+    assert done.stderr.splitlines()[-1].startswith(f"RuntimeError: {tmp_path / 'moved'} is not the course: ")
+
+
+LOCKED = """
+import os, sys
+def stat(path, *args, seen=os.stat, **more):
+    if "locked" in os.fsdecode(path):
+        raise PermissionError(13, "Permission denied", path)
+    return seen(path, *args, **more)
+os.stat = stat  # as for a user who may not enter the folder: the tests may run as one who may enter all
+sys.path.insert(0, "/locked")
+"""
+
+
+@pytest.mark.lane("all", "setup_cell", "test_alone")
+def test_a_folder_that_may_not_be_entered_is_passed_over():
+    done = run_setup_cell(NOWHERE, ROOT / "notebooks", before=LOCKED)
+    assert (done.returncode, done.stdout) == (0, f"{ROOT}\n"), done.stderr
+
+
+OWN = {
+    "a file": ("utils.py", "import utils\n"),
+    "a package": ("utils/__init__.py", "import utils\n"),
+    "a folder": ("utils/helpers.py", "import utils.helpers\n"),
+    "made by hand": ("utils.txt", "import sys, types; sys.modules['utils'] = types.ModuleType('utils', 'utils')\n"),
+}
+
+
+@pytest.mark.lane("all", "setup_cell", "test_alone")
+@pytest.mark.parametrize("own", OWN)
+def test_another_module_called_utils_that_is_in_the_way_is_named(tmp_path, own):
+    name, before = OWN[own]
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("VERSION = None\n")
+    done = run_setup_cell(NOWHERE, tmp_path, before=before, ATTENTION_COURSE=str(ROOT))
+    said = done.stderr.splitlines()[-1]
+    where = "<module 'utils'" if own == "made by hand" else str(tmp_path / "utils")
+    assert said.startswith("RuntimeError: Another utils is in the way, ") and where in said and not done.stdout, said
+    assert said.endswith(": restart the kernel and begin here, or rename that one.")
+
+
+@pytest.mark.lane("all", "setup_cell", "test_alone")
+def test_another_module_called_utils_that_is_not_imported_yet_does_no_harm(tmp_path):
+    (tmp_path / "utils.py").write_text("raise RuntimeError\n")
+    done = run_setup_cell(NOWHERE, tmp_path, ATTENTION_COURSE=str(ROOT))
+    assert (done.returncode, done.stdout) == (0, f"{ROOT}\n"), done.stderr
+
+
+@pytest.mark.lane("all", "setup_cell", "test_alone")
+def test_the_cell_may_run_twice_and_find_the_course_by_another_name(tmp_path):
+    """What is imported already is the same files, also where a link leads to them."""
+    (tmp_path / "course").symlink_to(ROOT)
+    again = f"\nos.environ['ATTENTION_COURSE'] = {str(ROOT)!r}\n{setup_cell(NOWHERE)}\nprint(torch.get_num_threads())"
+    done = run_setup_cell(NOWHERE, tmp_path, code=again, ATTENTION_COURSE=str(tmp_path / "course"), OMP_NUM_THREADS="2")
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'course'}\n1\n"), done.stderr
 
 
 def test_a_folder_that_is_not_the_course_is_named_and_left_as_it_is(tmp_path):

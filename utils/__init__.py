@@ -14,10 +14,17 @@ if "google.colab" in sys.modules:
     print("This is Colab: File > Save a copy in Drive keeps your work. Otherwise it is gone when the session ends.")
 
 
+def set_up() -> None:
+    """What has to be done before more of the course is imported: every notebook's setup cell calls it."""
+    from . import setting_up  # only here, so that `import utils` stays quick
+
+    setting_up.set_up()
+
+
 def __getattr__(name: str) -> object:
     """`utils.explore`: the widgets, as named in version 0.1, whose notebooks learners have saved and open again."""
     if name != "explore":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import widgets  # only here, so that `import utils` stays quick
+    from . import widgets
 
     return widgets

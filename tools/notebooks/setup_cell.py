@@ -1,8 +1,8 @@
 import math, os, pathlib, subprocess, sys
 COURSE, VERSION = "https://github.com/THE_OWNER/attention-course", "0.2.0"
-here, told = pathlib.Path.cwd(), os.environ.get("ATTENTION_COURSE")  # the course's folder, where it is not nearby
-nearby = [told] if told else [here, here.parent, here / "attention-course", *sys.path]
-home = next((folder for folder in map(pathlib.Path, nearby) if (folder / "utils" / "exercises").is_dir()), None)
+here, told = pathlib.Path.cwd(), os.path.expanduser(os.environ.get("ATTENTION_COURSE", ""))  # the course's folder
+nearby = [told] if told else [here, *here.parents, here / "attention-course", *sys.path]
+home = next((pathlib.Path(one) for one in nearby if os.path.isdir(os.path.join(one, "utils", "exercises"))), None)
 if home is None:  # the notebook was opened alone, as on Colab: fetch the course
     home, part = here / "attention-course", here / f"attention-course.{os.getpid()}.part"
     if told or home.exists():
@@ -14,12 +14,12 @@ if home is None:  # the notebook was opened alone, as on Colab: fetch the course
     except (OSError, subprocess.CalledProcessError) as problem:
         raise RuntimeError(f"Cannot fetch {COURSE} into {home}: it takes git and a network. {problem}") from None
 sys.path.insert(0, str(home))
-import utils
+import numpy as np, torch, utils
+if os.path.realpath(found := str([*getattr(utils, "__path__", []), utils][0])) != os.path.realpath(home / "utils"):
+    raise RuntimeError(f"Another utils is in the way, {found}: restart the kernel and begin here, or rename that one.")
 if getattr(utils, "VERSION", None) != VERSION:  # said before a name of the one is missed in the other
     print(f"This notebook is of version {VERSION}, the course in {home} is not: take both from the same place.")
-import numpy as np
-import torch
+utils.set_up()
 from utils import plots, widgets
 from utils.exercises import check, hint, my_answers, progress, solution, use
 from utils.vectors import WordVectors
-torch.set_num_threads(1)  # the same numbers whatever the number of cores

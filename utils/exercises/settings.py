@@ -6,7 +6,7 @@ from pathlib import Path
 
 def root() -> Path:
     """The course's folder."""
-    return Path(os.environ.get("ATTENTION_COURSE") or Path(__file__).resolve().parents[2])
+    return Path(os.environ.get("ATTENTION_COURSE") or Path(__file__).resolve().parents[2]).expanduser()
 
 
 def recording() -> bool:
