@@ -3,16 +3,18 @@
 import linecache
 import math
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from test_exercises import said, written
 
 from tools.notebooks import execute, export
-from utils.exercises import catalogue, check, my_answers, own, progress, use
+from utils.exercises import catalogue, check, isolation, my_answers, own, progress, use
 from utils.exercises.progress import notebook_of
 
 ROOT = Path(__file__).parent.parent
@@ -207,6 +209,105 @@ def test_a_deleted_file_gives_the_course_s_function_back(folder, capsys):
     check(written(RIGHT))
     (folder / "weighted_sum.py").unlink()
     assert later("weighted_sum", capsys) == (REFERENCE, "")
+
+
+# ---- a file that was changed by hand
+
+
+def test_a_byte_order_mark_does_no_harm(folder, capsys):
+    """Notepad puts one before a text that it saves."""
+    check(written(RIGHT))
+    file = folder / "weighted_sum.py"
+    file.write_text(file.read_text(), encoding="utf-8-sig")
+    assert "your own function" in later("weighted_sum", capsys)[1]
+    my_answers("weighted_sum")
+    assert capsys.readouterr().out == file.read_text(encoding="utf-8-sig")
+
+
+@pytest.mark.parametrize(
+    "loop", ["while True:\n    pass", "for _ in iter(int, 1):\n    try:\n        1\n    except:\n        2"]
+)
+def test_a_file_that_never_ends_is_stopped(folder, loop, capsys, monkeypatch):
+    monkeypatch.setattr(isolation, "SECONDS", 0.3)
+    check(written(RIGHT))
+    with (folder / "weighted_sum.py").open("a") as file:
+        file.write(f"\n\n{loop}\n")
+    function, text = later("weighted_sum", capsys)
+    assert function is REFERENCE and text == (
+        "weighted_sum: the course's function, for your own in my_answers/weighted_sum.py does not run: "
+        "it was still running after 0.3 seconds of work\n"
+    )
+
+
+SWITCHED = """
+import numpy, os, random, torch
+torch.set_default_dtype(torch.float64)
+torch.set_grad_enabled(False)
+torch.manual_seed(3)
+random.seed(3)
+os.environ["ATTENTION_SWITCHED"] = "1"
+numpy.seterr(all="raise")
+torch.softmax = None
+"""
+
+
+def test_a_file_leaves_nothing_switched(folder, capsys):
+    check(written(RIGHT))
+    file = folder / "weighted_sum.py"
+    file.write_text(SWITCHED + file.read_text())
+    before = torch.get_rng_state(), random.getstate(), np.geterr(), torch.softmax
+    assert "your own function" in later("weighted_sum", capsys)[1]
+    assert torch.get_default_dtype() == torch.float32 and torch.is_grad_enabled()
+    assert "ATTENTION_SWITCHED" not in os.environ and torch.equal(before[0], torch.get_rng_state())
+    assert before[1:] == (random.getstate(), np.geterr(), torch.softmax)
+
+
+def test_a_file_may_call_on_another_answer(folder, capsys):
+    """As a hand may write it: use goes on with what is kept of that one."""
+    check(written(RIGHT))
+    check(written("return math.fsum(a * b)", "dot_product", math=math))
+    with (folder / "weighted_sum.py").open("a") as file:
+        file.write("\nfrom utils.exercises import use\nmine = use('dot_product')\n")
+    assert later("weighted_sum", capsys)[1] == "".join(
+        f"{name}: your own function, kept in my_answers/{name}.py.\n" for name in ("dot_product", "weighted_sum")
+    )
+
+
+# ---- cells under a magic
+
+MAGIC = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+for cell in {cells!r}:
+    shell.run_cell(cell, store_history=True)
+"""
+TIMED = (
+    "import torch\nfrom utils.exercises import check",
+    "%%time\nHALF = 0.5\ndef doubled(x):\n    return 2 * x\n"
+    "class Halves:\n    def of(self, x):\n        return HALF * x",
+    "%%time\n\n# mine\ndef weighted_sum(weights, values):\n    total = weights @ doubled(values)\n    "
+    "return Halves().of(total)\n\ncheck(weighted_sum)",
+    "%%time\ndef doubled(x):\n    return 2 * x + 0",
+    "%%html\n<b>def doubled(x): return 3 * x</b>",
+    "%%time\ndef doubled(x):\n    return x * 2",
+    "check(weighted_sum)",
+    "get_ipython().history_manager.input_hist_raw.clear()\ncheck(weighted_sum)",
+)
+
+
+@pytest.mark.lane("test", "own", "test_own_answers")
+def test_an_answer_under_time_is_kept(folder):
+    """With what it needs of other cells under a magic, each as it was when it last ran."""
+    done = subprocess.run([sys.executable, "-c", MAGIC.format(cells=TIMED)], cwd=ROOT, capture_output=True, text=True)
+    said = [line for line in done.stdout.splitlines() if line.startswith("✔")]
+    assert said[:2] == 2 * ["✔ weighted_sum: right on all 5 inputs."], done.stdout + done.stderr
+    assert said[2].endswith(
+        "its source cannot be found, for %%time keeps it to itself: leave that line out, and run the cell again."
+    )
+    space = {}
+    exec((folder / "weighted_sum.py").read_text(), space)
+    assert space["weighted_sum"](torch.ones(2), torch.ones(2, 3)).tolist() == [2.0, 2.0, 2.0]
+    assert "return x * 2\n" in (folder / "weighted_sum.py").read_text()
 
 
 # ---- the file

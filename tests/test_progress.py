@@ -45,6 +45,14 @@ def table(capsys):
 # ---- the file
 
 
+def test_a_byte_order_mark_does_no_harm(file, capsys):
+    """Notepad puts one before a text that it saves."""
+    said(capsys, written(WRONG))
+    file.write_text(file.read_text(), encoding="utf-8-sig")
+    said(capsys, written(WRONG))
+    assert kept(file)["tries"] == 2 and not list(file.parent.glob("*.damaged*"))
+
+
 def test_a_check_keeps_what_came_out(file, capsys):
     assert said(capsys, written("return ...")).startswith("○") and not file.exists(), "a stub is not a try"
     said(capsys, written(WRONG))

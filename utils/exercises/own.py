@@ -11,6 +11,7 @@ notebooks nothing is kept, and nothing kept is used.
 """
 
 import ast
+import contextlib
 import inspect
 import linecache
 import math
@@ -19,11 +20,12 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ..files import write_whole
 from . import settings
+from .isolation import Isolation, Stopped
 from .verdict import Verdict
 
 FOLDER = "my_answers"
@@ -70,7 +72,9 @@ def keep(name: str, function: Callable, references: dict[str, Callable], judge: 
         return str(problem)
     except OSError as error:
         return f"It is not kept for other notebooks: {FOLDER} cannot be written ({error.strerror})."
-    except Exception as error:
+    except Stopped as much:
+        return f"It is not kept for other notebooks: without this one it {much}."
+    except (Exception, SystemExit) as error:
         return f"It is not kept for other notebooks: without this one it raises {type(error).__name__}."
     return ""
 
@@ -81,9 +85,10 @@ def kept(name: str, judge: Callable[[Callable], Verdict]) -> tuple[Callable, Ver
         return None
     place = f"{FOLDER}/{file.name}"
     try:
-        function = made(name, file.read_text(encoding="utf-8"), str(file))
-    except (Exception, SystemExit) as error:
-        print(f"{name}: the course's function, for your own in {place} does not run: {type(error).__name__}: {error}")
+        function = made(name, text_in(file), str(file))
+    except (Exception, SystemExit, Stopped) as error:
+        why = f"it {error}" if isinstance(error, Stopped) else f"{type(error).__name__}: {error}"
+        print(f"{name}: the course's function, for your own in {place} does not run: {why}")
         return None
     verdict = judge(function)
     if verdict.status != "right":
@@ -96,10 +101,23 @@ def kept(name: str, judge: Callable[[Callable], Verdict]) -> tuple[Callable, Ver
     return function, verdict
 
 
+def text_in(file: Path) -> str:
+    """The text of an answer that is kept; Notepad puts a byte-order mark before it."""
+    return file.read_text(encoding="utf-8-sig")
+
+
 def made(name: str, text: str, file: str) -> Callable:
-    """The function `name` that a text defines, run in a namespace of its own."""
+    """The function `name` that a text defines, run in a namespace of its own, within the bounds of an answer.
+
+    What it switches is set back. Stopped: it takes too long, or too much memory."""
     space: dict[str, Any] = {"__name__": f"{FOLDER}.{name}"}
-    exec(compile(text, file, "exec"), space)
+
+    def run():
+        Isolation.current = None  # its use(…) is that of a notebook: no answer is being judged here
+        exec(compile(text, file, "exec"), space)
+
+    with Isolation() as isolation:
+        isolation.call(run)
     return space[name]
 
 
@@ -111,7 +129,9 @@ def text_of(name: str, function: Callable, references: dict[str, Callable]) -> s
     text = _Text(references)
     text.seen.add(name)
     if not text.define(name, function):
-        raise Bound("It is not kept for other notebooks: its source cannot be found.")
+        timed = getattr(getattr(inspect.unwrap(function), "__code__", None), "co_filename", "").startswith("<timed")
+        why = ", for %%time keeps it to itself: leave that line out, and run the cell again" if timed else ""
+        raise Bound(f"It is not kept for other notebooks: its source cannot be found{why}.")
     head = f"# An answer to the exercise {name}: check kept it when it came right."
     imports = sorted(text.imports, key=lambda line: (line.startswith("from"), line))
     return "\n\n".join(filter(None, [head, "\n".join(imports), *text.pieces])) + "\n"
@@ -160,15 +180,43 @@ def _source(value: Any) -> tuple[str, dict[str, Any]]:
         method = next((one for one in methods if one.__qualname__.startswith(f"{value.__qualname__}.")), None)
         return (_class(value.__name__, method), method.__globals__) if method else ("", {})
     try:
-        source = textwrap.dedent(inspect.getsource(value)).rstrip()
+        function = inspect.unwrap(value)
+        lines = _lines(function.__code__)[function.__code__.co_firstlineno - 1 :]
+        source = textwrap.dedent("".join(inspect.getblock(lines))).rstrip()
         ast.parse(source)
-        return source, inspect.unwrap(value).__globals__
+        return source, function.__globals__
     except (OSError, TypeError, SyntaxError, AttributeError):
         return "", {}
 
 
+def _lines(code: CodeType) -> list[str]:
+    """The lines of the file or cell that a function stands in; none where they are not found.
+
+    Under a magic such as %%time a cell has no lines that Python knows: it is the last one in the kernel's history that
+    makes this very code."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if (lines := linecache.getlines(code.co_filename)) or shell is None:
+        return lines
+    for cell in reversed(shell.history_manager.input_hist_raw):
+        magic, _, body = cell.lstrip().partition("\n")
+        if magic.startswith("%%"):
+            with contextlib.suppress(SyntaxError, ValueError):  # under another magic stands another language
+                body = shell.transform_cell(body)
+                if code in _codes(shell.compile(ast.parse(body), code.co_filename, "exec")):
+                    return body.splitlines(keepends=True)
+    return []
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """A code, and all in it: of functions, classes and their methods."""
+    yield code
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from _codes(part)
+
+
 def _class(name: str, method: FunctionType) -> str:
-    lines = linecache.getlines(method.__code__.co_filename)
+    lines = _lines(method.__code__)
     try:
         found = [one for one in ast.parse("".join(lines)).body if isinstance(one, ast.ClassDef) and one.name == name]
     except SyntaxError:

@@ -54,7 +54,7 @@ def my_answers(exercise: Callable | str = "") -> None:
     if marked("kept"):
         return
     if file := own.file_of(name):
-        print(file.read_text(encoding="utf-8"), end="")
+        print(own.text_in(file), end="")
     elif name:
         print(f"No answer to {by_name(name).name} is kept yet: check keeps one when it comes right.")
     elif not (answers := own.names()):
