@@ -12,7 +12,8 @@ from torch import nn
 
 from tools.notebooks import checkpoints as make_checkpoints
 from tools.notebooks import files
-from utils.checkpoints import FOLDER, SUMS, checksums, load_checkpoint
+from utils.checkpoints import FOLDER, load_checkpoint
+from utils.data_files import SUMS, checksums
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -47,6 +48,20 @@ def test_a_missing_file_is_named_with_those_that_are_there(stored):
         FileNotFoundError, match=r"none\.pt are missing \(there are: tiny\)\. Get it back with `git che"
     ):
         load_checkpoint("none", stored[1], stored[0])
+
+
+@pytest.mark.parametrize(
+    "model, what",
+    [
+        ([1], "of the type list"),
+        (5, "of the type int"),
+        (None, "of the type NoneType"),
+        (nn.Linear, "the class Linear"),
+    ],
+)
+def test_what_is_no_model_is_named(stored, model, what):
+    with pytest.raises(ValueError, match=f"^model is {what}; give the model itself, an nn.Module"):
+        load_checkpoint("tiny", model, stored[0])
 
 
 @pytest.mark.parametrize("damage", ["cut short", "altered", "empty", "unlisted"])
@@ -200,8 +215,8 @@ def test_a_tag_says_of_what_it_is_a_checkpoint():
 def test_what_is_stored_is_what_notebooks_make():
     wanted = {name for path in NOTEBOOKS for name in make_checkpoints.made_in(files.read(path))}
     stored = {path.name: path for path in FOLDER.glob("*")} if FOLDER.exists() else {}
-    assert set(stored) - {SUMS} == {f"{name}.pt" for name in wanted} == set(checksums()), "run `make checkpoints`"
-    for name, digest in checksums().items():
+    assert set(stored) - {SUMS} == {f"{name}.pt" for name in wanted} == set(checksums(FOLDER)), "run `make checkpoints`"
+    for name, digest in checksums(FOLDER).items():
         assert hashlib.sha256(stored[name].read_bytes()).hexdigest() == digest, name
 
 

@@ -6,18 +6,17 @@ Axis letters: b batch, n position, d model dimension, h head, q and k the same a
 import json
 import unicodedata
 from collections.abc import Container, Iterator, Sequence
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 from .checks import require_list, require_tokens
+from .data_files import DATA, whole
 from .encoder_files import VOCABULARY, WEIGHTS, content, tensors
 from .masks import padding_mask
 from .probes import added_lengths
 from .transformer import Encoder, LayerNorm
 
-DATA = Path(__file__).resolve().parent.parent / "data"
 TEXT = DATA / "course_text.jsonl"  # tools/notebooks/course_text.py writes it
 PAD, UNKNOWN, START, END = "[PAD]", "[UNK]", "[CLS]", "[SEP]"
 LONGEST_WORD = 100  # signs; what is longer is unknown
@@ -220,13 +219,13 @@ def looks(encoder: SentenceEncoder, wordpiece: WordPiece, text: str) -> tuple[li
 
 def course_text(kind: str) -> list[tuple[str, str, str]]:
     """(file of a notebook, title, text) of each "section" of the course, or (file, question, answer) of each
-    "question" of its *Check yourself*, as they were when they were kept."""
+    "question" of its *Check yourself*, as they were when they were kept. Errors as in `data_files.whole`."""
     files = {path.stem[3:]: path.name for path in (DATA.parent / "notebooks").glob("[0-9]*.ipynb")}
-    rows = map(json.loads, TEXT.read_text(encoding="utf-8").splitlines())
+    rows = map(json.loads, whole(TEXT).decode().splitlines())
     return [(files.get(topic, topic), title, text) for found, topic, title, text in rows if found == kind]
 
 
 def sentences(name: str) -> list[list[str]]:
-    """The lines of data/`name`, each cut at its bars: the course's own sentences for this encoder."""
-    lines = (DATA / name).read_text(encoding="utf-8").splitlines()
-    return [line.split(" | ") for line in lines]
+    """The lines of data/`name`, each cut at its bars: the course's own sentences for this encoder. Errors as in
+    `data_files.whole`."""
+    return [line.split(" | ") for line in whole(DATA / name).decode().splitlines()]

@@ -26,9 +26,9 @@ import torch
 from nbformat.v4 import new_code_cell
 
 from tools.notebooks import execute
-from tools.notebooks.files import COURSE, paths, read
+from tools.notebooks.files import COURSE, paths, read, write_sums
 from utils import cells
-from utils.checkpoints import FOLDER, SUMS
+from utils.checkpoints import FOLDER
 from utils.files import write_whole
 
 TOLD = "weights of `{target}` after its training in *{notebook}* | MIT, as the code"
@@ -144,11 +144,7 @@ def list_all(course=COURSE):
     for file in folder.glob("*.pt"):
         if file.name not in wanted:
             file.unlink()
-    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(folder.glob("*.pt"))]
-    if sums:
-        write_whole(folder / SUMS, "".join(sums))
-    elif folder.exists():
-        (folder / SUMS).unlink(missing_ok=True)
+    write_sums(folder, folder.glob("*.pt"))
     readme = course / "data" / "README.md"
     lines = [line for line in readme.read_text(encoding="utf-8").split("\n") if not line.startswith("| `checkpoints/")]
     after = next(number for number, line in enumerate(lines) if line.startswith("| `course_vectors.npz`"))

@@ -1,6 +1,6 @@
 """The course's own text, for the notebook on a published encoder, which searches in it.
 
-    python -m tools.notebooks.course_text         writes data/course_text.jsonl
+    python -m tools.notebooks.course_text         writes data/course_text.jsonl and data/SHA256SUMS
 
 It holds the sections, with the topic of the notebook, their title and what is said in them, and the questions of
 *Check yourself* with their answers; that notebook's own are left out. The file is kept, and not made anew with every
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.notebooks.files import COURSE, paths, read
+from tools.notebooks.files import COURSE, paths, read, write_sums
 from utils.files import write_whole
 from utils.published import TEXT
 
@@ -55,6 +55,7 @@ def main() -> None:
     argparse.ArgumentParser(description="Keep the course's own text.").parse_args()
     found = course_text()
     changed = write_whole(TEXT, "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in found))
+    write_sums(TEXT.parent, [TEXT, *TEXT.parent.glob("[a-z]*.txt")])
     sections = sum(kind == "section" for kind, *_ in found)
     said = "written" if changed else "no change"
     print(f"{TEXT.relative_to(COURSE)}: {sections} sections, {len(found) - sections} questions, {said}")

@@ -1,9 +1,11 @@
 """The notebooks' files: where they are, and how they are read and written, so that a second writing leaves no diff."""
 
+import hashlib
 from pathlib import Path
 
 import nbformat
 
+from utils.data_files import SUMS
 from utils.files import write_whole
 
 COURSE = Path(__file__).resolve().parents[2]
@@ -44,3 +46,12 @@ def write(notebook, path):
     metadata become those of the course."""
     notebook.metadata = nbformat.from_dict(METADATA)
     return write_whole(path, text(notebook))
+
+
+def write_sums(folder, files):
+    """Write SHA256SUMS into a folder, for these files in it; without any, it has none."""
+    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(files)]
+    if sums:
+        write_whole(folder / SUMS, "".join(sums))
+    elif folder.exists():
+        (folder / SUMS).unlink(missing_ok=True)
