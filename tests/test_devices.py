@@ -36,7 +36,8 @@ from utils import (
 from utils.vocabulary import END_ID, Vocabulary
 
 UTILS = Path(__file__).parent.parent / "utils"
-NO_MODELS = {"encoder_files.py"}  # bytes of a file as tensors, which a state dict copies to wherever the model is
+# Bytes of a file as tensors, which a state dict copies to wherever the model is; the number of threads.
+NO_MODELS = {"encoder_files.py", "setting_up.py"}
 CORE = [
     path for path in sorted(UTILS.glob("*.py")) if "import torch" in path.read_text() and path.name not in NO_MODELS
 ]
@@ -296,7 +297,7 @@ def of_a_published_encoder():
 
 GROUPS = [group for name, group in list(globals().items()) if name.startswith("of_")]
 WITHOUT_TENSORS = set(
-    """checkpoints.remedy measures.alignment_error_rate measures.sequence_accuracy published.course_text
+    """measures.alignment_error_rate measures.sequence_accuracy published.course_text
     published.load_published published.our_name published.sentences rnn.recurrent training.seed translating.by_length
     translating.right_by_length translating.vocabularies""".split()
 )  # words, files, numbers of Python, and layers, which are made wherever torch makes them
