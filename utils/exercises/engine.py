@@ -157,7 +157,7 @@ class Exercise:
             yield name, dict(zip(names, arguments, strict=True))
         largest = max(self.inputs(seed), key=lambda inputs: max(map(_axes, inputs.values())))
         if any(_axes(value) for value in largest.values()):
-            name = "inputs whose numbers lie in another order in memory, as after an exchange of axes"
+            name = "inputs that are not contiguous in memory, as after a transpose"
             yield name, {parameter: _laid_out_otherwise(value) for parameter, value in largest.items()}
 
     def _other_numbers(self, usual: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
@@ -307,9 +307,7 @@ class Exercise:
             runs, message = runs + edges, f"right on all {usual + len(edges)} inputs."
             rounded = next((rounds(done) for done in runs if not done.exact), "")
             if not self.trained and any(done.masked for done in runs) and self._gradients_are_nan(function):
-                message += (
-                    " But for some inputs the gradients through it are NaN, so nothing can be trained through it."
-                )
+                message += " For some inputs the gradients through it are NaN, so no model could be trained through it."
             message = " ".join(filter(None, (message, rounded)))
             return Verdict("right", message, fits=all(done.fits for done in runs), exact=not rounded)
         judged = runs[usual:] if by_heart else runs[:usual]
@@ -349,15 +347,15 @@ def _laid_out_otherwise(value: Any) -> Any:
 
 def rounds(done: Run) -> str:
     """Why the notebook does not go on everywhere with a right answer: it loses digits of what comes in."""
-    goes_on = "for these use(…) goes on with the course's function"
-    keeps = "torch.zeros(…, dtype=x.dtype) keeps the kind of number of a tensor x."
+    goes_on = "so there use(…) goes on with the course's function."
+    keeps = "To keep the dtype of a tensor x, write dtype=x.dtype where you make a new one."
     parts = zip(done.result, done.want) if isinstance(done.want, tuple) else [(done.result, done.want)]
     got, want = next((as_tensor(got), want) for got, want in parts if not is_exact(got, want))
     if want.dtype not in FLOATS:
-        return f"But whole numbers come back as floats: {goes_on}. {keeps}"
+        return f"Where whole numbers go in, floats come out, {goes_on} {keeps}"
     if got.dtype == torch.float32:
-        return f"But numbers in float64 come back in float32: {goes_on}. {keeps}"
-    return f"But of numbers in float64 fewer than 9 digits are right: {goes_on}. Is something added, or rounded?"
+        return f"Where float64 goes in, float32 comes out, {goes_on} {keeps}"
+    return f"In float64 your result is off by more than rounding explains, {goes_on} Do you add or round something?"
 
 
 def _in_double(value: Any) -> Any:
