@@ -1,5 +1,6 @@
 """What a class misunderstood, read from many learners' files (`python -m utils.exercises class FILE ...`)."""
 
+import functools
 import json
 import textwrap
 from collections import Counter
@@ -8,9 +9,11 @@ from statistics import median
 
 from . import records
 from .engine import catalogue
+from .grading import content_of
 from .progress import notebook_of
 
 SHOWN, WIDTH = 15, 100  # of the commonest mistakes; characters in a line
+BELIEVED = 100  # mistakes in one exercise; who has more made them up
 
 
 def learners(file: Path) -> list[dict[str, dict]]:
@@ -18,12 +21,14 @@ def learners(file: Path) -> list[dict[str, dict]]:
 
     Raises ValueError for a file that is neither.
     """
+    content = content_of(file)
     try:
-        graded = json.loads(file.read_text(encoding="utf-8-sig"))["notebooks"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        graded = json.loads(content)["notebooks"]
+    except (ValueError, KeyError, TypeError, RecursionError):
         return [records.read(file)]
     try:
-        return [{name: _entry(judged) for name, judged in one["exercises"].items()} for one in graded]
+        pairs = [[(name, judged) for name, judged in one["exercises"].items()] for one in graded]
+        return [{name: _entry(judged) for name, judged in one if records.A_NAME.fullmatch(name)} for one in pairs]
     except (KeyError, TypeError, AttributeError):
         raise ValueError("is damaged: it is not what `grade --json` writes") from None
 
@@ -49,20 +54,27 @@ def report(files: list[Path]) -> None:
             tried.setdefault(name, []).append(entry)
     known, notebook = catalogue(), None
     print(f"{'':32} tried  right  median tries")
-    for name in [name for name in known if name in tried] + sorted(tried.keys() - known):
+    others = sorted(tried.keys() - known, key=lambda name: (-len(tried[name]), name))
+    for name in [name for name in known if name in tried] + others[:SHOWN]:
         if notebook != (notebook := notebook_of(known[name]) if name in known else "not in this version of the course"):
             print(notebook)
         right = sum(entry["status"] == "right" for entry in tried[name])
         tries = [entry["tries"] for entry in tried[name] if "tries" in entry]
         print(f"  {name:<30} {len(tried[name]):5} {right:6} {f'{median(tries):g}' if tries else '–':>13}")
-    fallen = Counter((name, mistake) for name in tried for entry in tried[name] for mistake in {*entry["mistakes"]})
+    if others[SHOWN:]:
+        print(f"  and {len(others) - SHOWN:,} more")
+    entries = [(name, entry["mistakes"]) for name in tried for entry in tried[name]]
+    fallen = Counter((name, one) for name, mistakes in entries if len(mistakes) <= BELIEVED for one in {*mistakes})
     print("\nThe commonest mistakes, and how many made them" if fallen else "\nNo known mistakes.")
-    for (name, mistake), count in fallen.most_common(SHOWN):
-        print(textwrap.fill(f"{count:5}  {name}: {_sentence(name, mistake)}", WIDTH, subsequent_indent=" " * 7))
+    ranked = sorted(fallen.items(), key=lambda pair: (-pair[1], pair[0][1] not in _sentences(pair[0][0])))
+    for (name, mistake), count in ranked[:SHOWN]:
+        sentence = _sentences(name).get(mistake, mistake)  # its name, where this version does not know it
+        print(textwrap.fill(f"{count:5}  {name}: {sentence}", WIDTH, subsequent_indent=" " * 7))
 
 
-def _sentence(exercise: str, mistake: str) -> str:
-    """What `check` says of a known mistake; its name, where this version of the course does not know it."""
+@functools.cache
+def _sentences(exercise: str) -> dict[str, str]:
+    """{known mistake of an exercise: what `check` says of it}."""
     found = catalogue().get(exercise)
     known = [*found.known.rows, *found.known.variants] if found else []
-    return next((one.messages[0] for one in known if records.short(one.names[0]) == mistake), mistake)
+    return {records.short(one.names[0]): one.messages[0] for one in reversed(known)}

@@ -1,21 +1,28 @@
 """Notebooks that were handed in, judged exercise by exercise (`python -m utils.exercises grade NOTEBOOK ...`).
 
 Of a notebook nothing runs but its exercise cells and, of the other cells, imports and definitions; statement by
-statement, so that a line that needs what was left out hurts no other. `use` gives back the learner's own function here
-(settings.marked), so what is judged is what the cell defines; afterwards the reference takes a wrong one's place.
+statement, so that a line that needs what was left out hurts no other. Where an answer does not come right that way, the
+statements run that bind what it looks up (needed.py), and it is judged again. `use` gives back the learner's own
+function here (settings.marked), so what is judged is what the cell defines; afterwards the reference takes a wrong
+one's place, and that of one whose cell is gone.
 
-A notebook has a process of its own, which tells its parent each cell that it begins and each verdict, as lines of JSON.
-A cell in which the process ends or stays silent for too long is left out when the next process takes over.
+A notebook has a process of its own (processes.py), which tells its parent each cell that it begins and each verdict, as
+lines of JSON. A cell in which the process ends or stays silent for too long is left out when the next process takes
+over.
 """
 
 import ast
+import asyncio
+import codeop
 import contextlib
+import functools
+import inspect
 import json
 import linecache
 import os
 import queue
 import re
-import signal
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -25,33 +32,68 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from IPython import get_ipython
+from IPython.display import display
+
 from ..cells import EXERCISE
 from .engine import Exercise, catalogue
+from .needed import Notebook
+from .processes import ROOT, STARTING, Processes
 from .progress import notebook_of
 from .records import TRIED, short
+from .wording import shorten, text_of
 
-ROOT = Path(__file__).resolve().parents[2]
-STARTING = 300.0  # seconds for the imports of the course, on a slow machine
-COMMAND = [sys.executable, "-c", "from utils.exercises.grading import work; work()"]
-SETTINGS = {"ATTENTION_PROGRESS": "off", "ATTENTION_MARKED": "1", "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
-MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)  # lines for IPython, such as %time
+LARGEST = 200_000_000  # bytes of a file that is read
+LINE = 1_000_000  # bytes of a line that a process says
 MISSING = {"status": "missing", "message": "no cell defines it.", "mistakes": []}
+DISTURBED = "disturbed the process that judges it"
+PROCESSES = Processes()
 
 
 # ---- the notebook
 
 
-def code_cells(path: Path) -> list[tuple[str, list[str]]]:
-    """(source, tags) of the code cells. Raises ValueError with one line for a file that is not a notebook."""
+def content_of(path: Path) -> bytes:
+    """What a file holds. Raises ValueError with one line for a pipe, a device, a file too large or out of reach."""
     try:
-        cells = json.loads(path.read_text(encoding="utf-8-sig"))["cells"]
-        code = [cell for cell in cells if cell["cell_type"] == "code"]
-        return [("".join(cell["source"]), list(cell.get("metadata", {}).get("tags", []))) for cell in code]
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise ValueError("cannot be read: it is not a file")
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
-        raise ValueError("is not a notebook (of format 4, as Jupyter saves them)") from None
+    if len(content) > LARGEST:
+        raise ValueError(f"is larger than {LARGEST // 10**6} MB: clear the outputs of its cells")
+    return content
+
+
+def code_cells(path: Path) -> list[tuple[str, list[str]]]:
+    """(source, tags) of the code cells; where another tool wrote null or the like, there is no text and no tag.
+
+    Raises ValueError with one line for a file that is not a notebook.
+    """
+    content = content_of(path)
+    try:
+        cells = json.loads(content)["cells"]
+    except (ValueError, RecursionError, TypeError, KeyError):
+        cells = None
+    read = [_cell(cell) for cell in cells] if isinstance(cells, list) else [None]
+    if read and not any(read):
+        raise ValueError("is not a notebook (of format 4, as Jupyter saves them)")
+    return [(source, tags) for kind, source, tags in filter(None, read) if kind == "code"]
+
+
+def _cell(cell: Any) -> tuple[str, str, list[str]] | None:
+    """(kind, source, tags) of a cell; None for what is none."""
+    source = (cell.get("source") or "") if isinstance(cell, dict) else None
+    if not isinstance(source, (str, list)):
+        return None
+    data = cell.get("metadata")
+    tags = data.get("tags") if isinstance(data, dict) else None
+    tags = tags if isinstance(tags, list) else [tags]
+    text = "".join(line for line in source if isinstance(line, str))
+    return cell.get("cell_type"), text, [tag for tag in tags if isinstance(tag, str)]
 
 
 def exercises_in(source: str, tags: list[str]) -> dict[str, bool]:
@@ -67,11 +109,21 @@ def exercises_in(source: str, tags: list[str]) -> dict[str, bool]:
     return {name: found[name] for name in catalogue() if name in found}
 
 
-def grade(path: Path, seconds: float = 60.0, seed: int = 0) -> dict[str, Any]:
+@functools.cache
+def _shown(notebook: str) -> set[str]:
+    """The cells of the course's own notebook that hold no exercise: some show later what an exercise asked for."""
+    path = ROOT / "notebooks" / f"{notebook}.ipynb"
+    with contextlib.suppress(ValueError):
+        cells = code_cells(path)
+        return {source.strip() for source, tags in cells if not any(tag.startswith(EXERCISE) for tag in tags)}
+    return set()
+
+
+def grade(path: Path, seconds: float = 60.0, seed: int = 0, processes: Processes = PROCESSES) -> dict[str, Any]:
     """{"file", "notebook", "problems": [...], "exercises": {name: {"status", "message", "mistakes"}}} of a notebook.
 
-    Status is "right", "wrong", "todo" or "missing". Of several answers to an exercise the last counts. `seconds` is the
-    limit for one, `seed` draws the inputs.
+    Status is "right", "wrong", "todo" or "missing". Of several answers to an exercise the last counts that was tried,
+    and one that is checked before one that is not. `seconds` is the limit for one, `seed` draws the inputs.
     """
     graded = {"file": str(path), "notebook": "", "problems": [], "exercises": {}}
     try:
@@ -80,31 +132,40 @@ def grade(path: Path, seconds: float = 60.0, seed: int = 0) -> dict[str, Any]:
         votes = Counter(notebook_of(known[name]) for names in found for name in names)
         if not votes:
             raise ValueError("holds no exercise of the course")
-        graded["notebook"] = votes.most_common(1)[0][0]  # whatever the file is called
+        graded["notebook"] = notebook = votes.most_common(1)[0][0]  # whatever the file is called
+        for (source, _), names in zip(cells, found):
+            if not any(names.values()) and source.strip() in _shown(notebook):
+                names.clear()
         jobs = [(source, list(names)) for (source, _), names in zip(cells, found)]
-        verdicts, graded["problems"] = _judge_all(jobs, seconds, seed)
-        for name, exercise in known.items():
-            answers = [(sure[name], verdicts[n, name]) for n, sure in enumerate(found) if name in sure]
-            answers.sort(key=lambda answer: (answer[0], answer[1]["status"] in TRIED))
-            sure, verdict = answers[-1] if answers else (False, MISSING)
-            if sure or notebook_of(exercise) == graded["notebook"]:
-                graded["exercises"][name] = verdict
+        verdicts, graded["problems"] = _judge_all(jobs, seconds, seed, processes)
+        graded["exercises"] = _of_each_exercise(found, verdicts, notebook)
     except ValueError as problem:
         graded["problems"] = [str(problem)]
-    except (LookupError, TypeError, AttributeError):  # lines that no process of ours writes
-        graded["problems"] = ["cannot be judged: it disturbs the process that judges it"]
+    except Exception as error:  # one notebook, whatever it holds, leaves the others judged
+        graded["problems"] = [f"could not be judged: {type(error).__name__}: {error}"]
     return graded
+
+
+def _of_each_exercise(found: list[dict[str, bool]], verdicts: dict, notebook: str) -> dict[str, dict[str, Any]]:
+    """{exercise: the verdict that counts}, in the order of the course."""
+    counting = {}
+    for name, exercise in catalogue().items():
+        answers = [(sure[name], verdicts[n, name]) for n, sure in enumerate(found) if name in sure]
+        answers.sort(key=lambda answer: (answer[1]["status"] in TRIED, answer[0]))
+        if any(sure for sure, _ in answers) or notebook_of(exercise) == notebook:
+            counting[name] = answers[-1][1] if answers else MISSING
+    return counting
 
 
 # ---- the parent
 
 
-def _judge_all(jobs: list[tuple[str, list[str]]], seconds: float, seed: int) -> tuple[dict, list[str]]:
+def _judge_all(cells: list, seconds: float, seed: int, processes: Processes) -> tuple[dict, list[str]]:
     """{(number of the cell, exercise): verdict}, with as many processes as it takes, and what befell other cells."""
     verdicts, skipped, problems = {}, [], []
     while True:
         number, how = None, None
-        for line in _said_by_a_process(json.dumps({"cells": jobs, "skipped": skipped, "seed": seed}), seconds):
+        for line in _said_by_a_process({"cells": cells, "skipped": skipped, "seed": seed}, seconds, processes):
             number, how = line.get("cell", number), line.get("ended")
             if "exercise" in line:
                 verdicts[number, line["exercise"]] = {key: line[key] for key in MISSING}
@@ -113,40 +174,47 @@ def _judge_all(jobs: list[tuple[str, list[str]]], seconds: float, seed: int) -> 
         if number is None:
             raise ValueError(f"could not be judged: the process {how} before it began")
         skipped.append(number)
-        if not jobs[number][1]:
+        if not cells[number][1]:
             problems.append(f"code cell {number + 1} was left out: it {how}")
-        for name in jobs[number][1]:
+        for name in cells[number][1]:
             verdicts.setdefault((number, name), {"status": "wrong", "message": f"its cell {how}.", "mistakes": []})
 
 
-def _said_by_a_process(job: str, seconds: float) -> Iterator[dict[str, Any]]:
+def _said_by_a_process(job: dict[str, Any], seconds: float, processes: Processes) -> Iterator[dict[str, Any]]:
     """What the process of a notebook says, and {"ended": how} if it did not come to its end. Then it is gone."""
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    environment = os.environ | SETTINGS | {"PYTHONPATH": path}
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        process = subprocess.Popen(COMMAND, cwd=folder, env=environment, start_new_session=True, **pipes)
+    key = secrets.token_hex()  # begins each line: what a notebook writes into the pipe by chance is not taken for one
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        processes.begin(folder) as process,
+    ):
         lines, limit = queue.Queue(), STARTING
-        threading.Thread(target=lambda: [*map(lines.put, process.stdout), lines.put(None)], daemon=True).start()
+        threading.Thread(target=_read_lines, args=(process.stdout, lines), daemon=True).start()
         try:
-            process.stdin.write(job.encode())
+            process.stdin.write(json.dumps(job | {"key": key}).encode())
             process.stdin.close()
-            while (line := lines.get(timeout=limit)) is not None:
-                said, limit = json.loads(line), seconds
+            while line := lines.get(timeout=limit):
+                own, _, text = line.partition(b" ")
+                said, limit = json.loads(text) if own == key.encode() else {"ended": DISTURBED}, seconds
                 if "done" in said:
                     return
                 yield said
+                if "ended" in said:
+                    return
             status = process.wait(timeout=seconds)
             yield {"ended": f"ended Python, status {status}" if status >= 0 else f"crashed Python, signal {-status}"}
         except (queue.Empty, subprocess.TimeoutExpired):
             yield {"ended": f"was still running after {limit:g} seconds"}
         except (OSError, ValueError):
-            yield {"ended": "disturbed the process that judges it"}
-        finally:
-            with contextlib.suppress(AttributeError, OSError):  # Windows has no groups, and this one may be gone
-                os.killpg(process.pid, signal.SIGKILL)
-            process.kill()
-            process.wait()
+            yield {"ended": DISTURBED}
+
+
+def _read_lines(stream: Any, lines: queue.Queue) -> None:
+    """Put the lines of a stream into a queue, and b"" at its end; one that is too long is the last."""
+    with stream:
+        while (line := stream.readline(LINE)).endswith(b"\n"):
+            lines.put(line)
+        lines.put(line)
+        lines.put(b"")
 
 
 # ---- the process of a notebook
@@ -159,45 +227,93 @@ def work() -> None:
         for stream, mode in enumerate((os.O_RDONLY, os.O_WRONLY, os.O_WRONLY)):
             os.dup2(os.open(os.devnull, mode), stream)
         sys.modules[__package__].check = lambda *_: None  # the verdict follows; to judge twice would take twice as long
-        judge_cells(job, lambda **line: print(json.dumps(line), file=out, flush=True))
+        Judge(job, lambda **line: print(job["key"], json.dumps(line), file=out, flush=True)).all_cells()
 
 
-def judge_cells(job: dict[str, Any], say: Callable) -> None:
-    """Run the cells in order and say the verdicts. Where an answer is not right, later cells find the reference."""
-    space, known = {"__name__": "__main__"}, catalogue()
-    for number, (source, names) in enumerate(job["cells"]):
-        references = {name: known[name].reference for name in names}
-        if number in job["skipped"]:
-            space |= references
-            continue
-        space |= dict.fromkeys(names)
-        say(cell=number)
-        error = _execute(source, f"<code cell {number + 1}>", space, () if names else DEFINITIONS)
+class Judge:
+    """The cells of a notebook, run in their order; the verdicts are told by `say`."""
+
+    def __init__(self, job: dict[str, Any], say: Callable):
+        self.say, self.seed, self.skipped = say, job["seed"], job["skipped"]
+        self.notebook = Notebook(*zip(*job["cells"]), self.skipped)
+        self.known, self.compiled = catalogue(), codeop.Compile()  # which goes on with `from __future__ import …`
+        self.compiled.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        self.space = {"__name__": "__main__", "display": display, "get_ipython": get_ipython}
+        self.answers: dict[tuple[int, str], Any] = {}  # with the reference in the place of a wrong one
+        self.ran: set[ast.stmt] = set()  # at their place: definitions, and what stands in exercise cells
+
+    def all_cells(self) -> None:
+        for number, names in enumerate(self.notebook.exercises):
+            if number not in self.skipped:
+                self.say(cell=number)
+                if names:
+                    self._judge_cell(number, names)
+                else:
+                    cell = self.notebook.cell(number)
+                    self._run(number, [one for one in cell.statements if isinstance(one, DEFINITIONS)])
+            else:
+                self.space |= {name: self.known[name].reference for name in names}
+        self.say(done=True)
+
+    def _judge_cell(self, number: int, names: list[str]) -> None:
+        """Where an answer is not right, or its cell failed, once more with what it needs of other cells."""
+        verdicts = self._judged(number, names)
+        failed = [name for name in names if verdicts[name]["status"] in ("wrong", "missing")]
+        if failed and self._run_needed(number, failed):
+            self.say(cell=number)  # the limit of time begins anew
+            verdicts |= self._judged(number, failed)
         for name in names:
-            verdict = judge(known[name], space.get(name), error, job["seed"])
-            say(exercise=name, **verdict)
-            if verdict["status"] != "right":
-                space[name] = references[name]
-    say(done=True)
+            right = verdicts[name]["status"] == "right"
+            self.answers[number, name] = self.space[name] = self.space[name] if right else self.known[name].reference
 
+    def _judged(self, number: int, names: list[str]) -> dict[str, dict[str, Any]]:
+        cell = self.notebook.cell(number)
+        self.space |= dict.fromkeys(names)
+        error = self._run(number, cell.statements) or cell.error
+        verdicts = {}
+        for name in names:
+            verdicts[name] = judge(self.known[name], self.space.get(name), error, self.seed)
+            self.say(exercise=name, **verdicts[name])
+        return verdicts
 
-def _execute(source: str, filename: str, space: dict, only: tuple[type, ...]) -> BaseException | None:
-    """Execute the statements one by one, those of the kinds `only` if any are given; returns the first exception."""
-    first = None
-    for text in (source, MAGIC.sub("pass", source)):
-        try:
-            statements, first = ast.parse(text).body, None
-            break
-        except (SyntaxError, ValueError) as error:
-            statements, first = [], first or error
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    for statement in statements:
-        if not only or isinstance(statement, only):
+    def _run_needed(self, number: int, names: list[str]) -> bool:
+        """Run what the answers need of other cells; returns whether any of it had not run at its place."""
+        notebooks = {notebook_of(self.known[name]) for name in names}
+        beside = {name for name, found in self.known.items() if notebook_of(found) in notebooks}
+        needed, new = self.notebook.needed(names, number, beside), []
+        for (cell, index), one in needed.items():
+            if isinstance(one, str):
+                answer = self.answers.get((cell, one), self.known[one].reference)
+                new += [one] if self.space.get(one) is not answer else []
+                needed[cell, index] = one, answer
+            else:
+                new += [one] if one not in self.ran else []
+        left = [*needed.items()] if new else []
+        while left:  # what stands below a statement that needs it is there when that one is tried again
+            before, left = left, [(place, one) for place, one in left if self._fails(place[0], one)]
+            if len(left) == len(before):
+                break
+        return bool(new)
+
+    def _fails(self, number: int, one: ast.stmt | tuple[str, Any]) -> bool:
+        if isinstance(one, tuple):
+            self.space |= [one]
+            return False
+        return self._run(number, [one]) is not None
+
+    def _run(self, number: int, statements: list[ast.stmt]) -> BaseException | None:
+        """Run the statements one by one; returns the first exception."""
+        filename, text, first = f"<code cell {number + 1}>", self.notebook.cell(number).text, None
+        linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+        for statement in statements:
             try:
-                exec(compile(ast.Module([statement], []), filename, "exec"), space)
+                waiting = eval(self.compiled(ast.Module([statement], []), filename, "exec"), self.space)
+                if inspect.iscoroutine(waiting):
+                    asyncio.run(waiting)
+                self.ran.add(statement)
             except BaseException as error:  # SystemExit, too
                 first = first or error
-    return first
+        return first
 
 
 def judge(found: Exercise, function: Any, error: BaseException | None, seed: int) -> dict[str, Any]:
@@ -208,8 +324,9 @@ def judge(found: Exercise, function: Any, error: BaseException | None, seed: int
     elif function is None and error is None:
         return MISSING | {"message": "its cell does not define it.", "credit": credit}
     elif function is None:
-        place = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        message = f"its cell raises {type(error).__name__}{place}: {error.args[0] if error.args else ''}."
+        is_syntax = isinstance(error, SyntaxError)
+        place, why = f" in line {error.lineno}" if is_syntax else "", error.msg if is_syntax else text_of(error)
+        message = f"its cell raises {type(error).__name__}{place}: {shorten(why, 300)}."
     else:
         try:
             verdict = found.verdict(function, seed, search=False)

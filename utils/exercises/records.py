@@ -28,6 +28,7 @@ from . import settings
 FILE, VERSION = "progress.json", 1
 TRIED, OPENED = ("right", "wrong"), "solution"
 STALE, PATIENCE, PAUSE = 2.0, 3.0, 0.02  # seconds: a killed kernel's lock; waiting for a lock; between two looks
+MOST = 1_000_000  # tries; a number above it was made up
 A_NAME = re.compile(r"[\w.:+-]{1,80}")  # other people's files are printed, too: no control characters
 
 
@@ -94,7 +95,9 @@ def _is_entry(name: str, entry: Any) -> bool:
     if not isinstance(entry.get("mistakes"), dict):
         return False
     numbers = [entry.get("tries"), *entry["mistakes"].values()]
-    return all(type(number) is int for number in numbers) and all(map(A_NAME.fullmatch, [name, *entry["mistakes"]]))
+    return all(type(number) is int and 0 <= number <= MOST for number in numbers) and all(
+        map(A_NAME.fullmatch, [name, *entry["mistakes"]])
+    )
 
 
 def _with(tries: list[tuple], kept: dict[str, Any]) -> dict[str, Any]:
