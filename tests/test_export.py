@@ -1,7 +1,9 @@
 """tools/notebooks/export.py: notebooks for nbgrader and otter-grader, whose own commands grade them where they are
 installed (`make test-classroom`)."""
 
+import contextlib
 import csv
+import io
 import json
 import os
 import shutil
@@ -11,6 +13,8 @@ from pathlib import Path
 import nbformat
 import pytest
 import torch
+from lanes import topic
+from solved import plain, solved
 from topics import notebook
 
 from tools.notebooks import export as export_assignment
@@ -187,6 +191,115 @@ def test_what_is_no_notebook_of_the_course_is_refused(tmp_path, text):
     with pytest.raises(SystemExit, match="x.ipynb"):
         export_assignment.main(["otter", str(path), "--to", str(tmp_path / "out")])
     assert not (tmp_path / "out").exists()
+
+
+# As it ships
+
+
+SLOW = notebook("decoder"), notebook("beyond_text")  # they read their data beside the names that are looked up
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.lane("all", topic(path))] if path in SLOW else [])
+        for path in NOTEBOOKS
+    ],
+)
+def test_references_with_the_names_of_their_notebook_earn_all_points(path, monkeypatch, capsys):
+    """Of a notebook for otter only the cells run that grading needs, and of these, here, only those that give names;
+    they are what an answer needs in a notebook for nbgrader, too."""
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.setenv("ATTENTION_MARKED", "1")
+    monkeypatch.chdir(path.parent)
+    graded = nbformat.reads(export_assignment.for_nbgrader(path), as_version=4)["cells"]
+    assignment = solved(nbformat.reads(export_assignment.for_otter(path), as_version=4))["cells"]
+    space = {"__name__": "__main__", "display": lambda *_: None}
+    for cell in assignment:
+        is_run = cell["cell_type"] == "code" and not has(cell, "otter_ignore") and "grader" not in cell["source"]
+        if not is_run or not (exercise(cell) or has(cell, "setup") or plain(cell["source"])):
+            continue
+        with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):  # what needs what is left out
+            exec(compile(cell["source"], cell["id"], "exec"), space)
+        if name := exercise(cell):
+            mine = space[name]
+            for credit in (0.5, 1):
+                require(name, credit, space)
+            go_on(name, space)
+            assert space[name] is mine
+            exec(below(graded, name)["source"], space)
+            assert space[name] is mine and f"✔ {name}: right on all" in capsys.readouterr().out
+
+
+# No answer is handed out
+
+
+def solved_by_hand(tmp_path):
+    """A notebook that somebody solved: answers in exercise cells, in a cell without tags, in a text, in a draft."""
+    mine = files.read(NOTEBOOK)
+    for cell in mine["cells"]:
+        if exercise(cell):
+            cell["source"] = cell["source"].replace("return ...", "return 'SECRET'")
+        if exercise(cell) == "softmax":
+            cell["metadata"].pop("tags")
+    after = next(n for n, cell in enumerate(mine["cells"]) if exercise(cell) == "attend") + 1
+    mine["cells"][after:after] = [
+        nbformat.v4.new_code_cell("def attend(query, keys, values):\n    return 'SECRET'"),
+        nbformat.v4.new_code_cell("draft = 'SECRET'"),
+        nbformat.v4.new_markdown_cell("```python\ndef softmax(scores):\n    return 'SECRET'\n```"),
+        nbformat.from_dict(mine["cells"][after - 1] | {"id": "copied"}),
+    ]
+    mine["cells"][3]["source"] += "\n'SECRET'"
+    mine["metadata"]["widgets"] = {"state": "SECRET"}
+    path = tmp_path / "mine.ipynb"
+    path.write_text(files.text(mine), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("export", [export_assignment.for_nbgrader, export_assignment.for_otter])
+def test_a_solved_notebook_is_exported_with_stubs(tmp_path, capsys, export):
+    text = export(solved_by_hand(tmp_path))
+    assert text == export(NOTEBOOK) and "SECRET" not in text
+    said = capsys.readouterr().out
+    assert "a cell of your own is left out, as it may hold an answer: draft = 'SECRET'" in said
+    assert "your change of a cell is left out: " in said
+
+
+def test_own_cells_stay_on_demand_but_for_answers(tmp_path, capsys):
+    text = export_assignment.for_otter(solved_by_hand(tmp_path), own_cells=True)
+    cells = nbformat.reads(text, as_version=4)["cells"]
+    secrets = [cell["source"] for cell in cells if "SECRET" in cell["source"]]
+    assert len(secrets) == 2 and "draft = 'SECRET'" in secrets
+    assert "left out, as it may hold an answer: def attend" in capsys.readouterr().out
+    assert exercises(cells) == exercises(files.read(NOTEBOOK)["cells"])
+
+
+def test_an_exercise_that_a_teacher_took_out_stays_out(tmp_path):
+    mine = files.read(NOTEBOOK)
+    mine["cells"] = [cell for cell in mine["cells"] if exercise(cell) != "attend"]
+    path = tmp_path / "mine.ipynb"
+    path.write_text(files.text(mine), encoding="utf-8")
+    export_assignment.main(["otter", str(path), "--to", str(tmp_path / "out")])
+    assert not (tmp_path / "out" / "tests" / "attend.py").exists()
+    assert "def attend" not in (tmp_path / "out" / "mine.ipynb").read_text(encoding="utf-8")
+
+
+def test_the_file_in_the_course_s_folder_may_be_solved(tmp_path, monkeypatch, capsys):
+    """Git keeps the notebook as it was; where there is no git, its exercises are stubs all the same."""
+    there = tmp_path / "notebooks" / NOTEBOOK.name
+    there.parent.mkdir()
+    before = export_assignment.for_nbgrader(NOTEBOOK)
+    shutil.copy(NOTEBOOK, there)
+    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    monkeypatch.setattr(export_assignment, "COURSE", tmp_path)
+    shutil.copy(solved_by_hand(tmp_path), there)
+    assert export_assignment.for_nbgrader(there) == before
+    shutil.rmtree(tmp_path / ".git")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    text = export_assignment.for_nbgrader(there)
+    assert text.count("SECRET") == 2, "in a draft and in a changed cell, which nothing tells from the course's"
+    assert "look yourself whether other cells hold answers" in capsys.readouterr().out
 
 
 # With the tools

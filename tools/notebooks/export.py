@@ -9,20 +9,29 @@ replaced by the course's, so that later exercises do not suffer. `hint` and `sol
 ATTENTION_MARKED=1; with --open they are not. --seed judges on other inputs than `check` does. At the end the tool says
 which commands of nbgrader or otter-grader come next. What a teacher has changed in FOLDER is overwritten with --force
 only.
+
+No answer is handed out: whatever NOTEBOOK holds, an exercise is its stub, and the other cells are as git keeps the
+course. Cells that the course does not have are left out, and the tool names them; with --own-cells they stay, and so do
+changed texts, except for cells that define a function of an exercise.
 """
 
 import argparse
 import ast
+import copy
 import re
 import shutil
+import subprocess
+from collections import Counter
 from pathlib import Path
 
 import nbformat
 from nbformat.v4 import new_code_cell
 
-from tools.notebooks.files import COURSE, read, text
+from tools.notebooks.files import COURSE, METADATA, read, text
+from tools.setup.carry_over import found_again
 from utils import cells
 from utils.exercises import catalogue
+from utils.exercises.progress import notebook_of
 
 MARKED = 'import os\nos.environ["ATTENTION_MARKED"] = "1"  # this is marked work: hint and solution are closed'
 NBGRADER_CONFIG = '''"""Written by tools/notebooks/export.py: where the course is, and time for its trainings."""
@@ -60,30 +69,73 @@ def nbgrader(name, points=0, **what):
     return {"nbgrader": entry | what | ({"points": points} if points else {})}
 
 
-def student_cell(cell):
-    """The cell as a learner gets it: without outputs, and an exercise without the line that takes a wrong answer's
-    place, which is done by the cell that judges it."""
-    if cell.cell_type == "code":
-        cell.outputs, cell.execution_count = [], None
-        if name := cells.exercise(cell):
-            cell.source = re.sub(rf"^{name} = use\({name}\)\n?", "", cell.source, flags=re.MULTILINE).rstrip("\n")
-    return cell
-
-
 def is_setup(cell):
     return cells.has(cell, "setup")
 
 
-def prepared(path):
+def as_shipped(name, path):
+    """The course's notebook as git keeps it, since the file may be solved; without git, the file."""
+    file = f"notebooks/{name}.ipynb"
+    try:
+        done = subprocess.run(["git", "show", f"HEAD:./{file}"], cwd=COURSE, capture_output=True, check=True)
+        return nbformat.reads(done.stdout.decode("utf-8"), as_version=4)
+    except (OSError, subprocess.CalledProcessError):
+        if (COURSE / file).resolve() == path.resolve():
+            print(f"{path}: git does not know this notebook, so look yourself whether other cells hold answers.")
+        return read(COURSE / file)
+
+
+def stub_cell(cell, name):
+    """An exercise as a learner gets it: without the line that takes a wrong answer's place, which is done by the cell
+    that judges it."""
+    cell.source = f"{catalogue()[name].stub.rstrip()}\n\ncheck({name})"
+    return cell
+
+
+def student_cells(notebook, shipped, asked, own_cells):
+    """(the cells as learners get them, those that are left out, those whose changes are) of a notebook that asks for
+    the functions `asked`."""
+    kept, left_out, changed, names = [], [], [], []
+    answers = re.compile(rf"^\s*def ({'|'.join(asked)})\b", re.MULTILINE)
+    for cell, course_cell in zip(notebook.cells, found_again(notebook.cells, shipped.cells)):
+        name = cells.exercise(course_cell or cell)
+        shown = cell if course_cell is None or own_cells and not name else course_cell
+        is_answer = not name and not cells.has(shown, "defines") and answers.search(shown.source)
+        if name in names or is_answer or not (name or course_cell or own_cells):
+            left_out.append(cell)
+            continue
+        changed += [cell] if shown is not cell and not name and shown.source != cell.source else []
+        names += [name] if name else []
+        shown = stub_cell(copy.deepcopy(shown), name) if name else copy.deepcopy(shown)
+        kept.append(shown)
+        if shown.cell_type == "code":
+            shown.outputs, shown.execution_count = [], None
+    return kept, left_out, changed
+
+
+def prepared(path, own_cells=False):
     """The notebook as a learner gets it. SystemExit for a file without exercises."""
     try:
         notebook = read(path)
     except (OSError, ValueError, nbformat.ValidationError) as problem:
         raise SystemExit(f"{path}: {problem}") from None
-    if not cells.exercises(notebook) or not any(map(is_setup, notebook.cells)):
+    known = catalogue()
+    votes = Counter(notebook_of(known[name]) for name in cells.exercises(notebook) if name in known)
+    if not votes or not any(map(is_setup, notebook.cells)):
         raise SystemExit(f"{path} is no notebook of the course with exercises")
-    notebook.cells = [student_cell(cell) for cell in notebook.cells]
+    (name, _), *_ = votes.most_common(1)
+    asked = [exercise for exercise, found in known.items() if notebook_of(found) == name]
+    notebook.cells, left_out, changed = student_cells(notebook, as_shipped(name, path), asked, own_cells)
+    notebook.metadata = nbformat.from_dict(METADATA)
+    for cell in left_out:
+        print(f"{path}: a cell of your own is left out, as it may hold an answer: {first_line(cell)}")
+    for cell in changed:
+        print(f"{path}: your change of a cell is left out: {first_line(cell)}")
     return notebook
+
+
+def first_line(cell):
+    return next(iter(cell.source.strip().splitlines()), "(empty)")
 
 
 def with_others(notebook, above, below):
@@ -96,9 +148,9 @@ def points_of(name):
     return catalogue()[name].level
 
 
-def for_nbgrader(path, seed=0, is_open=False):
+def for_nbgrader(path, seed=0, is_open=False, own_cells=False):
     """The text of the notebook with the metadata and the cells that nbgrader needs."""
-    notebook = prepared(path)
+    notebook = prepared(path, own_cells)
 
     def above(cell):
         return (
@@ -130,8 +182,8 @@ def write_all(files, force):
         path.write_text(new, encoding="utf-8")
 
 
-def export_nbgrader(paths, folder, seed, is_open, force):
-    files = {folder / "source" / path.stem / path.name: for_nbgrader(path, seed, is_open) for path in paths}
+def export_nbgrader(paths, folder, force, **how):
+    files = {folder / "source" / path.stem / path.name: for_nbgrader(path, **how) for path in paths}
     config, needed = folder / "nbgrader_config.py", NBGRADER_CONFIG.format(course=str(COURSE))
     write_all(files if config.exists() else files | {config: needed}, force)
     for path in files:
@@ -143,19 +195,28 @@ def export_nbgrader(paths, folder, seed, is_open, force):
 
 
 def is_needed(cell):
-    """Does grading need this code cell: imports, definitions, exercises? All others would only take time."""
+    """Does grading need this code cell: imports, definitions, exercises, names that an answer may use? All others would
+    only take time."""
     if is_setup(cell) or cells.exercise(cell) or cells.has(cell, "defines"):
         return True
     try:
         statements = ast.parse(cell.source).body
     except SyntaxError:  # a line for IPython
         return False
-    return any(isinstance(one, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)) for one in statements)
+    if any(isinstance(one, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)) for one in statements):
+        return True
+    return any(map(names_what_is_there, statements))
 
 
-def for_otter(path, seed=0, is_open=False):
+def names_what_is_there(statement):
+    """Is it `F = torch.nn.functional`, or a number such as `SEED = 0`?"""
+    value = ast.unparse(statement.value) if isinstance(statement, ast.Assign) else ""
+    return bool(re.fullmatch(r"[^\W\d]\w*(\.\w+)+|-?\d[\d.e-]*", value))
+
+
+def for_otter(path, seed=0, is_open=False, own_cells=False):
     """The text of the notebook with otter's cells; what grading does not need has otter's tag `otter_ignore`."""
-    notebook = prepared(path)
+    notebook = prepared(path, own_cells)
 
     def above(cell):
         return [new_code_cell(MARKED, id="marked")] if is_setup(cell) and not is_open else []
@@ -176,13 +237,13 @@ def for_otter(path, seed=0, is_open=False):
     return with_others(notebook, above, below)
 
 
-def export_otter(path, folder, seed, is_open, force):
-    tests, notebook = folder / "tests", for_otter(path, seed, is_open)
+def export_otter(path, folder, force, **how):
+    tests, notebook = folder / "tests", for_otter(path, **how)
     pins = re.findall(r"^\w[\w.-]*==.*$", (COURSE / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
     files = {folder / path.name: notebook, folder / "requirements.txt": "\n".join(pins) + "\n"}
-    for name in cells.exercises(read(path)):
+    for name in cells.exercises(nbformat.reads(notebook, as_version=4)):
         points = points_of(name)
-        test = OTTER_TEST.format(name=name, points=points, half=points / 2, seed=seed)
+        test = OTTER_TEST.format(name=name, points=points, half=points / 2, seed=how["seed"])
         files[tests / f"{name}.py"] = test
     others = [one.name for one in sorted(tests.glob("*.py")) if one not in files]
     if others and not force:  # otter-grader would ask for them, too
@@ -205,12 +266,14 @@ def main(arguments=None):
     ask.add_argument("--seed", type=int, default=0)
     ask.add_argument("--open", action="store_true", help="leave hint and solution open")
     ask.add_argument("--force", action="store_true", help="overwrite what has been changed in the folder")
+    ask.add_argument("--own-cells", action="store_true", help="keep cells that the course does not have, and changes")
     told = ask.parse_args(arguments)
+    how = {"seed": told.seed, "is_open": told.open, "own_cells": told.own_cells}
     if told.tool == "nbgrader":
-        return export_nbgrader(told.notebooks, told.to, told.seed, told.open, told.force)
+        return export_nbgrader(told.notebooks, told.to, told.force, **how)
     if len(told.notebooks) > 1:
         ask.error("otter-grader takes one notebook in a folder")
-    return export_otter(told.notebooks[0], told.to, told.seed, told.open, told.force)
+    return export_otter(told.notebooks[0], told.to, told.force, **how)
 
 
 if __name__ == "__main__":
