@@ -51,6 +51,7 @@ KINDS = {
         ["def set_up():\n  global LOW\n  LOW = 3", "set_up()", "set_up", ANSWER],
         "def set_up():; global LOW; LOW = 3|set_up()",
     ),
+    "counted by global": (["LOW = 3", "def answer(x):\n  global LOW\n  LOW += 1"], "LOW = 3"),
     "global at the top": (["global LOW; LOW = 3", ANSWER], "LOW = 3"),
     "by await": (["LOW = await low()", ANSWER], "LOW = await low()"),
     "by match": (["match 3:\n  case LOW:\n    train()", ANSWER], "match 3:; case LOW:;  pass"),
@@ -88,6 +89,14 @@ KINDS = {
     ),
     "in its own cell": (["HIGH = 4", f"LOW = HIGH\n{ANSWER}\nprint(model)", "model = train()"], "HIGH = 4"),
     "by a comprehension": (["n = 3", "LOW = [n for i in range(n)]", ANSWER], "n = 3|LOW = [n for i in range(n)]"),
+    "a class of an alias": (
+        ["nn = torch.nn", "class Net(nn.Module): pass", "def answer(x): return Net()"],
+        "nn = torch.nn|class Net(nn.Module):; pass",
+    ),
+    "an attribute of a function": (
+        ["def fill(): pass", "fill.low = 3", "def answer(x): return fill.low"],
+        "def fill():; pass|fill.low = 3",
+    ),
     "two modules": (
         ["import os.path", "import os", "import os.path", "def answer(x): return os"],
         "import os|import os.path",

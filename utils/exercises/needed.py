@@ -122,10 +122,12 @@ def looked_up(node: ast.stmt) -> set[tuple[str, bool]]:
     """{(name, is it inside of a function?)} of what a statement takes from around it."""
 
     def within(table: symtable.SymbolTable, later: bool) -> Iterator[tuple[str, bool]]:
-        kind, own = table.get_type(), table.get_name()
-        later = later or (kind == "function" and own.strip("<>") not in COMPREHENSIONS)
+        kind = table.get_type()
+        is_function = kind == "function" and table.get_name().strip("<>") not in COMPREHENSIONS
+        later = later or is_function
         for symbol in table.get_symbols():
-            if symbol.is_referenced() and (kind == "module" or symbol.is_global()):
+            used = symbol.is_referenced() and (kind == "module" or symbol.is_global())
+            if used or (is_function and symbol.is_declared_global()):  # `calls += 1` alone is no reference
                 yield symbol.get_name(), later
         for child in table.get_children():
             yield from within(child, later)

@@ -44,11 +44,14 @@ class Spawned(subprocess.Popen):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         super().__init__(_command(ALONE), cwd=folder, env=_environment(), start_new_session=True, **pipes)
 
-    def end(self) -> None:
-        """Kill the process and those of its group."""
+    def kill_group(self) -> None:
         with contextlib.suppress(AttributeError, OSError):  # Windows has no groups, and this one may be gone
             os.killpg(self.pid, signal.SIGKILL)
         self.kill()
+
+    def end(self) -> None:
+        """Kill the process and those of its group, and wait until it is gone."""
+        self.kill_group()
         self.wait()
 
 
@@ -81,10 +84,13 @@ class Forked:
         except TimeoutError:
             raise subprocess.TimeoutExpired("work", timeout) from None
 
-    def end(self) -> None:
-        """Kill the process and those of its group."""
+    def kill_group(self) -> None:
         with contextlib.suppress(OSError):
             os.killpg(self.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """Kill the process and those of its group, and wait until it is gone."""
+        self.kill_group()
         try:
             self.wait(ENDING)
         except subprocess.TimeoutExpired:  # the notebook may have stopped the one that waits
@@ -158,8 +164,7 @@ class Processes:
         with self.lock:
             running = [*self.running]
         for process in running:
-            with contextlib.suppress(OSError, AttributeError):
-                os.killpg(process.pid, signal.SIGKILL)
+            process.kill_group()
 
 
 def _command(code: str) -> list[str]:
