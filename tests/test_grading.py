@@ -493,7 +493,7 @@ def test_a_notebook_that_signals_leaves_the_others_judged(tmp_path, capsys, kind
     paths = [handed_in(tmp_path / f"{name}.ipynb", with_check(MASK)) for name in "abc"]
     handed_in(paths[1], with_check("import os, signal\n" + textwrap.dedent(HOSTILE[kind]) + "\n" + MASK))
     said = told(capsys, "grade", *paths, "--jobs", 1)
-    assert [line for line in said if "causal_mask: " in line][::2] == ["  ✔ causal_mask: right on all 5 inputs."] * 2
+    assert [line for line in said if "causal_mask: " in line][::2] == ["  ✔ causal_mask: right on all 7 inputs."] * 2
     assert said[-1].endswith("3 file(s).")
 
 

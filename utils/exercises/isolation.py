@@ -318,6 +318,7 @@ def _set_back_methods(spaces: list[tuple[type, Mapping, dict]]) -> list[str]:
         if not _equal(space, kept):
             names = (space.keys() | kept.keys()) - {"__slotnames__"}  # which copy keeps there by itself
             changed = sorted(name for name in names if space.get(name, space) is not kept.get(name, space))
+            changed = [name for name in changed if not _is_of_torch(name, space.get(name))]
             for name in changed:
                 if name in kept:
                     setattr(owner, name, kept[name])
@@ -325,6 +326,11 @@ def _set_back_methods(spaces: list[tuple[type, Mapping, dict]]) -> list[str]:
                     delattr(owner, name)
             found += [f"torch.{'' if owner is Tensor else 'nn.'}{owner.__name__}.{name}" for name in changed]
     return found
+
+
+def _is_of_torch(name: str, value: Any) -> bool:
+    """Is it torch itself that has exchanged a method, as torch.compile does when it is first called?"""
+    return name.startswith("___") or str(getattr(value, "__module__", "")).startswith("torch.")
 
 
 def _equal(space: Mapping, kept: dict) -> bool:

@@ -36,9 +36,9 @@ def draw_words_and_memories(generator):
 
 
 def edges_of_cross_attention(generator):
-    x, eye = torch.full((1, 2, 2), 1e20).double(), torch.eye(2).double()
+    x, eye = torch.full((1, 2, 2), 3e12).double(), torch.eye(2).double()
     mask = torch.tensor([[True, True, False]])
-    M = torch.where(mask[..., None], torch.full((1, 3, 2), -1e20).double(), 0.0)
+    M = torch.where(mask[..., None], torch.full((1, 3, 2), -3e12).double(), 0.0)
     yield LOW_SCORES, (x, M, eye, eye, eye, mask)
     for name, (b, q, k, d, e) in (
         ("70 words of the source, 66 words", (1, 66, 70, 67, 68)),

@@ -6,7 +6,7 @@ import torch
 
 from ..engine import exercise
 
-LOW_SCORES = "scores so low that a finite number for a mask, such as -1e9, lies above them"
+LOW_SCORES = "scores below -1e9, a number that many people write instead of -∞"
 
 # ---- padding_mask
 
@@ -84,7 +84,7 @@ def draw_scores_and_masks(generator):
 
 def edges_of_masked_softmax(generator):
     mask = torch.tensor([[0, 0, 1, 0], [0, 0, 0, 0], [1, 0, 0, 0]]).bool()
-    yield LOW_SCORES, (torch.randn(3, 4, generator=generator).double().masked_fill(mask, -1e40), mask)
+    yield LOW_SCORES, (torch.randn(3, 4, generator=generator).double().masked_fill(mask, -1e25), mask)
     mask = torch.rand(66, 70, generator=generator) < 0.7
     yield "70 keys and 66 queries", (torch.randn(66, 70, generator=generator), mask)
     mask = torch.rand(66, 2, 3, generator=generator) < 0.7
@@ -195,8 +195,8 @@ def draw_masked_attention(generator):
 
 
 def edges_of_masked_attention(generator):
-    query, mask = torch.full((2, 2), 1e20).double(), torch.tensor([[1, 0, 0, 0], [0, 0, 1, 0]]).bool()
-    key = torch.where(mask.any(0)[:, None], -1e20, 0.0).expand(4, 2).double()
+    query, mask = torch.full((2, 2), 3e12).double(), torch.tensor([[1, 0, 0, 0], [0, 0, 1, 0]]).bool()
+    key = torch.where(mask.any(0)[:, None], -3e12, 0.0).expand(4, 2).double()
     yield LOW_SCORES, (query, key, torch.randn(4, 3, generator=generator).double(), mask)
     query, key, value = (torch.randn(n, width, generator=generator) for n, width in ((66, 68), (70, 68), (70, 67)))
     yield "70 keys and 66 queries", (query, key, value, torch.rand(66, 70, generator=generator) < 0.7)
@@ -295,7 +295,7 @@ def draw_head(generator):
 
 def edges_of_heads(generator):
     X = torch.randn(4, 3, generator=generator).double()
-    X[:, 0] = 1e20
+    X[:, 0] = 3e12
     W_q, W_v = torch.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]).double(), torch.eye(3).double()[:, 1:]
     yield LOW_SCORES, (X, W_q, -W_q, W_v)
     X, W_v = torch.randn(70, 66, generator=generator), torch.randn(66, 68, generator=generator)

@@ -186,9 +186,9 @@ def edges_of_attention_steps(generator):
     state, M, mask = torch.tensor([[1.0, -1.0]]), torch.tensor([[[0.5, 0.0], [0.0, 0.5]]]), torch.tensor([[True, True]])
     W_c = 200 * torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     yield "sums of 200 and -200, beyond what exp can take", (state, M, mask, W_c, torch.eye(2))
-    state, M = torch.full((1, 2), 1e20).double(), torch.full((1, 3, 2), -1e20).double()
+    state, M = torch.full((1, 2), 3e12).double(), torch.full((1, 3, 2), -3e12).double()
     mask = torch.tensor([[True, True, False]])
-    W_c = 1e-20 * torch.randn(4, 2, generator=generator).double()
+    W_c = 3e-13 * torch.randn(4, 2, generator=generator).double()
     yield LOW_SCORES, (
         state, torch.where(mask[..., None], M, 0.0), mask, W_c, torch.eye(2).double(),
     )  # fmt: skip
@@ -268,8 +268,8 @@ def draw_queries_and_memories(generator):
 
 
 def edges_of_looking_back(generator):
-    query, mask = torch.full((1, 2, 2), 1e20).double(), torch.tensor([[True, True, False]])
-    M = torch.where(mask[..., None], torch.tensor([[[-1e20, -1e20], [-1e20, -1e20], [0.0, 0.0]]]).double(), 0.0)
+    query, mask = torch.full((1, 2, 2), 3e12).double(), torch.tensor([[True, True, False]])
+    M = torch.where(mask[..., None], torch.tensor([[[-3e12, -3e12], [-3e12, -3e12], [0.0, 0.0]]]).double(), 0.0)
     yield LOW_SCORES, (query, M, mask)
     for name, (b, q, k, d) in (("70 states and 66 queries", (1, 66, 70, 67)), ("66 sentences", (66, 2, 3, 2))):
         query, M = (torch.randn(b, n, d, generator=generator) for n in (q, k))

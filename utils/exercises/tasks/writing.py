@@ -113,7 +113,7 @@ def draw_chunks(generator):
 
 
 def edges_of_chunks(generator):
-    x, kept = torch.full((1, 3, 2), 1e20).double(), torch.full((1, 2, 2), -1e20).double()
+    x, kept = torch.full((1, 3, 2), 3e12).double(), torch.full((1, 2, 2), -3e12).double()
     W_q, values = torch.eye(2).double(), torch.randn(1, 2, 2, generator=generator).double()
     yield LOW_SCORES, (x, kept, values, W_q, -W_q, W_q)
     for name, (b, n, q, d, e) in (
