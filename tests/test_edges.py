@@ -3,6 +3,7 @@
 import functools
 import inspect
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,18 @@ def test_a_result_of_inference_mode_can_be_written_into():
 def test_use_leaves_gradients_to_what_is_trained_through():
     right = written("return projected.unflatten(-1, (num_heads, -1)).transpose(-3, -2)", "split_heads")
     assert use(right)(torch.randn(3, 8, requires_grad=True), 2).requires_grad
+
+
+@pytest.mark.parametrize(
+    "name", ["attention_scores", "self_attention", "attention_between", "cross_attention", "read_on"]
+)
+def test_a_root_in_float32_is_right_and_said_to_be_rounded(name):
+    """math.sqrt(d_k) as torch.sqrt(torch.tensor(d_k)): off by 1e-8 where d_k is not a power of 4."""
+    code = textwrap.dedent(inspect.getsource(KNOWN[name].reference))
+    body = re.sub(r'\A.*?""".*?"""\n', "", code, flags=re.DOTALL)
+    rounded = body.replace("math.sqrt(keys", "torch.sqrt(torch.tensor(keys").replace(
+        "math.sqrt(K", "torch.sqrt(torch.tensor(K"
+    )
+    rounded = rounded.replace("math.sqrt(query", "torch.sqrt(torch.tensor(query").replace("shape[-1])", "shape[-1]))")
+    verdict = KNOWN[name].verdict(written(textwrap.dedent(rounded), name))
+    assert rounded != body and (verdict.status, verdict.exact) == ("right", False), verdict.message

@@ -1261,7 +1261,8 @@ def test_a_result_of_a_type_without_a_name_is_wrong():
 
 def test_another_seed_is_a_second_try(capsys):
     found = catalogue()["dot_product"]
-    table = [(inputs, found.reference(*inputs.values())) for inputs in (*found.inputs(0), *found.inputs(1))]
+    drawn = [*found.inputs(0), *found.inputs(1), *(inputs for _, inputs in found.edges())]
+    table = [(inputs, found.reference(*inputs.values())) for inputs in drawn]
 
     def dot_product(a, b):
         return next(want for inputs, want in table if inputs["a"].equal(a) and inputs["b"].equal(b))

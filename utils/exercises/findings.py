@@ -32,7 +32,7 @@ from .numbers import (
 from .remedies import A_SHAPE_PROBLEM, BATCH_REMEDY, BATCH_REVERSED, BROADCAST, PRODUCTS, REMEDIES
 from .repair import Repair, one_change, two_changes
 from .rows import IMPORTS
-from .running import FLOATS, INTEGERS, Run, as_tensor, holds_nan, run, same, same_kind, unchanged
+from .running import FLOATS, INTEGERS, RIGHT, Run, as_tensor, holds_nan, run, same, same_kind, unchanged
 from .variants import OF_RESULTS
 from .verdict import Finding
 from .wording import (
@@ -84,8 +84,10 @@ def at_an_edge(case: Case) -> Finding:
     if done.error is None and isinstance(done.result, tuple) and isinstance(done.want[0], Tensor):
         pairs = zip(done.result, done.want) if len(done.result) == len(done.want) else ()
         parts = [Run(done.arguments, want, got, changed=done.changed) for got, want in pairs]
-        if wrong := next((part for part in parts if not part.right), None):
-            case = replace(case, runs=[wrong])
+        wrong = next((place for place, part in enumerate(parts) if not part.right), None)
+        if wrong is not None:
+            found = at_an_edge(replace(case, runs=[parts[wrong]]))
+            return replace(found, message=f"result {wrong + 1} of {len(parts)}: {found.message}")
     found = ((finding, finding(case)) for finding in AT_AN_EDGE if applies(finding, case))
     return next(replace(said, by=finding.__name__) for finding, said in found if said)
 
@@ -782,7 +784,7 @@ def in_one_part(case: Case) -> Finding | None:
     if found := unused_argument(case):
         return found
     runs = [done for done in case.runs if isinstance(done.result, tuple) and len(done.result) == len(want)]
-    wrong = [i for i in range(len(want)) if not all(same(done.result[i], done.want[i]) for done in runs)]
+    wrong = [i for i in range(len(want)) if not all(same(done.result[i], done.want[i], RIGHT) for done in runs)]
     parts = [Run(done.arguments, done.want[wrong[-1]], done.result[wrong[-1]], number=done.number) for done in runs]
     part = Case(case.reference, case.function, parts, case.known, case.intermediates, case.questions)
     alone = ", the only one that is not right" if len(wrong) == 1 else ""

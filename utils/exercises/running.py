@@ -17,7 +17,7 @@ from .isolation import Printed
 FLOATS = (torch.float32, torch.float64)
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-9}  # relative
-EXACT = 2e-9  # relative, of float64: what it may be off to be handed on; float32 is off by more
+EXACT = 5e-10  # relative, of float64: what it may be off to be handed on; float32 is off by more
 RIGHT = 1e-7  # what a right answer may be off: + 1e-8, which keeps a divisor from being 0, is no mistake
 KEPT = 10**6  # entries of a result that is copied
 

@@ -416,7 +416,7 @@ def draw_graphs(generator):
 
 def edges_of_graphs(generator):
     yield "an edge from a node to itself", ([(1, 1), (0, 2)], 3)
-    yield "70 nodes", ([(node, (7 * node + 3) % 70) for node in range(70)], 70)
+    yield "140 nodes", ([(node, (7 * node + 3) % 140) for node in range(140)], 140)
 
 
 @exercise(

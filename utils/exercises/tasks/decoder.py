@@ -21,7 +21,7 @@ def draw_words_and_memories(generator):
         ((1, 2, 5, 4, 4), [[1, 1, 1, 0, 0]], 2, None),
         ((2, 1, 3, 4, 2), [[0, 1, 1], [1, 1, 1]], 2, None),
         ((3, 2, 1, 2, 4), [[1], [1], [1]], 1, None),
-        ((4, 4, 3, 5, 2), [[1, 1, 1], [1, 1, 0], [1, 0, 0], [1, 1, 0]], 2, torch.float64),
+        ((4, 4, 3, 5, 4), [[1, 1, 1], [1, 1, 0], [1, 0, 0], [1, 1, 0]], 2, torch.float64),
         ((2, 3, 4, 3, 3), [[1, 1, 1, 0], [1, 1, 0, 0]], 200, None),
     ):
         mask = torch.tensor(rows).bool()
@@ -47,6 +47,9 @@ def edges_of_cross_attention(generator):
         shapes = (b, q, d), (b, k, d), (d, e), (d, e), (d, e)
         tensors = (torch.randn(*shape, generator=generator) / d**0.25 for shape in shapes)
         yield name, (*tensors, torch.arange(k) < torch.randint(1, k, (b, 1), generator=generator))
+    x, M = torch.randn(1, 2, 3, generator=generator).double(), torch.randn(1, 4, 3, generator=generator).double()
+    matrices, mask = torch.randn(3, 3, 5, generator=generator).double(), torch.tensor([[True, True, True, False]])
+    yield "numbers in float64", (x, M, *matrices, mask)
 
 
 @exercise(
@@ -93,7 +96,7 @@ def cross_attention(x, M, W_q, W_k, W_v, source_mask):
     """A decoder's words x (b, q, d) ask a memory M (b, k, d): returns z (b, q, e) and weights (b, q, k).
 
     There are W_q, W_k and W_v (d, e), no biases; the scores are divided by √e, for d_k is e. source_mask (b, k)
-    is True for words of the source, False for padding, whose weight is 0.
+    is True for words of the source, False for padding, whose weight is 0; each sentence has a word.
     """
     queries, keys, values = x @ W_q, M @ W_k, M @ W_v  # (b, q, e), (b, k, e), (b, k, e)
     scores = queries @ keys.mT / math.sqrt(keys.shape[-1])  # (b, q, k)

@@ -43,8 +43,13 @@ SUMS = """
 """
 
 
+def edges_of_dot_products(generator):
+    yield "a vector of zeros", (torch.zeros(3), torch.randn(3, generator=generator))
+
+
 @exercise(
     draws=draw_pairs,
+    edges=edges_of_dot_products,
     hints=[
         "What do you get for two vectors with a single entry each? And with two entries each?",
         "Multiply the vectors entry by entry. That gives d products: which operation makes one number of them?",
@@ -106,7 +111,7 @@ def edges_of_cosines(generator):
     minutes=5,
 )
 def cosine_similarity(a, b):
-    """Cosine of the angle between two vectors (d,) and (d,): returns one number, from -1 to 1."""
+    """Cosine of the angle between two vectors (d,) and (d,), none of them 0: returns one number, from -1 to 1."""
     return a @ b / (a.norm() * b.norm())
 
 
@@ -160,7 +165,10 @@ def edges_of_variances(generator):
     minutes=10,
 )
 def variance_kept(points, count):
-    """Share of the variance of points (n, d), d > 1, in their first `count` components: returns one number."""
+    """Share of the variance of points (n, d) in their first `count` components: returns one number.
+
+    d is 2 or more, count goes from 1 to the smaller of n and d.
+    """
     singular_values = torch.linalg.svdvals(points - points.mean(0))  # largest first
     variances = singular_values**2
     return variances[:count].sum() / variances.sum()

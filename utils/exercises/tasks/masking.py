@@ -200,6 +200,8 @@ def edges_of_masked_attention(generator):
     yield LOW_SCORES, (query, key, torch.randn(4, 3, generator=generator).double(), mask)
     query, key, value = (torch.randn(n, width, generator=generator) for n, width in ((66, 68), (70, 68), (70, 67)))
     yield "70 keys and 66 queries", (query, key, value, torch.rand(66, 70, generator=generator) < 0.7)
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    yield "numbers in float64", (query[:2, :3].double(), key[:3, :3].double(), value[:3, :2].double(), mask)
     query, key, value = torch.randn(3, 66, 3, 4, generator=generator)
     yield "66 sentences", (query, key, value, torch.rand(66, 3, 3, generator=generator) < 0.7)
 
@@ -298,8 +300,9 @@ def edges_of_heads(generator):
     X[:, 0] = 3e12
     W_q, W_v = torch.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]).double(), torch.eye(3).double()[:, 1:]
     yield LOW_SCORES, (X, W_q, -W_q, W_v)
-    X, W_v = torch.randn(70, 66, generator=generator), torch.randn(66, 68, generator=generator)
-    yield "70 tokens", (X, *torch.randn(2, 66, 67, generator=generator) / 8, W_v)
+    X, W_v = torch.randn(140, 66, generator=generator), torch.randn(66, 68, generator=generator)
+    yield "140 tokens", (X, *torch.randn(2, 66, 67, generator=generator) / 8, W_v)
+    yield "numbers in float64", (X[:4, :3].double(), *torch.randn(3, 3, 5, generator=generator).double())
     yield "66 sentences", (torch.randn(66, 3, 4, generator=generator), *torch.randn(3, 4, 2, generator=generator))
 
 

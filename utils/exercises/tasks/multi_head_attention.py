@@ -179,6 +179,7 @@ def edges_of_layers(generator):
         "66 sentences",
         (torch.randn(66, 3, 4, generator=generator), *torch.randn(4, 4, 4, generator=generator) / 2, 2),
     )
+    yield "numbers in float64", (X[:3, :6].double(), *torch.randn(4, 6, 6, generator=generator).double() / 3, 2)
 
 
 @exercise(

@@ -39,11 +39,12 @@ def draw_words(generator):
 
 def edges_of_words(generator):
     yield "a word with # in it", ("c#d", {"c": 0, "#": 1, "##d": 2, "###": 3, "###d": 4})
+    yield "a word with a capital letter", ("Playing", {"play": 0, "Play": 1, "##ing": 2})
     yield "a piece of 14 letters", ("representation", {"representation": 0, "rep": 1, "##resentation": 2})
     many = {f"##{letter}{number}": number for letter in "abc" for number in range(30)}
     yield (
-        "a word of 70 letters, and a vocabulary of 94 pieces",
-        (35 * "ab", many | {"a": 90, "##b": 91, "##a": 92, "##ba": 93}),
+        "a word of 140 letters, and a vocabulary of 94 pieces",
+        (70 * "ab", many | {"a": 90, "##b": 91, "##a": 92, "##ba": 93}),
     )
 
 

@@ -25,7 +25,7 @@ def draw_inputs_and_states(generator):
 def edges_of_elman_steps(generator):
     x, state, bias = torch.tensor([[1.0, -1.0]]), torch.zeros(1, 2), torch.zeros(2)
     W = 200 * torch.eye(2)
-    yield "sums of 200 and -200, beyond what exp can take", (x, state, W, torch.eye(2), bias)
+    yield "sums of 200 and -200 (exp(200) is infinite in float32)", (x, state, W, torch.eye(2), bias)
     x, state = torch.randn(66, 70, generator=generator), torch.rand(66, 67, generator=generator)
     W, U = (torch.randn(width, 67, generator=generator) / 8 for width in (70, 67))
     yield "66 vectors of 70 numbers", (x, state, W, U, torch.randn(67, generator=generator))
@@ -141,7 +141,7 @@ def sequence_cross_entropy(logits, targets, mask):
     """Mean of -log of the probability that softmax gives each target: returns one number.
 
     logits (…, n, v); targets (…, n), token ids; mask (…, n), True for words, False for padding, which is left out.
-    The mean runs over all words of the batch alike; there is at least one. Logits may be large.
+    The mean runs over all words of the batch alike; there is at least one. Logits are finite, and may be large.
     """
     log_probabilities = torch.log_softmax(logits, dim=-1)  # (…, n, v)
     losses = -log_probabilities.gather(-1, targets[..., None])[..., 0]  # (…, n)
@@ -173,7 +173,7 @@ def edges_of_perplexity(generator):
     minutes=4,
 )
 def perplexity(probabilities):
-    """Perplexity of n words that a model gave these probabilities (n,): returns one number."""
+    """Perplexity of n words that a model gave these probabilities (n,), all above 0: returns one number."""
     return torch.exp(-torch.log(probabilities).mean())
 
 
@@ -197,7 +197,7 @@ def draw_gated_steps(generator):
 
 def edges_of_gru_steps(generator):
     x, state, matrices = torch.tensor([[1.0, -1.0]]), torch.tensor([[0.5, -0.3]]), torch.eye(2).repeat(6, 1, 1)
-    yield "sums of 200 and -200, beyond what exp can take", (x, state, *(200 * matrices))
+    yield "sums of 200 and -200 (exp(200) is infinite in float32)", (x, state, *(200 * matrices))
     x, state = torch.randn(66, 70, generator=generator), torch.rand(66, 67, generator=generator)
     sizes = 3 * (70, 67)
     matrices = (torch.randn(width, 67, generator=generator) / 8 for width in sizes)

@@ -92,7 +92,7 @@ def draw_queries_and_keys(generator):
 
 def edges_of_additive_scores(generator):
     query, keys = torch.tensor([[[1.0], [-1.0]]]), torch.tensor([[[1.0], [0.0], [-1.0]]])
-    yield "sums of 200 and -200, beyond what exp can take", (
+    yield "sums of 200 and -200 (exp(200) is infinite in float32)", (
         query, keys, torch.full((1, 2), 150.0), torch.full((1, 2), 50.0), torch.tensor([1.0, 2.0]),
     )  # fmt: skip
     for name, (b, q, k, d_q, d_k, d) in (
@@ -185,7 +185,7 @@ def draw_states_and_memories(generator):
 def edges_of_attention_steps(generator):
     state, M, mask = torch.tensor([[1.0, -1.0]]), torch.tensor([[[0.5, 0.0], [0.0, 0.5]]]), torch.tensor([[True, True]])
     W_c = 200 * torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    yield "sums of 200 and -200, beyond what exp can take", (state, M, mask, W_c, torch.eye(2))
+    yield "sums of 200 and -200 (exp(200) is infinite in float32)", (state, M, mask, W_c, torch.eye(2))
     state, M = torch.full((1, 2), 3e12).double(), torch.full((1, 3, 2), -3e12).double()
     mask = torch.tensor([[True, True, False]])
     W_c = 3e-13 * torch.randn(4, 2, generator=generator).double()
@@ -331,6 +331,7 @@ def draw_alignments(generator):
 
 def edges_of_alignments(generator):
     yield "positions above 9", ([{(0, 10), (1, 2)}], [{(1, 0), (1, 2)}], [{(1, 0), (1, 2), (0, 12)}])
+    yield "positions above 99", ([{(0, 100), (1, 11)}], [{(1, 0), (11, 1)}], [{(1, 0), (11, 1)}])
     yield "70 sentences", (70 * [{(0, 0), (1, 2)}], 70 * [{(0, 0)}], 70 * [{(0, 0), (1, 1)}])
 
 

@@ -13,7 +13,7 @@ from .single_token_attention import SCALE, WEIGHTS, attend  # noqa: F401 (rows u
 def draw_projections(generator):
     """A sentence, a batch, a batch of batches; all sizes equal; n, v and b of 1; float64, and scores too large for exp."""
     sizes = (((5, 8), 4, 6, None), ((4, 4), 4, 4, None), ((2, 5, 8), 4, 3, None), ((3, 3, 3), 3, 3, None))
-    sizes += (((2, 1, 6), 4, 1, None), ((1, 3, 6), 4, 5, torch.float64), ((2, 3, 4, 6), 5, 3, None))
+    sizes += (((2, 1, 6), 4, 1, None), ((1, 3, 6), 4, 5, torch.float64), ((2, 3, 4, 6), 4, 3, None))
     for shape, e, v, dtype in sizes:
         d = shape[-1]
         X = torch.randn(shape, generator=generator, dtype=dtype)
@@ -28,6 +28,8 @@ def edges_of_self_attention(generator):
     yield "70 tokens", (X, W_q, W_k, W_v)
     X = torch.randn(66, 2, 3, generator=generator)
     yield "66 sentences", (X, *torch.randn(3, 3, 4, generator=generator))
+    X = torch.randn(5, 3, generator=generator)
+    yield "numbers in float64", (X.double(), *torch.randn(3, 3, 5, generator=generator).double())
 
 
 @exercise(
@@ -68,7 +70,7 @@ def draw_two_sequences(generator):
         ((1,), 6, 5, 3, 4, 1, None),
         ((4,), 1, 3, 5, 2, 3, None),
         ((3, 2), 3, 4, 5, 3, 2, None),
-        ((6, 2, 3), 4, 3, 4, 5, 3, torch.float64),
+        ((6, 2, 3), 5, 3, 2, 4, 3, torch.float64),
     )
     for (*batch, q), k, wide, other, e, v, dtype in sizes:
         asking = torch.randn(*batch, q, wide, generator=generator, dtype=dtype)
@@ -85,6 +87,8 @@ def edges_between(generator):
     yield "70 keys and 66 queries", (asking, answering, W_q, W_k, torch.randn(65, 67, generator=generator))
     asking, answering = torch.randn(66, 2, 3, generator=generator), torch.randn(66, 4, 3, generator=generator)
     yield "66 sentences", (asking, answering, *torch.randn(3, 3, 4, generator=generator))
+    matrices = torch.randn(3, 3, 5, generator=generator).double()
+    yield "numbers in float64", (asking[0].double(), answering[0].double(), *matrices)
 
 
 @exercise(
@@ -186,6 +190,10 @@ def edges_of_pooling(generator):
     module = LearnedQuery(66, 68, 69, generator)
     yield "70 tokens", (module, torch.randn(70, 66, generator=generator) / 8)
     yield "66 sentences", (LearnedQuery(3, 2, 2, generator), torch.randn(66, 4, 3, generator=generator))
+    yield (
+        "numbers in float64",
+        (LearnedQuery(3, 5, 2, generator).double(), torch.randn(4, 3, generator=generator).double()),
+    )
 
 
 @exercise(

@@ -18,7 +18,7 @@ def draw_token_ids(generator):
 
 
 def edges_of_token_ids(generator):
-    yield "70 tokens of a vocabulary of 80", (torch.randint(80, (70,), generator=generator), 80)
+    yield "70 tokens of a vocabulary of 140", (torch.randint(140, (70,), generator=generator), 140)
 
 
 @exercise(
@@ -49,6 +49,8 @@ def draw_scores(generator):
 
 def edges_of_softmax(generator):
     yield "a score of -∞, whose weight is 0", (torch.tensor([0.5, -math.inf, 1.0, 0.0]),)
+    yield "a score of 1,000 between two of -1,000", (torch.tensor([-1000.0, 1000.0, 999.0, -1000.0]),)
+    yield "scores near -1,000", (torch.tensor([-1000.0, -1001.0, -999.5]),)
     yield "scores with four axes", (torch.randn(2, 3, 4, 5, generator=generator),)
     yield "70 scores in a row", (torch.randn(66, 70, generator=generator),)
 
@@ -89,7 +91,11 @@ def draw_scores_and_temperatures(generator):
 
 
 def edges_of_temperatures(generator):
-    yield "a temperature of 0.05", (torch.randn(2, 4, generator=generator), torch.tensor([0.05, 0.1]))
+    yield (
+        "temperatures of 0.001 and 0.05",
+        (0.002 * torch.randn(2, 4, generator=generator), torch.tensor([0.001, 0.05])),
+    )
+    yield "a score of 200 at a temperature of 100", (torch.tensor([200.0, 0.0, 50.0]), torch.tensor(100.0))
     yield "scores with four axes", (torch.randn(2, 3, 4, 5, generator=generator), torch.ones(2, 3, 4) / 2)
     yield "70 scores in a row", (torch.randn(66, 70, generator=generator), 1 + torch.rand(66, generator=generator))
 
@@ -121,6 +127,8 @@ def draw_query_and_keys(generator):
 
 def edges_of_scores(generator):
     yield "70 keys of 66 entries", (torch.randn(66, generator=generator), torch.randn(70, 66, generator=generator))
+    query = torch.randn(3, generator=generator, dtype=torch.float64)
+    yield "numbers in float64", (query, torch.randn(2, 3, generator=generator, dtype=torch.float64))
 
 
 @exercise(
@@ -199,6 +207,7 @@ def draw_query_keys_values(generator):
 def edges_of_attention(generator):
     query, keys = torch.randn(66, generator=generator), torch.randn(70, 66, generator=generator)
     yield "70 keys of 66 entries", (query, keys, torch.randn(70, 67, generator=generator))
+    yield "numbers in float64", (query[:3].double(), keys[:4, :3].double(), keys[:4, :2].double())
 
 
 @exercise(

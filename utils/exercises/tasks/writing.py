@@ -30,12 +30,14 @@ def draw_words_and_caches(generator):
 def edges_of_decoding(generator):
     x, eye, values = torch.tensor([[1.0], [-1.0]]), torch.eye(1), torch.randn(2, 2, 1, generator=generator)
     yield (
-        "scores of 300 and more, beyond what exp can take",
+        "scores of 300 (exp(300) is infinite in float32)",
         (x, torch.tensor([[[300.0], [299.0]]] * 2), values, eye, 300 * eye, eye),
     )
     for name, (b, n, d, e) in (("70 words kept", (1, 70, 66, 67)), ("66 sentences", (66, 2, 3, 4))):
         shapes = (b, d), (b, n, e), (b, n, e), (d, e), (d, e), (d, e)
         yield name, tuple(torch.randn(*shape, generator=generator) / shape[-1] ** 0.25 for shape in shapes)
+    shapes = (2, 3), (2, 4, 5), (2, 4, 5), (3, 5), (3, 5), (3, 5)
+    yield "numbers in float64", tuple(torch.randn(*shape, generator=generator).double() for shape in shapes)
 
 
 @exercise(
@@ -117,12 +119,14 @@ def edges_of_chunks(generator):
     W_q, values = torch.eye(2).double(), torch.randn(1, 2, 2, generator=generator).double()
     yield LOW_SCORES, (x, kept, values, W_q, -W_q, W_q)
     for name, (b, n, q, d, e) in (
-        ("70 new words", (1, 2, 70, 66, 67)),
-        ("2 new words after 70 others", (1, 70, 2, 3, 4)),
+        ("140 new words", (1, 2, 140, 66, 67)),
+        ("2 new words after 140 others", (1, 140, 2, 3, 4)),
         ("66 sentences", (66, 1, 2, 3, 4)),
     ):
         shapes = (b, q, d), (b, n, e), (b, n, e), (d, e), (d, e), (d, e)
         yield name, tuple(torch.randn(*shape, generator=generator) / shape[-1] ** 0.25 for shape in shapes)
+    shapes = (2, 2, 3), (2, 4, 5), (2, 4, 5), (3, 5), (3, 5), (3, 5)
+    yield "numbers in float64", tuple(torch.randn(*shape, generator=generator).double() for shape in shapes)
 
 
 @exercise(
@@ -266,6 +270,8 @@ def edges_of_reading_blocks(generator):
     scores, values = torch.randn(66, 70, generator=generator), torch.randn(70, 67, generator=generator)
     kept = torch.randn(66, 1, generator=generator), 1 + torch.rand(66, 1, generator=generator)
     yield "66 queries, 70 keys", (scores, values, *kept, torch.randn(66, 67, generator=generator))
+    low = scores[:2, :3] - 2e4, values[:3], torch.full((2, 1), -math.inf), torch.zeros(2, 1), torch.zeros(2, 67)
+    yield "scores near -20,000", low
 
 
 @exercise(
