@@ -57,7 +57,7 @@ def drawn(name):
     return found
 
 
-@pytest.mark.parametrize("name", of_notebooks())
+@pytest.mark.parametrize("name", [*of_notebooks()])
 def test_draws_cover_what_the_notebook_hands_over(name):
     recorder, missing = record(PATHS[name]), []
     for exercise, parameters in recorder.seen.items():
@@ -125,7 +125,7 @@ def failure(path, way, solved):
     return ""
 
 
-@pytest.mark.parametrize("name, way", of_notebooks(*WAYS, by_day="zeros"))
+@pytest.mark.parametrize("name, way", [*of_notebooks(*WAYS, by_day="zeros")])
 def test_a_right_answer_in_other_numbers_carries_the_notebook_to_its_end(name, way):
     path = PATHS[name]
     exercises = [*cells.exercises(json.loads(path.read_text(encoding="utf-8")))]

@@ -65,6 +65,8 @@ def fetch(folder: str | os.PathLike | None = None, words: int = 40_000, url: str
         _write(unfinished, _first_lines(url, words))
         known, matrix = read_text(unfinished)
         _require_size(matrix, words)
+        if blank := next((number for number, word in enumerate(known, start=1) if len(word.split()) > 1), None):
+            raise ValueError(f"line {blank}: a line needs a word and {DIMENSIONS} numbers, and no word holds a blank")
         write_npz(path, known, matrix)
     except ValueError as error:
         raise FetchError(f"What {url} sent is damaged ({error}). Try again.") from error
