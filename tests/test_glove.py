@@ -240,7 +240,7 @@ def test_another_number_of_columns(serve, tmp_path, columns):
         (b"word20 ", b"word20 1 ", "a line needs a word and 100 numbers"),
         (b"word20 ", b"word2\xff ", "UTF-8"),
         (b"word20 ", b"word20 nan ", "a line needs a word and 100 numbers"),
-        (b"word20 ", b"word19 ", "line 21: the word .word19. already stands in line 20"),
+        (b"word20 ", b"word19 ", "line 21: .word19. is already in line 20"),
     ],
 )
 def test_lines_that_are_wrong(serve, tmp_path, old, new, message):

@@ -68,6 +68,9 @@ def test_a_text_file_is_read_and_kept_as_npz(text_file, tmp_path):
         "4\t2 \n" + GOOD.replace(" ", "\t"),
         GOOD.replace(" ", "\t", 1).replace(" ", "  "),
         GOOD.replace("east 1", "east\t1").replace("south ", "south \t "),
+        GOOD.replace("east", " \t east", 1).replace("south", " south"),
+        GOOD + "\n\n \t\n",
+        GOOD.replace("\n", "\r\n") + "\r\n\r\n",
         "\ufeff" + GOOD,
         "\ufeff4 2\n" + GOOD,
         "\ufeff4 2\r\n" + GOOD.replace("\n", "\r\n").rstrip(),
@@ -75,7 +78,19 @@ def test_a_text_file_is_read_and_kept_as_npz(text_file, tmp_path):
         ("\ufeff4 2\r\n" + GOOD.replace("\n", "\r\n")).encode("utf-16-be"),
     ],
     ids=["no newline at the end", "Windows", "exponent and sign", "header", "header on Windows", "fastText"]
-    + ["tabs", "tab and blanks", "mixed blanks", "BOM", "BOM and header", "Notepad", "UTF-16", "PowerShell"],
+    + [
+        "tabs",
+        "tab and blanks",
+        "mixed blanks",
+        "blanks in front",
+        "blank lines",
+        "blank lines on Windows",
+        "BOM",
+        "BOM and header",
+        "Notepad",
+        "UTF-16",
+        "PowerShell",
+    ],
 )
 def test_reads_what_other_programs_write(text_file, content):
     vectors = WordVectors.from_text(text_file(content))
@@ -90,7 +105,7 @@ BLANKS = [
     "a\xa0b\u3000c",
     "route 66",
     "new inf",
-    "- 1.5",
+    "- 15",
     "New\tYork",
     "x  y",
     ". .\x85",
@@ -136,18 +151,18 @@ def test_whole_numbers_are_no_part_of_a_word_without_blanks(text_file, word):
         (GOOD.replace("2.5", "1_0"), "'1_0' is not a number"),
         (GOOD.replace("2.5", "\u0662"), "'\u0662' is not a number"),
         (GOOD.replace("2.5", ""), ", line 4: "),
-        (GOOD.replace("2.5", "nan"), ", line 4: a line needs a word and 2 numbers, but 'nan' is not finite in float32"),
+        (GOOD.replace("2.5", "nan"), ", line 4: a line needs a word and 2 numbers, but 'nan' is not a finite number"),
         (
             GOOD.replace("2.5", "-inf"),
-            ", line 4: a line needs a word and 2 numbers, but '-inf' is not finite in float32",
+            ", line 4: a line needs a word and 2 numbers, but '-inf' is not a finite number",
         ),
         (
             GOOD.replace("2.5", "1e39"),
-            ", line 4: a line needs a word and 2 numbers, but '1e39' is not finite in float32",
+            ", line 4: a line needs a word and 2 numbers, but '1e39' is too large: float32 ends at 3.4e+38",
         ),
         (
             GOOD.replace("2.5", "-1e400"),
-            "'-1e400' is not finite in float32, which ends at 3.4e+38: 'northeast 2 -1e400'",
+            "'-1e400' is too large: float32 ends at 3.4e+38: 'northeast 2 -1e400'",
         ),
         (GOOD.replace("east 1 0\n", "\n"), ", line 2: a line needs a word and 2 numbers, but this one has no fields"),
         (
@@ -160,9 +175,9 @@ def test_whole_numbers_are_no_part_of_a_word_without_blanks(text_file, word):
         ),
         ("4 2\n# comment\n" + GOOD, ", line 2: a line needs a word and 2 numbers, but this one has 2 fields"),
         ("// a comment of five words\n4 2\n" + GOOD, ", line 1: a line needs a word and 2 numbers"),
-        (GOOD + "\n", ", line 5: "),
+        (GOOD + "\n \nwest -1 0\n", ", line 5: a line needs a word and 2 numbers, but this one has no fields: ''."),
         (GOOD.replace("east", "", 1), ", line 2: "),
-        (GOOD.replace("south", "east"), ", line 3: the word 'east' already stands in line 2. Remove one of them."),
+        (GOOD.replace("south", "east"), ", line 3: 'east' is already in line 2. Remove one of them."),
         (
             GOOD.encode().replace(b"south", b"s\xffuth"),
             ", line 3: a line needs a word and 2 numbers, but the word is not in",
@@ -173,28 +188,28 @@ def test_whole_numbers_are_no_part_of_a_word_without_blanks(text_file, word):
         ),
         ("3 2\n" + GOOD, ": line 1 announces 3 words, and 4 follow. Correct or remove line 1."),
         ("5 2\n" + GOOD, " is cut short: line 1 announces 5 words, and 4 follow. Fetch it again"),
-        ("4 2\n" + GOOD.replace("south", "east"), ", line 4: the word 'east' already stands in line 3"),
+        ("4 2\n" + GOOD.replace("south", "east"), ", line 4: 'east' is already in line 3"),
         ("4 2\n" + GOOD.replace("-1", ""), ", line 4: "),
         (
             "4 3\n" + GOOD,
-            ": line 1 announces 4 words of 3 numbers, but 2 follow most words. Correct or remove line 1.",
+            ": line 1 says 4 words of 3 numbers, but most lines have 2. Correct or remove line 1.",
         ),
-        ("4 1\n" + GOOD.replace(" ", " 0."), ": line 1 announces 4 words of 1 numbers, but 2 follow most words."),
-        ("4 0\n" + GOOD, ": line 1 announces 4 words of 0 numbers, but 2 follow most words."),
+        ("4 1\n" + GOOD.replace(" ", " 0."), ": line 1 says 4 words of 1 number, but most lines have 2."),
+        ("4 0\n" + GOOD, ": line 1 says 4 words of 0 numbers, but most lines have 2."),
         ("2 3\n", " is cut short: line 1 announces 2 words of 3 numbers, and none follows. Fetch it again."),
         ("2 3", " is cut short: line 1 announces 2 words of 3 numbers, and none follows."),
         ("\ufeff2 3", " is cut short: line 1 announces 2 words of 3 numbers, and none follows."),
         (
             GOOD.replace("east 1 0\n", "east 1 0 "),
-            ", line 2: a line needs a word and 2 numbers, but this one holds two",
+            ", line 2: a line needs a word and 2 numbers, but two lines seem to have run together",
         ),
         (
             GOOD.replace("\n", "\r"),
-            ", line 1: a line needs a word and 2 numbers, but the ends of lines are those of old Macs",
+            ", line 1: a line needs a word and 2 numbers, but lines end in \\r, as on old Macs: save the file wi",
         ),
         (
             GOOD.replace("south", "so\ruth"),
-            ", line 3: a line needs a word and 2 numbers, but the ends of lines are those",
+            ", line 3: a line needs a word and 2 numbers, but lines end in \\r, as on old",
         ),
         (
             GOOD.replace(" ", ","),
@@ -218,15 +233,83 @@ def test_what_is_wrong_with_a_text_file_is_said(text_file, content, message):
 def test_where_all_words_end_in_a_number_the_header_says_where_the_word_ends(text_file):
     rows = "".join(f"route {number} 0.{number} 0.5\n" for number in range(1, 4))
     assert WordVectors.from_text(text_file(f"3 2\n{rows}")).words == ["route 1", "route 2", "route 3"]
-    with pytest.raises(ValueError, match="line 2: the word 'route' already stands in line 1"):
+    with pytest.raises(ValueError, match="line 2: 'route' is already in line 1"):
         WordVectors.from_text(text_file(rows))
+
+
+B = "the 0.1 0.2 0.3\nof 0.4 0.5 0.6\nto 0.7 0.8 0.9\n"
+
+
+def refused(path, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))}") as caught:
+        WordVectors.from_text(path)
+    assert message in str(caught.value) and len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("header", ["", "2 3\n"])
+@pytest.mark.parametrize("word", ["of", "New York", "é", "'", ".", "-", "e", "2nd", "007", "inf"])
+def test_a_lost_end_of_a_line_is_noticed(text_file, word, header):
+    text = header + B.replace("0.3\nof", f"0.3{word}") + "a 1 2 .3\n"
+    refused(
+        text_file(text), f"line {2 if header else 1}: a line needs a word and 3 numbers, but two lines seem to have"
+    )
+
+
+@pytest.mark.parametrize("lost", [" 0.3\n", "3\n", "0.3\n", ".3\n", " 0.2 0.3\n", ".2 0.3\n"])
+def test_a_lost_end_of_a_line_and_of_its_numbers_is_noticed(text_file, lost):
+    for between in " ", "":
+        refused(text_file(B.replace(lost, between, 1)), "line 1: a line needs a word and 3 numbers, but ")
+
+
+def test_whole_numbers_that_run_into_the_next_word_are_noticed(text_file):
+    refused(
+        text_file("north 0 1east 1 0\nsouth 0 -1\nwest 1 2\n"), "line 1: a line needs a word and 2 numbers, but two"
+    )
+
+
+@pytest.mark.parametrize(
+    "line", ["a 0.1 0.2 0.3 0.4", "a 5e-1 0.2 0.3 0.4", "a -.1 1 2 3", "a 1 2 3 4", "a b .1 1 .3 .4"]
+)
+def test_one_number_too_many_is_refused(text_file, line):
+    refused(text_file(B + line), f"line 4: a line needs a word and 3 numbers, but this one has 4: {line!r}. Correct")
+
+
+def test_a_header_may_say_that_words_end_in_decimals(text_file):
+    text = "3 2\npi 3.14 0.1 0.2\ne 2.71 0.1 0.2\nthe 0.1 0.2"
+    vectors = WordVectors.from_text(text_file(text))
+    assert vectors.words == ["pi 3.14", "e 2.71", "the"] and vectors.matrix.shape == (3, 2)
+
+
+def test_a_header_that_would_help_is_named(text_file):
+    rows = "route 66 .1 .2\npage 3 .1 .2\nno 5 .3 .4\nthe .1 .2\n"
+    refused(
+        text_file(rows + "\n"),
+        "line 4: a line needs a word and 3 numbers, but this one has 3 fields: 'the .1 .2'. "
+        "Correct or remove it (if a vector has 2 numbers, put a first line '4 2' in front).",
+    )
+    assert WordVectors.from_text(text_file("4 2\n" + rows)).words == ["route 66", "page 3", "no 5", "the"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("3 3\nthe 0.1 0.2 0.3\nof 0.4 0.5", ", line 3: a line needs a word and 3 numbers, but this one has 3 fields"),
+        ("2 3\nthe 0.1", ", line 2: a line needs a word and 3 numbers, but this one has 2 fields"),
+        ("4 3\nthe 0.1 0.2 0.3\nof 0.4\n", ", line 3: a line needs a word and 3 numbers, but this one has 2 fields"),
+        ("1 2\nthe 0.1\n", ": line 1 says 1 word of 2 numbers, but most lines have 1. Correct or remove line 1."),
+        ("2 3\nthe 0.1 0.2\nof 0.1 0.2\n", ": line 1 says 2 words of 3 numbers, but most lines have 2."),
+        ("5 3\na .1 .2 .3\nb .1 .2 .3\nc .1\nd .1 .2\ne .1 .2 .3 .4\n", ", line 4: "),
+    ],
+)
+def test_a_header_and_lines_that_differ(text_file, content, message):
+    refused(text_file(content), message)
 
 
 def test_lost_characters_may_be_two_words(text_file):
     """Stanford's 840B has two lines whose words were characters that are lost; the first counts."""
     vectors = WordVectors.from_text(text_file("a 1 2\n\ufffd\ufffd 3 4\nb 5 6\n\ufffd\ufffd 7 8\nc 9 0\n"))
     assert vectors.words == ["a", "\ufffd\ufffd", "b", "c"] and vectors.matrix[:, 0].tolist() == [1, 3, 5, 9]
-    with pytest.raises(ValueError, match="line 4: the word 'a' already stands in line 3"):
+    with pytest.raises(ValueError, match="line 4: 'a' is already in line 3"):
         WordVectors.from_text(text_file("\ufffd 1 2\n\ufffd 3 4\na 5 6\na 7 8\n"))
 
 

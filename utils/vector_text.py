@@ -8,6 +8,7 @@ import io
 import itertools
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,7 +18,10 @@ PIECE = 1 << 24  # bytes that are read at once
 SAMPLE = 200  # lines that tell how many numbers there are
 SHOWN = 60  # characters of a line that a message shows
 LARGEST = float(np.finfo(np.float32).max) * (1 + 1e-8)  # what is rounded to the largest is finite
-NUMBER = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE)
+INTEGER = re.compile(rb"[+-]?\d+")
+FIGURES = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
+NUMBER = re.compile(FIGURES.pattern + rb"|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+TOGETHER = "two lines seem to have run together here"
 
 
 class WrongLine(ValueError):
@@ -35,13 +39,17 @@ def read_text(path: Path) -> tuple[list[str], np.ndarray]:
     the number of the first line that is wrong and what to do about it."""
     words, matrices = [], []
     with opened(path) as file:
-        announced, d = header_and_width(path, file)
+        announced, d, fewer = header_and_width(path, file)
         first = 1 if announced is None else 2  # the number of the line with the first vector
-        while piece := file.read(PIECE) + file.readline():
+        for piece in pieces(file):
             try:
-                some, matrix = read_piece(piece, d)
+                some, matrix = read_piece(piece, d, told=announced is not None)
             except WrongLine as wrong:
-                raise ValueError(f"{path}, line {first + len(words) + wrong.row}: {wrong}") from None
+                remedy = "Correct or remove it"
+                if fewer < d:
+                    n = len(words) + sum(map(bool, map(bytes.strip, (piece + file.read()).split(b"\n"))))
+                    remedy += f" (if a vector has {fewer} numbers, put a first line '{n} {fewer}' in front)"
+                raise ValueError(f"{path}, line {first + len(words) + wrong.row}: {wrong}. {remedy}.") from None
             words += some
             matrices.append(matrix)
     if announced not in (None, len(words)):
@@ -50,6 +58,18 @@ def read_text(path: Path) -> tuple[list[str], np.ndarray]:
             raise ValueError(f"{path} is cut short: {said}. Fetch it again, or correct line 1.")
         raise ValueError(f"{path}: {said}. Correct or remove line 1.")
     return without_lost(path, words, matrices[0] if len(matrices) == 1 else np.concatenate(matrices), first)
+
+
+def pieces(file: BinaryIO) -> Iterator[bytes]:
+    """The rest of a file in pieces of whole lines, without the blank lines at its end."""
+    blank = b""
+    while piece := file.read(PIECE) + file.readline():
+        piece = blank + piece
+        end = len(piece.rstrip())
+        end = end and (piece.find(b"\n", end) + 1 or len(piece))
+        blank = piece[end:]
+        if end:
+            yield piece[:end]
 
 
 def opened(path: Path) -> BinaryIO:
@@ -66,18 +86,18 @@ def opened(path: Path) -> BinaryIO:
     return file
 
 
-def header_and_width(path: Path, file: BinaryIO) -> tuple[int | None, int]:
-    """How many words a header announces (None without one) and how many numbers each has, d. The file is left where
-    the first vector begins.
+def header_and_width(path: Path, file: BinaryIO) -> tuple[int | None, int, int]:
+    """How many words a header announces (None without one), how many numbers each has, d, and, without a header, how
+    many would fit each of the first lines, if d does not. The file is left where the first vector begins.
 
-    d is what most of the first lines end in, or what the header says, if that fits most of them."""
+    d is what most of the first lines end in, or what the header says, unless most of them differ from it."""
     begin = file.tell()
     header = file.readline().split()
     announced = header if len(header) == 2 and all(map(bytes.isdigit, header)) else None
     begin = file.tell() if announced else file.seek(begin)
-    bounds = [width_bounds(line) for line in itertools.islice(file, SAMPLE)]
+    lines = list(itertools.islice(file, SAMPLE))
     file.seek(begin)
-    bounds = [(low, high) for low, high in bounds if high]
+    bounds = [(low, high) for low, high in map(width_bounds, lines) if high]
     if not bounds and announced:
         n, d = map(int, announced)
         raise ValueError(
@@ -90,12 +110,15 @@ def header_and_width(path: Path, file: BinaryIO) -> tuple[int | None, int]:
     most = Counter(high for _, high in bounds)
     d = max(fitting, key=lambda d: (most[d], fitting[d], d))
     if announced is None:
-        return None, d
+        return None, d, max((fewer for fewer in fitting if fitting[fewer] == len(bounds)), default=d)
     n, told = map(int, announced)
-    if 2 * fitting[told] <= len(bounds):
-        said = f"line 1 announces {n} words of {told} numbers, but {d} follow most words"
+    if lines[-1][-1:] != b"\n" or len(lines) < min(n, SAMPLE):
+        bounds = bounds[:-1]  # the last line may be cut
+    differing = sum(not low <= told <= high for low, high in bounds)
+    if 2 * differing > len(bounds) and told not in (d, min(most)):
+        said = f"line 1 says {n} word{'s' * (n != 1)} of {told} number{'s' * (told != 1)}, but most lines have {d}"
         raise ValueError(f"{path}: {said}. Correct or remove line 1.")
-    return n, told
+    return n, told, told
 
 
 def width_bounds(line: bytes) -> tuple[int, int]:
@@ -107,24 +130,25 @@ def width_bounds(line: bytes) -> tuple[int, int]:
     return len(numbers if any(map(bytes.isdigit, rest)) else rest or numbers), len(numbers)
 
 
-def read_piece(piece: bytes, d: int) -> tuple[list[str], np.ndarray]:
-    """Words and (n, d) matrix of whole lines. WrongLine: the first that does not hold a word and d numbers."""
+def read_piece(piece: bytes, d: int, told: bool) -> tuple[list[str], np.ndarray]:
+    """Words and (n, d) matrix of whole lines; `told` says that a header gives d. WrongLine: the first that does not
+    hold a word and d numbers."""
     n = piece.count(b"\n") + (not piece.endswith(b"\n"))
     words, matrix, right = parsed(piece.replace(b"\t", b" "), d, n)
     if right.all():
         return words, matrix
     lines = piece.split(b"\n", n)[:n]
-    fields = [line.rsplit(None, d) for line in lines]
+    fields = [line.lstrip(b" \t").rsplit(None, d) for line in lines]
     straight = b"".join(b"word %b\n" % b" ".join(some[1:]) for some in fields)
     _, matrix, right = parsed(straight, d, n)
     words = [str(some[0], "utf-8", "replace") if some else "" for some in fields]
     for row, some in enumerate(fields):
-        if why := trouble_with_numbers(some, d) if not right[row] else trouble_with_word(some[0], d):
+        if why := trouble_with_numbers(some, d) if not right[row] else trouble_with_word(some, told):
             shown = lines[row].decode(errors="replace").strip()
             shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}…"
-            raise WrongLine(row, f"a line needs a word and {d} numbers, but {why}: {shown!r}. Correct or remove it.")
+            raise WrongLine(row, f"a line needs a word and {d} numbers, but {why}: {shown!r}")
     if not right.all():
-        raise WrongLine(int(right.argmin()), f"a line needs a word and {d} numbers: Polars cannot read it.")
+        raise WrongLine(int(right.argmin()), f"a line needs a word and {d} numbers: Polars cannot read it")
     return words, matrix
 
 
@@ -156,18 +180,35 @@ def trouble_with_numbers(fields: list[bytes], d: int) -> str:
     for field in fields[1:]:
         if not NUMBER.fullmatch(field):
             return f"{field.decode(errors='replace')!r} is not a number"
-        if not abs(float(field)) <= LARGEST:
-            return f"{field.decode()!r} is not finite in float32, which ends at {LARGEST:.1e}"
+        if not FIGURES.fullmatch(field):
+            return f"{field.decode()!r} is not a finite number"
+        if abs(float(field)) > LARGEST:
+            return f"{field.decode()!r} is too large: float32 ends at {LARGEST:.1e}"
     return ""
 
 
-def trouble_with_word(word: bytes, d: int) -> str:
-    """Why the beginning of a line, in front of its last d numbers, is not a word; "" where it is."""
+def trouble_with_word(fields: list[bytes], told: bool) -> str:
+    """Why the first of the fields, what stands in front of the d numbers, is not a word; "" where it is.
+
+    A number like those of the vector is no part of a word, unless a header has told d; 66 in "route 66 0.1 0.2" is."""
+    word, *numbers = fields
     if b"\r" in word:
-        return "the ends of lines are those of old Macs (save the file with others)"
-    runs = itertools.groupby(word.split()[1:], key=lambda field: bool(NUMBER.fullmatch(field)))
-    if any(of_numbers and len(list(run)) >= d for of_numbers, run in runs):
-        return "this one holds two, with no end of a line between"
+        return "lines end in \\r, as on old Macs: save the file with Unix or Windows line endings"
+    whole = all(map(INTEGER.fullmatch, numbers))
+    run, odd = 0, False  # how many numbers stand in a row, and whether one is like those of the vector
+    for field in word.split()[1:]:
+        begin = FIGURES.match(field)
+        like = bool(begin and (whole or not INTEGER.fullmatch(begin[0])))
+        if NUMBER.fullmatch(field):
+            run, odd = run + 1, odd or like
+        elif (odd or like) and not told or like and run + 1 >= len(numbers):
+            return TOGETHER
+        else:
+            run = 0
+        if run >= len(numbers):
+            return TOGETHER
+    if odd and not told:
+        return f"this one has {len(numbers) + run}"
     try:
         word.decode()
     except UnicodeDecodeError:
@@ -187,6 +228,6 @@ def without_lost(path: Path, words: list[str], matrix: np.ndarray, first: int) -
         if seen.setdefault(word, row) == row:
             rows.append(row)
         elif set(word) != {"\N{REPLACEMENT CHARACTER}"}:
-            lines = f"{path}, line {first + row}: the word {word!r} already stands in line {first + seen[word]}"
+            lines = f"{path}, line {first + row}: {word!r} is already in line {first + seen[word]}"
             raise ValueError(f"{lines}. Remove one of them.")
     return [words[row] for row in rows], matrix[rows]
