@@ -72,7 +72,7 @@ def test_a_text_file_is_read_and_kept_as_npz(text_file, tmp_path):
         GOOD + "\n\n \t\n",
         GOOD.replace("\n", "\r\n") + "\r\n\r\n",
         "\ufeff" + GOOD,
-        "\ufeff4 2\n" + GOOD,
+        "\ufeff\ufeff4 2\n" + GOOD,
         "\ufeff4 2\r\n" + GOOD.replace("\n", "\r\n").rstrip(),
         GOOD.encode("utf-16"),
         ("\ufeff4 2\r\n" + GOOD.replace("\n", "\r\n")).encode("utf-16-be"),
@@ -213,14 +213,32 @@ def test_whole_numbers_are_no_part_of_a_word_without_blanks(text_file, word):
         ),
         (
             GOOD.replace(" ", ","),
-            " holds no word vectors: a line needs a word and its numbers, such as 0.25, with blanks or",
+            " contains no line with a word and its numbers; line 1 is 'north,0,1'. ',' stands where blanks or tabs",
         ),
-        (GOOD.replace(" ", "\xa0"), " holds no word vectors"),
-        ("word\n", " holds no word vectors"),
-        ("\n", " holds no word vectors"),
-        ("", " holds no word vectors"),
-        (GOOD.replace("south", "so\0uth"), " is not text in UTF-8: "),
-        (GOOD.encode("utf-16-le"), " is not text in UTF-8: "),
+        (GOOD.replace(" ", "\xa0"), "; line 1 is 'north\\xa00\\xa01'. '\\xa0' stands where blanks or tabs should."),
+        (GOOD.replace(" ", "\u3000"), "'\\u3000' stands where blanks or tabs should."),
+        (GOOD.replace(" ", ";").replace("2.5", "2,5"), "';' stands where blanks or tabs should."),
+        (
+            "the 0,1 0,2\nof 0,3 0,4\n",
+            "line 1 is 'the 0,1 0,2'. The numbers have decimal commas: write 0.25, not 0,25.",
+        ),
+        ('{"the": [0.1, 0.2]}', "line 1 is '{\"the\": [0.1, 0.2]}'. It looks like JSON"),
+        ("2 2\nthe,0.1,0.2\nof,0.3,0.4\n", "line 2 is 'the,0.1,0.2'. ',' stands where"),
+        (b"PAR1\x15\x04\x15\x80\xff" * 9, " is not a text file in UTF-8. If it is text, save it as UTF-8; if not, get"),
+        (
+            b"\x89PNG\r\n\x1a\n" + bytes(30),
+            " is not a text file in UTF-8. If it is text, save it as UTF-8; if not, get",
+        ),
+        ("".join(f"w{i} 1 2\n" for i in range(900)) + "so\0uth 1 2\n", ", line 901: it holds a NUL"),
+        (
+            (GOOD + "w 1 2\n").encode("utf-16").replace(b"w\0", b"\0\xd8"),
+            " is damaged: it begins as text in UTF-16, but byte",
+        ),
+        ("word\n", " contains no line with a word and its numbers; line 1 is 'word'. A number looks like 0.25, with"),
+        ("\n", " holds nothing but blank lines."),
+        ("", " is empty."),
+        (GOOD.replace("south", "so\0uth"), " is not a text file in UTF-8. If it is text, save"),
+        (GOOD.encode("utf-16-le"), " is not a text file in UTF-8. If it is text, save"),
     ],
 )
 def test_what_is_wrong_with_a_text_file_is_said(text_file, content, message):
@@ -349,21 +367,21 @@ HEADER = json.dumps({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
 FORMS = {
     "glove.zip": (
         zipped("glove.txt", GOOD),
-        "is a zip archive: unzip it first, with `python -m zipfile -e glove.zip .`",
+        "is a zip archive: unzip it first, with `python -m zipfile -e {path} .`",
     ),
-    "text.gz": (gzip.compress(GOOD.encode()), "is packed by gzip: unpack it first, with `python -m gzip -d text.gz`"),
-    "text.bz2": (bz2.compress(GOOD.encode()), "is a packed file: unpack it first"),
-    "text.xz": (lzma.compress(GOOD.encode()), "is a packed file: unpack it first"),
+    "text.gz": (gzip.compress(GOOD.encode()), "is packed by gzip: unpack it first, {gunzip}, then"),
+    "text.bz2": (bz2.compress(GOOD.encode()), "is a compressed file: unpack it first, for example with 7-Zip"),
+    "text.xz": (lzma.compress(GOOD.encode()), "is a compressed file: unpack it first, for example with 7-Zip"),
     "vectors.bin": (
         BINARY,
-        "is a .bin of word2vec: in gensim, KeyedVectors.load_word2vec_format('vectors.bin', binary=True)",
+        "is a .bin of word2vec: in gensim, KeyedVectors.load_word2vec_format('{path}', binary=True)",
     ),
     "cc.en.bin": (b"\xba\x16\x4f\x2f\x0c\0\0\0", "is a .bin of fastText: in gensim, models.fasttext.load_facebook_vec"),
     "words.kv": (
         pickle.dumps({"a": 1}),
         "is a pickle, which may run any code and is not opened here.*KeyedVectors.load(",
     ),
-    "words.model": (pickle.dumps({"a": 1}, 2), "is a pickle.*Word2Vec.load('words.model').wv.save_word2vec_format("),
+    "words.model": (pickle.dumps({"a": 1}, 2), "is a pickle.*Word2Vec.load('{path}').wv.save_word2vec_format("),
     "old.pt": (saved(lambda file: torch.save(TENSOR, file, _use_new_zipfile_serialization=False)), "is a pickle"),
     "new.pt": (
         saved(lambda file: torch.save(TENSOR, file)),
@@ -377,18 +395,29 @@ FORMS = {
         saved(lambda file: np.save(file, NUMBERS)),
         "is one array without words: with a list of them, WordVectors(wor",
     ),
-    "page.txt": (b"\n<!DOCTYPE html><html>", "is a web page, not the file that it offers"),
+    "page.txt": (
+        b"\n<!DOCTYPE html><html>",
+        "is a web page, not the vectors: download the file that the page links to",
+    ),
     "pointer.txt": (b"version https://git-lfs.github.com/spec/v1\noid", "is a pointer of Git LFS, not the file itself"),
     "other.npz": (
         saved(lambda file: np.savez(file, vocab=np.array(["the", "of"]), table=NUMBERS)),
         "is an .npz of another form ('vocab' (2,) of <U3, 'table' (2, 3) of float32). After "
-        "`a = np.load('other.npz')`, WordVectors(a['vocab'].tolist(), a['table']) holds them",
+        "`a = np.load('{path}')`, WordVectors(a['vocab'].tolist(), a['table']) holds them",
     ),
     "words.npz": (
         saved(lambda file: np.savez(file, words=np.array(["the", "of"]), vectors=NUMBERS)),
         "is an .npz of another form ('words' (2,) of <U3, 'vectors' (2, 3) of float32). After `a",
     ),
-    "one.npz": (saved(lambda file: np.savez(file, NUMBERS)), "is an .npz of another form ('arr_0' (2, 3) of float32)"),
+    "one.npz": (
+        saved(lambda file: np.savez(file, NUMBERS)),
+        "is an .npz of another form ('arr_0' (2, 3) of float32), without a word for each row: "
+        "with a list of the words, WordVectors(words, np.load('{path}')['arr_0']) holds both",
+    ),
+    "none.npz": (
+        saved(lambda file: np.savez(file, a=[1, 2])),
+        "is an .npz of another form ('a' (2,) of int64), without a matrix of floats",
+    ),
 }
 
 
@@ -397,12 +426,79 @@ FORMS = {
 def test_other_forms_are_named_with_a_way_forward(text_file, name, read):
     """By what is in the file, whatever its name is."""
     content, message = FORMS[name]
-    pattern = re.escape(message).replace(r"\.\*", ".*")
-    with pytest.raises(ValueError, match=f"{re.escape(name)} {pattern}") as caught:
-        read(text_file(content, name))
-    assert len(str(caught.value).splitlines()) == 1
-    with pytest.raises(ValueError, match=pattern.replace(re.escape(name), "odd_name")):
-        read(text_file(content, "odd_name"))
+    for path in text_file(content, name), text_file(content, "odd_name"):
+        gunzip = f"with `python -m gzip -d {path}`" if path.suffix == ".gz" else "for example with 7-Zip"
+        said = message.replace("{path}", str(path)).replace("{gunzip}", gunzip)
+        with pytest.raises(ValueError, match=re.escape(f"{path} {said}").replace(r"\.\*", ".*")) as caught:
+            read(path)
+        assert len(str(caught.value).splitlines()) == 1
+
+
+def test_paths_in_remedies_can_be_typed(text_file):
+    for name, content in {"my glove.gz": gzip.compress(b"a"), "my glove.zip": FORMS["glove.zip"][0]}.items():
+        path = text_file(content, name)
+        with pytest.raises(ValueError, match=f" -[de] '{path}'"):
+            WordVectors.from_text(path)
+
+
+@pytest.mark.parametrize("words", [["the", "é"], np.array(["the", "é"]), np.char.encode(["the", "é"], "utf-8")])
+@pytest.mark.parametrize("other", [{}, {"also": np.ones((5, 2))}, {"names": np.array(["a", "b", "c"])}])
+def test_what_is_said_of_an_npz_can_be_typed(tmp_path, words, other):
+    np.savez(tmp_path / "their s.npz", **other, theirs=words, table=NUMBERS)
+    with pytest.raises(ValueError) as caught:
+        WordVectors.load(tmp_path / "their s.npz")
+    said = re.search(r"`a = (.*)`, (WordVectors.*) holds them", str(caught.value))
+    vectors = eval(said[2], {"a": eval(said[1], {"np": np}), "np": np, "WordVectors": WordVectors})
+    assert vectors.words == ["the", "é"] and np.array_equal(vectors.matrix, NUMBERS)
+
+
+def test_an_archive_that_is_cut_short(tmp_path, text_file):
+    WordVectors(["a", "b"], NUMBERS).save(tmp_path / "v.npz")
+    whole = (tmp_path / "v.npz").read_bytes()
+    for content in FORMS["glove.zip"][0][:-30], whole[:-30], whole[:100]:
+        for name in "glove.zip", "glove.npz":
+            refused(text_file(content, name), "begins as a zip archive, but its end is missing: fetch it again.")
+        with pytest.raises(ValueError, match="glove.zip begins as a zip archive, but its end is missing: fetch it"):
+            WordVectors.load(text_file(content, "glove.zip"))
+    damaged = whole.replace(NUMBERS.tobytes()[4:], NUMBERS.tobytes()[:-4])
+    refused(text_file(damaged, "damaged.npz"), "damaged.npz is a damaged zip archive: fetch it again.")
+    write_npz(tmp_path / "v.npz", ["a", ""], NUMBERS)
+    refused(tmp_path / "v.npz", "v.npz is damaged ('' is not a word)")
+
+
+def test_a_text_or_nothing_at_all_under_the_name_of_an_npz(text_file):
+    with pytest.raises(ValueError, match="t.npz is text: WordVectors.from_text reads it"):
+        WordVectors.load(text_file(GOOD, "t.npz"))
+    for name in "t.npz", "t.txt":
+        with pytest.raises(ValueError, match=f"{name} is empty"):
+            WordVectors.load(text_file("", name))
+
+
+@pytest.mark.parametrize("read", [WordVectors.load, WordVectors.from_text], ids=["load", "from_text"])
+def test_a_folder_and_an_address(tmp_path, read):
+    with pytest.raises(FileNotFoundError, match=f"{tmp_path} is a folder"):
+        read(tmp_path)
+    with pytest.raises(FileNotFoundError, match="is an address: fetch the file first"):
+        read("https://nlp.stanford.edu/data/glove.6B.zip")
+
+
+@pytest.mark.parametrize(
+    ("words", "matrix", "message"),
+    [
+        (["a\nb", "c"], NUMBERS, r"'a\\nb' is not a word"),
+        (["a\r", "c"], NUMBERS, r"'a\\r' is not a word"),
+        (["a", ""], NUMBERS, "'' is not a word"),
+        (["a", "\ud800"], NUMBERS, r"'\\ud800' is not a word"),
+        (["a", "b"], [[1, 2], [np.nan, 1]], "the vector of 'b' holds NaN or infinite numbers"),
+        (["a", "b"], [[1, -np.inf], [2, 1]], "the vector of 'a' holds NaN or infinite numbers"),
+        ([], np.ones((0, 3)), "0 words"),
+        (["a", "b"], np.ones((2, 0)), r"2 words, vectors of shape \(2, 0\)"),
+    ],
+)
+def test_what_could_not_be_read_again_is_not_saved(tmp_path, words, matrix, message):
+    with pytest.raises(ValueError, match=f"^WordVectors.load could not read the file: {message}"):
+        WordVectors(words, matrix).save(tmp_path / "v.npz")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_way_that_is_named_for_another_npz_works(text_file, tmp_path):
@@ -422,7 +518,7 @@ def test_a_missing_file_says_how_to_get_it(tmp_path):
     with pytest.raises(FileNotFoundError, match="There is no file .*absent.txt"):
         WordVectors.from_text(tmp_path / "absent.txt")
     (tmp_path / "folder.npz").mkdir()
-    with pytest.raises(FileNotFoundError, match="folder.npz are missing"):
+    with pytest.raises(FileNotFoundError, match="folder.npz is a folder"):
         WordVectors.load(tmp_path / "folder.npz")
 
 

@@ -120,6 +120,9 @@ def test_wrong_arguments_are_named(compass):
         WordVectors(["a", "b", "c"], np.ones((2, 2)))
     with pytest.raises(ValueError, match="'a' occurs twice"):
         WordVectors(["a", "b", "a"], np.ones((3, 2)))
+    for words, odd in ([b"a"], "b'a'"), ([1, 2], "1"), ([None], "None"), (["a", 2.5], "2.5"), (b"ab", "97"):
+        with pytest.raises(ValueError, match=f"^a word is a string, not {odd}: "):
+            WordVectors(words, np.ones((len(words), 2)))
 
 
 def test_a_zero_row_is_nobodys_neighbour():

@@ -5,6 +5,7 @@
 import os
 import re
 import secrets
+import shlex
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
@@ -12,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-PACKED = "is a packed file: unpack it first (7-Zip does), then read the text in it"
+PACKED = "is a compressed file: unpack it first, for example with 7-Zip, then read the text in it"
 GENSIM = 'in gensim, {}.save_word2vec_format("vectors.txt") writes text that WordVectors.from_text reads'
 TENSORS = "without words: with a list of them, WordVectors(words, tensor.numpy()) holds both, and .save keeps them"
 SIGNATURES = {  # what a file begins with: what it is, and the way to vectors that can be read
-    rb"\x1f\x8b": "is packed by gzip: unpack it first, with `python -m gzip -d {name}`, then read the text in it",
+    rb"\x1f\x8b": "is packed by gzip: unpack it first, {gunzip}, then read the text in it",
     rb"BZh\d1AY|\xfd7zXZ|\x28\xb5\x2f\xfd|7z\xbc\xaf|Rar!\x1a": PACKED,
     rb"\x93NUMPY": "is one array without words: with a list of them, WordVectors(words, np.load({name!r})) holds both, "
     "and .save keeps them",
@@ -28,9 +29,13 @@ SIGNATURES = {  # what a file begins with: what it is, and the way to vectors th
     rb"\xba\x16\x4f\x2f": "is a .bin of fastText: " + GENSIM.format("models.fasttext.load_facebook_vectors({name!r})"),
     rb"(?s:.{4})\0{4}\{": f"is a .safetensors of tensors {TENSORS}",
     rb"version https://git-lfs": "is a pointer of Git LFS, not the file itself: `git lfs pull` fetches that",
-    rb"\s*<(?i:!doctype|html)\b": "is a web page, not the file that it offers: fetch that one",
+    rb"\s*<(?i:!doctype|html)\b": "is a web page, not the vectors: download the file that the page links to",
 }
 COURSE = "is an .npz, which WordVectors.load reads"
+DAMAGED = "is a damaged zip archive: fetch it again"
+CUT = "begins as a zip archive, but its end is missing: fetch it again"
+
+NO_WORD = re.compile(r"[\n\r\ud800-\udfff]")  # ends of lines, and halves of characters, which UTF-8 cannot hold
 
 _UNPACKED = 1 << 26  # bytes that any archive may unpack to; beyond them at most _PACKING times its own size
 _PACKING = 10  # numbers that mean something can hardly be packed
@@ -70,13 +75,22 @@ def read_npz(path: Path) -> tuple[list[str], np.ndarray]:
         raise
     except Exception as error:  # a damaged archive can fail in a dozen ways inside zipfile and NumPy
         raise ValueError(f"{path} is damaged ({type(error).__name__}: {error})") from error
-    if matrix.ndim != 2 or len(words) != len(matrix) or not matrix.size or not np.isfinite(matrix).all():
-        raise ValueError(f"{path} is damaged ({len(words)} words, vectors of shape {matrix.shape})")
-    if (twice := first_duplicate(words)) is not None:
-        raise ValueError(f"{path} is damaged (the word {twice!r} occurs twice)")
-    if odd := [word for word in words if not word or "\r" in word]:
-        raise ValueError(f"{path} is damaged ({odd[0]!r} is not a word)")
+    if why := trouble(words, matrix):
+        raise ValueError(f"{path} is damaged ({why})")
     return words, matrix
+
+
+def trouble(words: Sequence[str], matrix: np.ndarray) -> str:
+    """Why words and their matrix are no word vectors that a file holds; "" where they are."""
+    if matrix.ndim != 2 or len(words) != len(matrix) or not matrix.size:
+        return f"{len(words)} words, vectors of shape {matrix.shape}"
+    if not (finite := np.isfinite(matrix).all(axis=1)).all():
+        return f"the vector of {words[finite.argmin()]!r} holds NaN or infinite numbers"
+    if (twice := first_duplicate(words)) is not None:
+        return f"the word {twice!r} occurs twice"
+    if odd := [word for word in words if not word or NO_WORD.search(word)]:
+        return f"{odd[0]!r} is not a word"
+    return ""
 
 
 def _refuse_a_bomb(archive: zipfile.ZipFile, size: int) -> None:
@@ -98,19 +112,21 @@ def _read_array(archive: zipfile.ZipFile, name: str, kind: str) -> np.ndarray:
 
 
 def other_form(path: Path) -> str:
-    """What a file is and the way to its vectors, if it is neither text nor damaged; "" if it is.
+    """What a file is and the way to its vectors, if it is neither text nor damaged text; "" if it is.
 
     Told by its first bytes, and of a zip archive by what it lists. Nothing in it is unpacked or unpickled."""
     with open(path, "rb") as file:
         head = file.read(1 << 12)
     if head.startswith(b"PK"):
         return _archive_form(path)
-    return next((what for signature, what in SIGNATURES.items() if re.match(signature, head)), "").format(
-        name=path.name
-    )
+    gunzip = f"with `python -m gzip -d {shlex.quote(str(path))}`" if path.suffix == ".gz" else "for example with 7-Zip"
+    form = next((what for signature, what in SIGNATURES.items() if re.match(signature, head)), "")
+    return form.format(name=str(path), gunzip=gunzip)
 
 
 def _archive_form(path: Path) -> str:
+    if not zipfile.is_zipfile(path):
+        return CUT
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
@@ -119,25 +135,30 @@ def _archive_form(path: Path) -> str:
             if any(name.endswith("data.pkl") for name in names):
                 return f"is a .pt of PyTorch, of tensors {TENSORS}"
             if not any(name.endswith(".npy") for name in names):
-                return (
-                    f"is a zip archive: unzip it first, with `python -m zipfile -e {path.name} .`, then read the text"
-                )
+                unzip = f"python -m zipfile -e {shlex.quote(str(path))} ."
+                return f"is a zip archive: unzip it first, with `{unzip}`, then read the text"
             _refuse_a_bomb(archive, path.stat().st_size)
             arrays = {name.removesuffix(".npy"): _kind(archive, name) for name in names if name.endswith(".npy")}
-    except Exception:  # it is damaged
-        return ""
+    except Exception:  # of any kind, as in read_npz
+        return DAMAGED
     kinds = {name: dtype.str[1:] for name, (_, dtype) in arrays.items()}
     if kinds.get("words") == "u1" and kinds.get("vectors", "f").startswith("f"):
         return COURSE
     held = ", ".join(f"{name!r} {shape} of {dtype}" for name, (shape, dtype) in arrays.items())[:200]
-    words = next((name for name, (shape, dtype) in arrays.items() if dtype.kind == "U" and len(shape) == 1), "words")
-    matrix = next((name for name, (shape, dtype) in arrays.items() if dtype.kind == "f" and len(shape) == 2), "vectors")
+    another = f"is an .npz of another form ({held})"
     if any(dtype.hasobject for _, dtype in arrays.values()):
-        return f"is an .npz of another form ({held}), with pickles, which may run any code: have it made without them"
-    return (
-        f"is an .npz of another form ({held}). After `a = np.load({path.name!r})`, "
-        f"WordVectors(a[{words!r}].tolist(), a[{matrix!r}]) holds them, and .save keeps them"
-    )
+        return f"{another}, with pickles, which may run any code: have it made without them"
+    tables = {name: shape for name, (shape, dtype) in arrays.items() if dtype.kind == "f" and len(shape) == 2}
+    lists = {name: shape for name, (shape, dtype) in arrays.items() if dtype.kind in "US" and len(shape) == 1}
+    pairs = [(words, table) for words in lists for table in tables if lists[words][0] == tables[table][0]]
+    for words, table in pairs:
+        text = f"a[{words!r}]" if kinds[words][0] == "U" else f"np.char.decode(a[{words!r}], 'utf-8')"
+        holds = f"WordVectors({text}.tolist(), a[{table!r}]) holds them, and .save keeps them"
+        return f"{another}. After `a = np.load({str(path)!r})`, {holds}"
+    for table in tables:
+        holds = f"with a list of the words, WordVectors(words, np.load({str(path)!r})[{table!r}]) holds both"
+        return f"{another}, without a word for each row: {holds}, and .save keeps them"
+    return f"{another}, without a matrix of floats: get the vectors as a text file"
 
 
 def _kind(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype]:

@@ -16,6 +16,7 @@ import numpy as np
 
 PIECE = 1 << 24  # bytes that are read at once
 SAMPLE = 200  # lines that tell how many numbers there are
+NO_TEXT = "is not a text file in UTF-8. If it is text, save it as UTF-8; if not, get the vectors as a text file"
 SHOWN = 60  # characters of a line that a message shows
 LARGEST = float(np.finfo(np.float32).max) * (1 + 1e-8)  # what is rounded to the largest is finite
 INTEGER = re.compile(rb"[+-]?\d+")
@@ -78,11 +79,20 @@ def opened(path: Path) -> BinaryIO:
     start = file.read(3)
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         with file:
-            return io.BytesIO(path.read_bytes().decode("utf-16", errors="replace").encode())
-    if b"\0" in start + file.read(1 << 12):
+            try:
+                return io.BytesIO(path.read_bytes().decode("utf-16").lstrip("\ufeff").encode())
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"{path} is damaged: it begins as text in UTF-16, but byte {error.start} is not"
+                ) from None
+    begin = 0
+    while start == codecs.BOM_UTF8:
+        begin, start = file.tell(), file.read(3)
+    file.seek(begin)
+    if b"\0" in file.read(1 << 12):
         file.close()
-        raise ValueError(f"{path} is not text in UTF-8: take the vectors as text, or save the file in UTF-8.")
-    file.seek(len(codecs.BOM_UTF8) if start == codecs.BOM_UTF8 else 0)
+        raise ValueError(f"{path} {NO_TEXT}.")
+    file.seek(begin)
     return file
 
 
@@ -98,14 +108,13 @@ def header_and_width(path: Path, file: BinaryIO) -> tuple[int | None, int, int]:
     lines = list(itertools.islice(file, SAMPLE))
     file.seek(begin)
     bounds = [(low, high) for low, high in map(width_bounds, lines) if high]
-    if not bounds and announced:
+    if not bounds and announced and not lines:
         n, d = map(int, announced)
         raise ValueError(
             f"{path} is cut short: line 1 announces {n} words of {d} numbers, and none follows. Fetch it again."
         )
     if not bounds:
-        form = "a line needs a word and its numbers, such as 0.25, with blanks or tabs between"
-        raise ValueError(f"{path} holds no word vectors: {form}.")
+        raise ValueError(f"{path} {form_of(lines, 2 if announced else 1)}.")
     fitting = Counter(d for low, high in bounds for d in range(low, high + 1))
     most = Counter(high for _, high in bounds)
     d = max(fitting, key=lambda d: (most[d], fitting[d], d))
@@ -121,6 +130,31 @@ def header_and_width(path: Path, file: BinaryIO) -> tuple[int | None, int, int]:
     return n, told, told
 
 
+def form_of(lines: list[bytes], first: int) -> str:
+    """What a file is that has no vector in its first lines, of which the number of the first is given."""
+    try:
+        text = b"".join(lines).decode()
+    except UnicodeDecodeError:
+        return NO_TEXT
+    if not text.strip():
+        return "is empty" if not text else "holds nothing but blank lines"
+    line = text.splitlines()[0].strip(" \t")
+    said = f"contains no line with a word and its numbers; line {first} is {shown(line)}"
+    between = re.search(r"[^\S \t\r\n]|[;,|]", line)
+    if line.startswith(("{", "[")):
+        return f"{said}. It looks like JSON: write each word and its numbers into a line, with blanks between"
+    if re.search(r"[ \t][+-]?\d*,\d", line):
+        return f"{said}. The numbers have decimal commas: write 0.25, not 0,25"
+    if between:
+        return f"{said}. {between[0]!r} stands where blanks or tabs should"
+    return f"{said}. A number looks like 0.25, with blanks or tabs between"
+
+
+def shown(line: str) -> str:
+    """A line as a message shows it: its beginning, in quotes."""
+    return repr(line if len(line) <= SHOWN else f"{line[:SHOWN]}…")
+
+
 def width_bounds(line: bytes) -> tuple[int, int]:
     """The least and the largest number of numbers that a line can have behind its word.
 
@@ -133,6 +167,8 @@ def width_bounds(line: bytes) -> tuple[int, int]:
 def read_piece(piece: bytes, d: int, told: bool) -> tuple[list[str], np.ndarray]:
     """Words and (n, d) matrix of whole lines; `told` says that a header gives d. WrongLine: the first that does not
     hold a word and d numbers."""
+    if b"\0" in piece:
+        raise WrongLine(piece[: piece.index(b"\0")].count(b"\n"), "it holds a NUL, a character that no text has")
     n = piece.count(b"\n") + (not piece.endswith(b"\n"))
     words, matrix, right = parsed(piece.replace(b"\t", b" "), d, n)
     if right.all():
@@ -144,9 +180,8 @@ def read_piece(piece: bytes, d: int, told: bool) -> tuple[list[str], np.ndarray]
     words = [str(some[0], "utf-8", "replace") if some else "" for some in fields]
     for row, some in enumerate(fields):
         if why := trouble_with_numbers(some, d) if not right[row] else trouble_with_word(some, told):
-            shown = lines[row].decode(errors="replace").strip()
-            shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}…"
-            raise WrongLine(row, f"a line needs a word and {d} numbers, but {why}: {shown!r}")
+            line = shown(lines[row].decode(errors="replace").strip())
+            raise WrongLine(row, f"a line needs a word and {d} numbers, but {why}: {line}")
     if not right.all():
         raise WrongLine(int(right.argmin()), f"a line needs a word and {d} numbers: Polars cannot read it")
     return words, matrix

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from .checks import require_list
-from .vector_files import COURSE, first_duplicate, other_form, read_npz, write_npz
+from .vector_files import COURSE, CUT, DAMAGED, first_duplicate, other_form, read_npz, trouble, write_npz
 from .vector_text import read_text
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "course_vectors.npz"
@@ -28,6 +28,8 @@ class WordVectors:
     def __init__(self, words: Sequence[str], matrix: np.ndarray, name: str = "word vectors"):
         require_list(words=words)
         self.words = list(words)
+        if odd := [word for word in self.words if not isinstance(word, str)]:
+            raise ValueError(f"a word is a string, not {odd[0]!r}: .decode() makes one of bytes, str of anything else")
         self.matrix = np.ascontiguousarray(matrix, dtype=np.float32)
         self.name = name
         if self.matrix.ndim != 2 or len(self.words) != len(self.matrix):
@@ -46,16 +48,12 @@ class WordVectors:
         remedy = "`make glove` fetches Stanford's vectors, WordVectors.from_text(…).save(…) makes a file of yours"
         if source is None:
             remedy = f"get it back with `git checkout -- data/{path.name}`, or clone the course again"
-        if not path.is_file():
-            raise FileNotFoundError(f"The word vectors {path} are missing: {remedy}.")
+        require_file(path, f"The word vectors {path} are missing: {remedy}.")
         try:
             words, matrix = read_npz(path)
         except ValueError as error:
-            if source is not None and (form := other_form(path)) not in ("", COURSE):
+            if source is not None and (form := form_for_load(path)):
                 raise ValueError(f"{path} {form}.") from error
-            if path.suffix.lower() != ".npz":
-                read = "WordVectors.from_text reads a text file, and .save makes an .npz"
-                raise ValueError(f"{path} is not an .npz: {read}.") from error
             raise ValueError(f"{error}: {remedy}.") from error
         return cls(words, matrix, describe(path, *matrix.shape))
 
@@ -70,15 +68,20 @@ class WordVectors:
         `vectors.save("mine.npz")`. Raises FileNotFoundError, and ValueError for a file that is damaged or has another
         form."""
         path = Path(source).expanduser()
-        if not path.is_file():
-            raise FileNotFoundError(f"There is no file {path}.")
-        if form := other_form(path):
+        require_file(path, f"There is no file {path}.")
+        form = other_form(path)
+        if form == COURSE:
+            read_npz(path)  # ValueError if it is damaged
+        if form:
             raise ValueError(f"{path} {form}.")
         words, matrix = read_text(path)
         return cls(words, matrix, describe(path, *matrix.shape))
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write the vectors into an .npz, which `load` reads."""
+        """Write the vectors into an .npz, which `load` reads. ValueError for what no file holds: NaN and infinity, no
+        vectors at all, and a word that is empty or has the end of a line in it."""
+        if why := trouble(self.words, self.matrix):
+            raise ValueError(f"WordVectors.load could not read the file: {why}. Leave that out, or change it.")
         write_npz(path, self.words, self.matrix)
 
     def __len__(self) -> int:
@@ -196,6 +199,32 @@ def pca(points: np.ndarray, count: int = 2) -> tuple[np.ndarray, np.ndarray]:
     largest = np.abs(axes).argmax(axis=1)
     signs = np.where(axes[np.arange(count), largest] < 0, -1.0, 1.0)
     return centred @ axes.T * signs, variances[:count] / variances.sum()
+
+
+def require_file(path: Path, missing: str) -> None:
+    """FileNotFoundError where there is no file: what is there instead, or what is missing."""
+    if path.is_dir():
+        raise FileNotFoundError(f"{path} is a folder: name the file in it.")
+    if re.match(r"[a-z]{2,}:/", str(path), re.IGNORECASE):
+        raise FileNotFoundError(f"{path} is an address: fetch the file first, then name it.")
+    if not path.is_file():
+        raise FileNotFoundError(missing)
+
+
+def form_for_load(path: Path) -> str:
+    """What a file is that is not in the form of `WordVectors.save`, and the way to its vectors; "" if it is damaged."""
+    form, npz = other_form(path), path.suffix.lower() == ".npz"
+    if form and form != COURSE and not (npz and form in (CUT, DAMAGED)):
+        return form
+    if not path.stat().st_size:
+        return "is empty: fetch it again"
+    if not npz:
+        return "is not an .npz: WordVectors.from_text reads a text file, and .save makes an .npz"
+    try:
+        is_text = b"\0" not in path.read_bytes() and bool(path.read_text("utf-8"))
+    except UnicodeDecodeError:
+        is_text = False
+    return "is text: WordVectors.from_text reads it, and .save makes an .npz" if is_text else ""
 
 
 def describe(path: Path, n: int, d: int) -> str:
