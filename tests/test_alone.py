@@ -34,10 +34,16 @@ def run_setup_cell(address, folder, before="", code="", **environment):
     )
 
 
+def marked(folder):
+    """Put into a folder what only the course has."""
+    tasks = folder / "utils" / "exercises" / "tasks"
+    tasks.mkdir(parents=True)
+    (tasks / "topics.txt").touch()
+
+
 @pytest.mark.lane("all", "setup_cell", "test_alone")
 def test_half_a_clone_is_not_taken_for_the_course(address, tmp_path):
-    half = tmp_path / "attention-course.1.part" / "utils" / "exercises"
-    half.mkdir(parents=True)
+    marked(tmp_path / "attention-course.1.part")
     done = run_setup_cell(address, tmp_path)
     assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'attention-course'}\n"), done.stderr
     log = git("log", "--format=%s", folder=tmp_path / "attention-course")
@@ -48,7 +54,7 @@ def test_a_course_of_another_version_is_named(tmp_path):
     (tmp_path / "utils").mkdir()
     for name in ("widgets", "plots", "exercises", "vectors"):
         (tmp_path / "utils" / f"{name}.py").write_text("check = hint = solution = use = WordVectors = None\n")
-    (tmp_path / "utils" / "exercises").mkdir()
+    marked(tmp_path)
     (tmp_path / "utils" / "exercises" / "__init__.py").write_text("check = hint = solution = use = None\n")
     done = run_setup_cell(NOWHERE, tmp_path)
     said = f"This notebook is of version {VERSION}, the course in {tmp_path} is not: take both from the same place."
@@ -89,7 +95,7 @@ def test_the_nearest_course_counts(tmp_path):
     """A copy in a folder of another one, as learners make them before they try something."""
     copy = tmp_path / "attention-course" / "copy"
     for home in (copy.parent, copy):
-        (home / "utils" / "exercises").mkdir(parents=True)
+        marked(home)
     (copy / "mine").mkdir()
     done = run_setup_cell(NOWHERE, copy / "mine")
     assert f"the course in {copy} is not" in done.stdout, done.stderr
@@ -103,7 +109,26 @@ def test_a_home_in_the_variable_is_a_user_s_home(tmp_path):
     done = run_setup_cell(NOWHERE, tmp_path, code=code, ATTENTION_COURSE="~/course", HOME=str(tmp_path))
     assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'course'}\n" * 2), done.stderr
     done = run_setup_cell(NOWHERE, tmp_path, ATTENTION_COURSE="~/moved", HOME=str(tmp_path))
-    assert done.stderr.splitlines()[-1].startswith(f"RuntimeError: {tmp_path / 'moved'} is not the course: ")
+    said = f"RuntimeError: ATTENTION_COURSE is {str(tmp_path / 'moved')!r}, where no course is: unset it, or let "
+    assert done.stderr.splitlines()[-1].startswith(said)
+
+
+@pytest.mark.lane("all", "setup_cell", "test_alone")
+def test_a_project_with_exercises_of_its_own_is_not_the_course(tmp_path):
+    (tmp_path / "utils" / "exercises").mkdir(parents=True)
+    (tmp_path / "nb").mkdir()
+    done = run_setup_cell(NOWHERE, tmp_path / "nb", PYTHONPATH=str(ROOT))
+    assert (done.returncode, done.stdout) == (0, f"{ROOT}\n"), done.stderr
+
+
+@pytest.mark.lane("all", "setup_cell", "test_alone")
+@pytest.mark.parametrize("told", [" course ", "'course'", '"course" ', "./course"])
+def test_blanks_quotes_and_the_current_folder_do_no_harm_to_the_variable(tmp_path, told):
+    """What is kept lies in the same folder, whatever the current one is later."""
+    (tmp_path / "course").symlink_to(ROOT)
+    code = "\nos.chdir('/')\nfrom utils.exercises import settings\nprint(settings.root())"
+    done = run_setup_cell(NOWHERE, tmp_path, code=code, ATTENTION_COURSE=told)
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'course'}\n" * 2), done.stderr
 
 
 LOCKED = """
@@ -141,7 +166,7 @@ def test_another_module_called_utils_that_is_in_the_way_is_named(tmp_path, own):
     said = done.stderr.splitlines()[-1]
     where = "<module 'utils'" if own == "made by hand" else str(tmp_path / "utils")
     assert said.startswith("RuntimeError: Another utils is in the way, ") and where in said and not done.stdout, said
-    assert said.endswith(": restart the kernel and begin here, or rename that one.")
+    assert said.endswith(": restart, run this cell first; if it stays, rename it.")
 
 
 @pytest.mark.lane("all", "setup_cell", "test_alone")
@@ -162,7 +187,8 @@ def test_the_cell_may_run_twice_and_find_the_course_by_another_name(tmp_path):
 
 def test_a_folder_that_is_not_the_course_is_named_and_left_as_it_is(tmp_path):
     done = run_setup_cell(NOWHERE, tmp_path, ATTENTION_COURSE=str(tmp_path / "moved"))
-    assert done.stderr.splitlines()[-1].startswith(f"RuntimeError: {tmp_path / 'moved'} is not the course: ")
+    said = f"RuntimeError: ATTENTION_COURSE is {str(tmp_path / 'moved')!r}, where no course is: unset it, or let "
+    assert done.stderr.splitlines()[-1].startswith(said)
     note = tmp_path / "attention-course" / "note.txt"
     note.parent.mkdir()
     note.write_text("mine")

@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+if told := os.environ.get("ATTENTION_COURSE", "").strip(" \t\r\n'\""):  # as the setup cell reads it; chdir moves it not
+    os.environ["ATTENTION_COURSE"] = os.path.abspath(os.path.expanduser(told))
+
 
 def root() -> Path:
     """The course's folder."""
