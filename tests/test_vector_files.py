@@ -689,3 +689,10 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
         write_npz(path, ["b"], np.ones((1, 2), np.float32))
     assert WordVectors.load(path).words == ["a"]
     assert [file.name for file in tmp_path.iterdir()] == ["vectors.npz"]
+
+
+def test_under_a_header_a_decimal_may_belong_to_a_word(tmp_path):
+    path = tmp_path / "words.vec"
+    path.write_text("2 3\n- 1.5 0.1 0.2 0.3\nthe 0.4 0.5 0.6\n", encoding="utf-8")
+    vectors = WordVectors.from_text(path)
+    assert vectors.words == ["- 1.5", "the"] and vectors.matrix.shape == (2, 3)
