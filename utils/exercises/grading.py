@@ -239,7 +239,7 @@ class Judge:
         self.known, self.compiled = catalogue(), codeop.Compile()  # which goes on with `from __future__ import …`
         self.compiled.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         self.space = {"__name__": "__main__", "display": display, "get_ipython": get_ipython}
-        self.answers: dict[tuple[int, str], Any] = {}  # with the reference in the place of a wrong one
+        self.answers: dict[tuple[int, str], Any] = {}  # the reference replaces a wrong one
         self.ran: set[ast.stmt] = set()  # at their place: definitions, and what stands in exercise cells
 
     def all_cells(self) -> None:

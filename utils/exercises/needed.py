@@ -77,7 +77,7 @@ def _magic(node: ast.AST) -> list[str] | None:
 
 
 class _Plain(ast.NodeTransformer):
-    """Code without calls of IPython: in the place of `%time f()` stands `f()`, of all else nothing."""
+    """Code without calls of IPython: `f()` replaces `%time f()`, and nothing replaces the others."""
 
     def visit_Expr(self, node: ast.Expr) -> list[ast.stmt] | ast.AST:
         if (magic := _magic(node)) is None:
