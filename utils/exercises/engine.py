@@ -149,7 +149,7 @@ class Exercise:
             yield dict(zip(names, arguments, strict=True))
 
     def edges(self, seed: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
-        """What lies at the edge of what may go in, with its name. The last is a usual draw, laid out otherwise."""
+        """Inputs at the edge of what the docstring allows, each with its name; the last is not contiguous."""
         names = list(inspect.signature(self.reference).parameters)
         with standard_torch():
             drawn = list(self.drawn_edges(torch.Generator().manual_seed(seed)))
@@ -240,7 +240,7 @@ class Exercise:
             yield inputs, dict(_leaves(inputs))
 
     def _gradients_are_nan(self, function: Callable) -> bool:
-        """Are gradients NaN on some draw that come through the reference as numbers?"""
+        """Are gradients NaN on some draw where those of the reference are numbers?"""
         for inputs, leaves in self._leaves():
             try:
                 got = _gradients(function(*inputs.values()), leaves)
@@ -276,8 +276,7 @@ class Exercise:
         return f"not tried yet ({self.dots}, {self.minutes} minutes).{said}{help_there_is}"
 
     def _at_the_edges(self, function: Callable, usual: list[Run], seed: int) -> tuple[list[Run], str]:
-        """How an answer does at the edges that is right on the usual inputs, and what is said of the first at which it
-        is not; "" if there is none."""
+        """The runs of an answer at the edges, up to the first that is wrong, and what is said of that one, if any."""
         runs, before = [], f"right on the {len(usual)} usual inputs, but"
         for name, inputs in self.edges(seed):
             runs.append(done := run(function, inputs, self.reference(*map(copied, inputs.values()))))
@@ -305,7 +304,7 @@ class Exercise:
             if wrong_there:
                 return Verdict("wrong", wrong_there, share=1.0, by="at_an_edge")
             runs, message = runs + edges, f"right on all {usual + len(edges)} inputs."
-            rounded = next((rounds(done) for done in runs if not done.exact), "")
+            rounded = next((lost_digits(done) for done in runs if not done.exact), "")
             if not self.trained and any(done.masked for done in runs) and self._gradients_are_nan(function):
                 message += " For some inputs the gradients through it are NaN, so no model could be trained through it."
             message = " ".join(filter(None, (message, rounded)))
@@ -336,7 +335,7 @@ def _axes(value: Any) -> int:
 
 
 def _laid_out_otherwise(value: Any) -> Any:
-    """The same tensor, its numbers in memory as they lie after an exchange of all axes, or with gaps between them."""
+    """The same tensor, not contiguous: with its axes reversed in memory, or with gaps between its numbers."""
     if not _axes(value):
         return value
     if value.ndim == 1:
@@ -345,17 +344,24 @@ def _laid_out_otherwise(value: Any) -> Any:
     return value.permute(*axes).contiguous().permute(*axes)
 
 
-def rounds(done: Run) -> str:
-    """Why the notebook does not go on everywhere with a right answer: it loses digits of what comes in."""
-    goes_on = "so there use(…) goes on with the course's function."
-    keeps = "To keep the dtype of a tensor x, write dtype=x.dtype where you make a new one."
+KEEP_DTYPE = "To keep the dtype of a tensor x, write dtype=x.dtype where you make a new one."
+LOSSES = {  # what is said of a right answer that loses digits
+    "whole numbers": "Where whole numbers go in, floats come out, so there use(…) goes on with the course's function. "
+    f"{KEEP_DTYPE}",
+    "float32": "Where float64 goes in, float32 comes out, so there use(…) goes on with the course's function. "
+    f"{KEEP_DTYPE}",
+    "other": "In float64 your result is off by more than rounding explains, so there use(…) goes on with the course's "
+    "function. Do you add or round something?",
+}
+
+
+def lost_digits(done: Run) -> str:
+    """Why the notebook uses a right answer for some inputs only: for the others it loses digits."""
     parts = zip(done.result, done.want) if isinstance(done.want, tuple) else [(done.result, done.want)]
     got, want = next((as_tensor(got), want) for got, want in parts if not is_exact(got, want))
     if want.dtype not in FLOATS:
-        return f"Where whole numbers go in, floats come out, {goes_on} {keeps}"
-    if got.dtype == torch.float32:
-        return f"Where float64 goes in, float32 comes out, {goes_on} {keeps}"
-    return f"In float64 your result is off by more than rounding explains, {goes_on} Do you add or round something?"
+        return LOSSES["whole numbers"]
+    return LOSSES["float32" if got.dtype == torch.float32 else "other"]
 
 
 def _in_double(value: Any) -> Any:

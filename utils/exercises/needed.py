@@ -269,7 +269,7 @@ class Notebook:
         """What the answers `names` in cell `number` need of other cells, in the order of the notebook.
 
         At each place a statement, or the name of an exercise whose answer, judged before, stands there. An exercise of
-        `stand_ins` to which no cell above holds an answer has its place in front of all.
+        `stand_ins` to which no cell above holds an answer is placed before all cells.
         """
         here = number, len(self.cell(number).statements)
         waiting, seen, wanted = [(name, here, True) for name in names], set(), {}
