@@ -8,7 +8,7 @@ from topics import notebook
 
 from tools.notebooks import files
 from utils.exercises import catalogue
-from utils.exercises.records import OPENED
+from utils.records import OPENED
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "AGENTS.md").read_text(encoding="utf-8")

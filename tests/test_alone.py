@@ -105,7 +105,7 @@ def test_the_nearest_course_counts(tmp_path):
 def test_a_home_in_the_variable_is_a_user_s_home(tmp_path):
     """A kernel.json and a .env file hand ~ on as it stands. What is kept lies there, too."""
     (tmp_path / "course").symlink_to(ROOT)
-    code = "\nfrom utils.exercises import settings\nprint(settings.root())"
+    code = "\nfrom utils import settings\nprint(settings.root())"
     done = run_setup_cell(NOWHERE, tmp_path, code=code, ATTENTION_COURSE="~/course", HOME=str(tmp_path))
     assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'course'}\n" * 2), done.stderr
     done = run_setup_cell(NOWHERE, tmp_path, ATTENTION_COURSE="~/moved", HOME=str(tmp_path))
@@ -126,7 +126,7 @@ def test_a_project_with_exercises_of_its_own_is_not_the_course(tmp_path):
 def test_blanks_quotes_and_the_current_folder_do_no_harm_to_the_variable(tmp_path, told):
     """What is kept lies in the same folder, whatever the current one is later."""
     (tmp_path / "course").symlink_to(ROOT)
-    code = "\nos.chdir('/')\nfrom utils.exercises import settings\nprint(settings.root())"
+    code = "\nos.chdir('/')\nfrom utils import settings\nprint(settings.root())"
     done = run_setup_cell(NOWHERE, tmp_path, code=code, ATTENTION_COURSE=told)
     assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'course'}\n" * 2), done.stderr
 

@@ -24,7 +24,7 @@ from utils.exercises import catalogue, processes
 from utils.exercises.__main__ import main
 from utils.exercises.engine import source
 from utils.exercises.grading import LARGEST, grade
-from utils.exercises.records import short
+from utils.records import short
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.lane("test")

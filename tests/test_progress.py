@@ -13,7 +13,8 @@ import pytest
 from test_exercises import said, written
 
 from tools.notebooks import execute as execute_notebooks
-from utils.exercises import catalogue, hint, progress, records, solution, use
+from utils import records
+from utils.exercises import catalogue, hint, progress, solution, use
 from utils.exercises.engine import Exercise
 from utils.exercises.verdict import Verdict
 
@@ -206,7 +207,7 @@ def test_writing_is_all_or_nothing(file, capsys, monkeypatch):
 
 
 MANY = """
-from utils.exercises.records import record
+from utils.records import record
 from utils.exercises.verdict import Verdict
 for _ in range(100):
     record("both", Verdict("wrong", ""))

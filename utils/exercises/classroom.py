@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from statistics import median
 
-from . import records
+from .. import records
 from .engine import catalogue
 from .grading import content_of
 from .progress import notebook_of

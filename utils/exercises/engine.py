@@ -27,6 +27,8 @@ from typing import Any
 
 import torch
 
+from ..records import opened, record
+from ..settings import marked
 from .case import Case
 from .example import small_example
 from .findings import at_an_edge, diagnosis
@@ -35,7 +37,6 @@ from .known import Known
 from .numbers import condition
 from .own import keep, kept
 from .reading import is_stub, source_of
-from .records import opened, record
 from .rows import IMPORTS, Mistake, answers, given, mistake, read, sections
 from .running import (
     FLOATS,
@@ -50,7 +51,6 @@ from .running import (
     same,
     unchanged,
 )
-from .settings import marked
 from .verdict import MARKS, Verdict
 from .wording import describe_kind, listed, own_frame, own_line, own_loop, shorten, text_of
 

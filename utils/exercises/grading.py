@@ -36,11 +36,11 @@ from IPython import get_ipython
 from IPython.display import display
 
 from ..cells import EXERCISE
+from ..records import TRIED, short
 from .engine import Exercise, catalogue
 from .needed import Notebook
 from .processes import ROOT, STARTING, Processes
 from .progress import notebook_of
-from .records import TRIED, short
 from .wording import shorten, text_of
 
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)

@@ -23,8 +23,8 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from .. import settings
 from ..files import write_whole
-from . import settings
 from .isolation import Isolation, Stopped
 from .verdict import Verdict
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
+from ..records import FILE, OPENED, entries
+from ..settings import marked
 from . import own
 from .engine import Exercise, by_name, catalogue
-from .records import FILE, OPENED, entries
-from .settings import marked
 from .tasks import TOPIC_OF, TOPICS
 from .verdict import MARKS
 

@@ -9,7 +9,7 @@ if told := os.environ.get("ATTENTION_COURSE", "").strip(" \t\r\n'\""):  # as the
 
 def root() -> Path:
     """The course's folder."""
-    return Path(os.environ.get("ATTENTION_COURSE") or Path(__file__).resolve().parents[2]).expanduser()
+    return Path(os.environ.get("ATTENTION_COURSE") or Path(__file__).resolve().parents[1]).expanduser()
 
 
 def recording() -> bool:

@@ -22,8 +22,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ..files import write_whole
 from . import settings
+from .files import write_whole
 
 FILE, VERSION = "progress.json", 1
 TRIED, OPENED = ("right", "wrong"), "solution"
