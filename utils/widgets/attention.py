@@ -11,7 +11,7 @@ from ..checks import require_list
 from ..plots import as_numbers, largest
 from .board import Board
 from .canvas import MONOSPACE, Phone, View, cut, draw_attending, verdict
-from .controls import Explorer, menu, slider, text
+from .controls import Explorer, Options, menu, slider, text
 
 
 def numbered(words: Sequence[str]) -> list[tuple[str, int]]:
@@ -257,8 +257,8 @@ def einsum_loops() -> Explorer:
     tries += ["nd,dm->nn", "nd,dm", "nd->n", "ND,dm->nm", "...d,dm->m", "...nd,...dm->...nm", "...nd,dm->...nm"]
     tries += ["...n...,dm->m", "..nd,dm->nm", "i,i->", "i,j->", "bnd,bdm->bnm," * 9]
     tensors, equation = menu("tensors", list(EINSUM_TENSORS)), text("einsum", strings[0], tries, "340px")
-    tensors.observe(lambda change: setattr(equation, "value", EINSUM_TENSORS[change.new][-1]), "value")
-    return Explorer(draw, {"tensors": tensors, "equation": equation})
+    follows = {"tensors": lambda tensors, state: {"equation": EINSUM_TENSORS[tensors][-1]}}
+    return Explorer(draw, {"tensors": tensors, "equation": equation}, follows=follows)
 
 
 # Shapes
@@ -345,15 +345,15 @@ CHOOSE = "choose …"
 
 def shape_quiz() -> Explorer:
     """Which shape comes out? A question, an answer, and why."""
-    question, answer = menu("what is the shape of", list(SHAPE_QUIZ), width="640px"), menu("answer", [CHOOSE])
 
-    def offer(_change=None):
-        answer.options = [(shape, shape) for shape in (CHOOSE, *sorted(SHAPE_QUIZ[question.value]))]
+    def answers(question, _state):
+        shapes = [CHOOSE, *sorted(SHAPE_QUIZ[question])]
+        return {"answer": Options([(shape, shape) for shape in shapes], CHOOSE)}
 
     def draw(question, answer):
         right, why = SHAPE_QUIZ[question].get(answer, (None, "Choose an answer."))
         return verdict(f"{question}  →  {'?' if right is None else answer}", right, [why], 120)
 
-    offer()
-    question.observe(offer, "value")
-    return Explorer(draw, {"question": question, "answer": answer})
+    question = menu("what is the shape of", list(SHAPE_QUIZ), width="640px")
+    answer = menu("answer", answers(question.value, {})["answer"].options)
+    return Explorer(draw, {"question": question, "answer": answer}, follows={"question": answers})

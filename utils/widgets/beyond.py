@@ -13,7 +13,7 @@ from torch import Tensor
 from ..beyond import BASES, EITHER, MOTIFS, patchify, unpatchify
 from ..plots import as_numbers, largest
 from .canvas import Phone, View, verdict
-from .controls import Explorer, checkbox, menu
+from .controls import Explorer, Options, checkbox, menu
 
 # Patches of a digit
 
@@ -154,15 +154,11 @@ def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
     wraps, label = ipywidgets.Layout(flex_flow="row wrap"), "shown patches, by their place:"
     rows = [ipywidgets.HBox(list(controls.values()), layout=wraps), ipywidgets.Label(label)]
     rows += [ipywidgets.HBox([*boxes.values()][start : start + SIDE]) for start in range(0, PLACES, SIDE)]
-    explorer = Explorer(draw, controls | boxes, rows)
 
-    def fill(_change):
-        with explorer.screen.hold_sync():  # one picture for all boxes
-            for place, box in enumerate(boxes.values()):
-                box.value = place not in HIDDEN[controls["hide"].value]
+    def hidden(hide, _state):
+        return {name: place not in HIDDEN[hide] for place, name in enumerate(boxes)}
 
-    controls["hide"].observe(fill, "value")
-    return explorer
+    return Explorer(draw, controls | boxes, rows, follows={"hide": hidden})
 
 
 # Motifs in DNA
@@ -362,19 +358,17 @@ def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
 def patch_sizes() -> Explorer:
     """Patch size against the length of the sequence, its scores and parameters, for images of 8 x 8 to 224 x 224."""
     sides = menu("image", [(f"{side} x {side}", side) for side in COSTS], width="200px")
-    sizes = menu("patches", [("", 0)], width="200px")
 
-    def offer(_change=None):
-        kept = sizes.value
-        sizes.options = [(f"{size} x {size}", size) for size in COSTS[sides.value]]
-        sizes.value = kept if kept in COSTS[sides.value] else COSTS[sides.value][1]
+    def sizes_of(side, state):
+        kept = state.get("size")
+        options = [(f"{size} x {size}", size) for size in COSTS[side]]
+        return {"size": Options(options, kept if kept in COSTS[side] else COSTS[side][1])}
 
-    offer()
-    sides.observe(offer, "value")
+    sizes = menu("patches", *sizes_of(sides.value, {})["size"], width="200px")
     controls = {
         "side": sides,
         "size": sizes,
         "channels": menu("colours", [("grey, 1 number a pixel", 1), ("red, green, blue, 3 numbers", 3)], width="300px"),
         "d_model": menu("d", [48, 192, 768], width="140px"),
     }
-    return Explorer(draw_costs, controls)
+    return Explorer(draw_costs, controls, follows={"side": sizes_of})

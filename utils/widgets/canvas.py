@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 import math
 import re
 import textwrap
@@ -22,6 +23,8 @@ MOTION = (  # what is new comes from where it was, or fades in; not for those wh
     "@media(prefers-reduced-motion:no-preference){"
     ".ac .fly{animation:ac-fly .7s ease-in-out backwards}.ac .in{animation:ac-in .5s backwards}}"
 )
+
+HANDLES = ".ac .handle{display:none}"  # picture.css shows them where they can be dragged
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,8 @@ class Canvas:
     scale = 1.0  # pixels of the page for one of the canvas
 
     def __init__(self, width: int, height: int):
-        self.width, self.height, self.shapes, self.moves = width, height, [], False
+        self.width, self.height, self.shapes = width, height, []
+        self.moves = self.handles = False
 
     def add(self, tag: str, text: object = None, **attributes: object) -> None:
         """One SVG element; `stroke_width=2` becomes stroke-width="2", numbers are rounded to a tenth of a pixel."""
@@ -117,6 +121,34 @@ class Canvas:
         self.moves = True
         return {"class": "in", "style": f"animation-delay:{late:.2f}s"}
 
+    def touch(
+        self, x: float, y: float, width: float, height: float, /, name: str,
+        group: str = "", on: bool | None = None, paint: bool = False, swap: tuple[str, int, int] | None = None,
+        **values: object,
+    ) -> None:  # fmt: skip
+        """A rectangle that gives controls these `values` when it is chosen: drawn last, over what it belongs to.
+
+        name: what a screen reader says. group: shapes that are one stop of the tab key, those that set the same
+        controls if not given. on: whether it is chosen now. paint: a finger may run over several. swap: (beginning of
+        the names of controls, which of them, its value): dropped on another one, the two exchange their values."""
+        said = {"data_set": json.dumps(values)} if values else {}
+        said |= {"data_name": name, "data_group": group or " ".join(values)}
+        said |= {} if on is None else {"data_on": str(bool(on)).lower()}
+        said |= {"data_paint": ""} if paint else {}
+        said |= {"data_drag": json.dumps(dict(zip(("swap", "at", "is"), swap)))} if swap else {}
+        self.rect(x, y, width, height, "transparent", **said)
+
+    def handle(
+        self, x: float, y: float, /, name: str, value: str, role: str = "here", radius: float = 10, **drag: object
+    ) -> None:
+        """A ring that is dragged, seen only where it can be. `drag`: which way it leads, as picture.js says: x or
+        y=(control, where it is 0, pixels for 1), or polar=(control of an angle, of a length), at=(x, y), scale=pixels.
+        value: what a screen reader says of it; it begins with a number."""
+        said = {"data_drag": json.dumps(drag), "data_name": name, "data_value": value, "data_group": name}
+        ring = {"fill_opacity": "0.25", "stroke": role, "stroke_width": 2, "class": "handle"}
+        self.add("circle", cx=x, cy=y, r=radius, fill=role, **ring, **said)
+        self.handles = True
+
     def pixels(self, x: float, y: float, width: float, height: float, colours: np.ndarray) -> None:
         """A table of colours (r, c, 3), from 0 to 1, as one image: a tenth of the size of a square for each."""
         picture = io.BytesIO()
@@ -128,7 +160,7 @@ class Canvas:
     def view(self, description: str) -> View:
         """The finished picture. Its size is fixed, so that nothing below it moves when it is drawn again."""
         description = NOT_XML.sub(REPLACEMENT, description)
-        style = STYLE + MOTION if self.moves else STYLE
+        style = STYLE + MOTION * self.moves + HANDLES * self.handles
         svg = in_frame("".join(self.shapes), self.width, self.height, description, self.scale, style)
         return View(svg, description)
 

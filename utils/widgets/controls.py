@@ -2,43 +2,72 @@
 
 So every state can be reached and recorded, without a kernel and without a browser (`tools/site/record_widgets.py`)."""
 
-from collections.abc import Callable, Sequence
-from html import escape
-from pathlib import Path
+import contextlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import ipywidgets
 from IPython import get_ipython
-from ipywidgets import Widget
+from ipywidgets import Layout, Widget
 
+from . import picture
 from .canvas import View, in_xml
 
-# In an attribute, since a script that is put into a page as text does not run: the image has no data, so it fails.
-ACCESS = f'<img hidden alt="" src="data:," onerror="{escape(Path(__file__).with_name("access.js").read_text())}">'
+
+class Options(NamedTuple):
+    """What a menu offers from now on, (label, value) pairs, and which value it shows."""
+
+    options: Sequence[tuple[str, object]]
+    value: object
+
+
+Follow = Callable[[object, Mapping[str, object]], Mapping[str, object]]
 
 
 class Explorer:
-    """Controls above a view. Shown as a widget where a kernel runs, and elsewhere as its first view.
+    """Controls and a picture. Shown as a widget where a kernel runs, and elsewhere as its first view.
 
     draw(name=value, …) → View takes a value for each of the `controls`. rows: how these are laid out; side by side, as
-    many as there is room for, if not given. plays: the slider that can move by itself, the first if not given. A first
-    drawing that fails raises at once."""
+    many as there is room for, if not given. plays: the slider that can move by itself, the first if not given.
+    follows: {control: rule}, where rule(its new value, state) says which others change with it: {control: new value, or
+    `Options` of a menu}. replaced: controls that are hidden where the picture itself can be touched, because that does
+    the same. A first drawing that fails raises at once."""
 
     def __init__(
         self, draw: Callable[..., View], controls: dict[str, Widget], rows: Sequence[Widget] | None = None,
-        plays: str = "",
+        plays: str = "", follows: Mapping[str, Follow] | None = None, replaced: Collection[str] = (),
     ):  # fmt: skip
-        self.draw, self.controls, self.screen = draw, controls, ipywidgets.HTML()
+        self.draw, self.controls, self.follows, self.replaced = draw, controls, follows or {}, replaced
+        self.screen, self.held = ipywidgets.HTML(), 0
+        self.picture = picture.Picture(self.touch) if picture.anywidget else None
         self.plays, self.player = plays or next(filter(self.is_path, controls), ""), None
         self.first = self.redraw()
-        for control in controls.values():
+        for name, control in controls.items():
+            if name in self.follows:
+                control.observe(self.on_lead, "value")
             control.observe(self.on_change, "value")
         if rows is None:
-            rows = [ipywidgets.HBox(list(controls.values()), layout=ipywidgets.Layout(flex_flow="row wrap"))]
+            rows = [ipywidgets.HBox(list(controls.values()), layout=Layout(flex_flow="row wrap"))]
         self.add_player(rows)
-        access = ipywidgets.HTML(ACCESS, layout=ipywidgets.Layout(display="none"))
-        self.box = ipywidgets.VBox([*rows, self.screen, access])
+        self.box = ipywidgets.VBox([*rows, self.screen])
         self.box.add_class("attention-course")
+        if self.picture:
+            self.add_picture(rows)
         replace_last_run(self)
+
+    def add_picture(self, rows: Sequence[Widget]) -> None:
+        """The picture to touch, hidden until the front end has loaded it; then its style hides what it replaces."""
+        self.screen.add_class("ac-plain")
+        hidden = [self.controls[name] for name in self.replaced]
+        for control in hidden:
+            control.add_class("ac-replaced")
+        for row in rows:
+            parts = [part for part in getattr(row, "children", ()) if not isinstance(part, ipywidgets.Label)]
+            if parts and all(part in hidden for part in parts):
+                row.add_class("ac-replaced")
+        behind = ipywidgets.Box([self.picture], layout=Layout(display="none"))
+        behind.add_class("ac-picture")
+        self.box.children = (*self.box.children, behind)
 
     def is_path(self, name: str) -> bool:
         """Is this control a slider along which there is something to follow?"""
@@ -66,16 +95,59 @@ class Explorer:
 
     def redraw(self) -> View:
         view = self.draw(**self.state)
-        self.screen.value = view.svg
+        self.show(view.svg)
         if self.player:
             self.player.interval = pause(view.description, self.controls[self.plays])
         return view
 
+    def show(self, svg: str) -> None:
+        if self.picture:
+            self.picture.svg = svg
+        if not (self.picture and self.picture.ready):
+            self.screen.value = svg
+
+    def touch(self, values: Mapping[str, object]) -> None:
+        """Give controls the values that a shape of the picture asks for, each the nearest one that it can have; the new
+        picture is drawn once, and sent before what the controls say of it."""
+        before = self.state
+        with contextlib.ExitStack() as later:
+            for control in self.controls.values():
+                later.enter_context(control.hold_sync())
+            self.held += 1
+            try:
+                for name, value in values.items():
+                    self.controls[name].value = nearest(self.controls[name], value)
+            finally:
+                self.held -= 1
+            if self.state != before:
+                self.on_change(None)
+
+    def led(self, leader: str, value: object, state: Mapping[str, object]) -> dict[str, object]:
+        """What becomes of the controls that follow the `leader`, and of those that follow these."""
+        found = dict(self.follows[leader](value, state))
+        for name, new in list(found.items()):
+            if name in self.follows:
+                found |= self.led(name, new.value if isinstance(new, Options) else new, {**state, leader: value})
+        return found
+
+    def on_lead(self, change: Mapping) -> None:
+        leader = next(name for name, control in self.controls.items() if control is change["owner"])
+        self.held += 1  # the leader's own change draws
+        try:
+            for name, new in self.led(leader, change["new"], self.state).items():
+                if isinstance(new, Options):
+                    self.controls[name].options, new = new
+                self.controls[name].value = new
+        finally:
+            self.held -= 1
+
     def on_change(self, _change: object) -> None:
+        if self.held:
+            return
         try:
             self.redraw()
         except Exception as error:  # noqa: BLE001  a callback has no cell to fail in, so the message stands where the view was
-            self.screen.value = f'<pre role="alert">{in_xml(f"{type(error).__name__}: {error}")}</pre>'
+            self.show(f'<pre role="alert">{in_xml(f"{type(error).__name__}: {error}")}</pre>')
 
     def close(self) -> None:
         """Take the widget away, with all that it is made of: a model of its own for each control, layout and style."""
@@ -89,6 +161,24 @@ class Explorer:
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
         shown = {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id}
         return {"application/vnd.jupyter.widget-view+json": shown} | self.first._repr_mimebundle_()
+
+
+def nearest(control: Widget, value: object) -> object:
+    """The value of a control that is nearest to what is asked for: on its steps, among its options; {"step": 1} is so
+    many steps on. What it cannot take at all leaves it as it is."""
+    steps = value.get("step", 0) if isinstance(value, Mapping) else None
+    if isinstance(control, SLIDERS):
+        value = control.value + steps * control.step if steps is not None else value
+        if not isinstance(value, int | float):
+            return control.value
+        number = round((value - control.min) / control.step)
+        return min(max(type(control.min)(round(control.min + number * control.step, 9)), control.min), control.max)
+    if isinstance(control, ipywidgets.Dropdown):
+        known = [option for _, option in control.options]
+        if steps is not None:
+            return known[min(max(known.index(control.value) + steps, 0), len(known) - 1)]
+        return value if value in known else control.value
+    return value if isinstance(value, type(control.value)) else control.value
 
 
 SLIDERS = (ipywidgets.IntSlider, ipywidgets.FloatSlider)
@@ -143,5 +233,5 @@ def text(label: str, value: str, tries: Sequence[str], width: str = "700px") -> 
 
 
 def _labelled(label: str, width: str = "340px") -> dict:
-    layout = ipywidgets.Layout(width=width)
+    layout = Layout(width=width)
     return {"description": label, "style": {"description_width": "initial"}, "layout": layout}

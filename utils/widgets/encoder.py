@@ -16,7 +16,7 @@ from ..transformer import Tagger, sinusoidal_positions
 from ..vocabulary import Vocabulary
 from .board import width_of
 from .canvas import Phone, View, cut, draw_attending, verdict
-from .controls import Explorer, menu, slider, text
+from .controls import Explorer, Options, menu, slider, text
 
 # Waves of positions
 
@@ -295,20 +295,18 @@ def head_browser(
         named = [tags[k] if one in tagged else None for one, k in zip(given, best)]
         return draw_tagged(given, weights[layer - 1][0, head - 1], chosen, named, f"layer {layer}, head {head}")
 
-    def offer(_change=None):
-        given = typed.value.lower().split()[:MOST_IN_A_PICTURE]
-        words.options = [(cut(one, 30), number) for number, one in enumerate(given)] or [("", 0)]
-        words.value = given.index(word) if word in given else 0
+    def words_of(sentence, _state):
+        given = sentence.lower().split()[:MOST_IN_A_PICTURE]
+        options = [(cut(one, 30), number) for number, one in enumerate(given)] or [("", 0)]
+        return {"chosen": Options(options, given.index(word) if word in given else 0)}
 
     given = sentences[0].split()
     tries = (" ".join(given[::-1]), " ".join(given[1:]), given[0].upper(), f"{given[0]}x {given[-1]}", "</s> <s>")
     examples, typed = menu("example", list(sentences), width="500px"), text("sentence", sentences[0], tries)
-    words = menu("word", [("", 0)])
-    offer()
-    typed.observe(offer, "value")
-    examples.observe(lambda change: setattr(typed, "value", change["new"]), "value")
+    words = menu("word", *words_of(sentences[0], {})["chosen"])
     _, weights = run(given)
     layers = menu("layer", list(range(1, len(weights) + 1)), layer)
     heads = menu("head", list(range(1, len(weights[0][0]) + 1)), head)
     controls = {"example": examples, "sentence": typed, "chosen": words, "layer": layers, "head": heads}
-    return Explorer(draw, controls)
+    follows = {"example": lambda example, state: {"sentence": example}, "sentence": words_of}
+    return Explorer(draw, controls, follows=follows)

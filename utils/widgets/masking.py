@@ -133,15 +133,12 @@ def paint_mask(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, padded: in
     rows = np.array(list(boxes.values()), dtype=object).reshape(n, n).tolist()
     for word, row in zip(words, rows):
         row.insert(0, ipywidgets.Label(f"{word} may attend to", layout=ipywidgets.Layout(width="170px")))
-    shown = Explorer(draw, {"preset": preset, **boxes}, [preset, *map(ipywidgets.HBox, rows)])
 
-    def fill(_change):
-        with shown.screen.hold_sync():  # one picture for all boxes
-            for box, allowed in zip(boxes.values(), presets[preset.value].flatten().tolist()):
-                box.value = allowed
+    def boxes_of(preset, _state):
+        return dict(zip(boxes, presets[preset].flatten().tolist()))
 
-    preset.observe(fill, "value")
-    return shown
+    rows = [preset, *map(ipywidgets.HBox, rows)]
+    return Explorer(draw, {"preset": preset, **boxes}, rows, follows={"preset": boxes_of})
 
 
 # An empty row

@@ -9,7 +9,7 @@ from torch import Tensor
 from ..checks import require_list
 from ..plots import as_numbers, largest
 from .canvas import Phone, View, cut, draw_attending, two_decimals, verdict
-from .controls import Explorer, menu, text
+from .controls import Explorer, Options, menu, text
 
 MOST_PIECES = 20  # in a picture; more would be too small to read
 LONGEST = 300  # signs of a question that are read
@@ -50,8 +50,8 @@ def search(find: Callable[[str], Sequence[tuple[str, str, float]]], questions: S
         return draw_found(asked, find(asked))
 
     examples, typed = menu("example", list(questions), width="500px"), text("your question", questions[0], SAMPLES)
-    examples.observe(lambda change: setattr(typed, "value", change["new"]), "value")
-    return Explorer(draw, {"example": examples, "question": typed})
+    follows = {"example": lambda example, state: {"question": example}}
+    return Explorer(draw, {"example": examples, "question": typed}, follows=follows)
 
 
 # Heads
@@ -95,19 +95,17 @@ def published_heads(
         row = as_numbers((weights if shown == "weight" else lengths)[layer - 1][head - 1], 2)[chosen]
         return draw_look(f"layer {layer}, head {head}", pieces, row / row.sum(), chosen, shown)
 
-    def offer(_change=None):
-        pieces = look(" ".join(typed.value.split())[:LONGEST])[0][:MOST_PIECES]
-        words.options = [(cut(one, 30), number) for number, one in enumerate(pieces)]
-        words.value = pieces.index(word) if word in pieces else min(1, len(pieces) - 1)
+    def pieces_of(sentence, _state):
+        pieces = look(" ".join(sentence.split())[:LONGEST])[0][:MOST_PIECES]
+        chosen = pieces.index(word) if word in pieces else min(1, len(pieces) - 1)
+        return {"chosen": Options([(cut(one, 30), number) for number, one in enumerate(pieces)], chosen)}
 
     tries = ("", "the " * 30, "Unbelievable!")
     examples, typed = menu("example", list(sentences), width="500px"), text("sentence", sentences[0], tries)
-    words = menu("piece", [("", 0)])
-    offer()
-    typed.observe(offer, "value")
-    examples.observe(lambda change: setattr(typed, "value", change["new"]), "value")
+    words = menu("piece", *pieces_of(sentences[0], {})["chosen"])
     _, weights, _ = look(sentences[0])
     layers = menu("layer", list(range(1, len(weights) + 1)), layer)
     heads = menu("head", list(range(1, len(weights[0]) + 1)), head)
     controls = {"example": examples, "sentence": typed, "chosen": words, "layer": layers, "head": heads}
-    return Explorer(draw, controls | {"shown": menu("bars", list(SHOWN))})
+    follows = {"example": lambda example, state: {"sentence": example}, "sentence": pieces_of}
+    return Explorer(draw, controls | {"shown": menu("bars", list(SHOWN))}, follows=follows)

@@ -44,6 +44,10 @@ def draw_arrows(angle: float, length_a: float, length_b: float) -> View:
         if base < 15:  # no room above the head: beside it
             left, base = left + 14, 20.0
         canvas.text(left, base, name, 15, fill=role, bold=True)
+    tip = float(x0 + scale * b[0]), float(y0 - scale * b[1])
+    canvas.handle(x0 + scale * length_a, y0, "tip of a", f"{length_a:.1f} long", "query", x=("length_a", x0, scale))
+    turned = f"{angle:.0f} degrees, {length_b:.1f} long"
+    canvas.handle(*tip, "tip of b", turned, "key", polar=("angle", "length_b"), at=(x0, y0), scale=scale)
     said = {"angle": f"{angle:.0f}°", "|a|": f"{length_a:.1f}", "|b|": f"{length_b:.1f}"}
     said |= {"cosine": f"{round(cosine, 2) + 0.0:+.2f}", "a · b": f"{round(dot, 2) + 0.0:+.2f}"}  # + 0.0: no -0.00
     for number, ((name, value), role) in enumerate(zip(said.items(), ("ink", "query", "key", "ink", sign))):
