@@ -21,11 +21,12 @@ from tools.site.notebook_pages import least_width
 from tools.site.record_widgets import values
 from tools.site.shown import Page
 from utils.widgets.canvas import View
-from utils.widgets.controls import Explorer
+from utils.widgets.controls import Explorer, Options
 
 MOST = 6000  # pictures of a film
 STEPS = 150  # of the walk that is kept beside a film
 ELEMENTS = re.compile("(?<=>)(?=<(?!/))")
+TOUCH = re.compile(r' data-(set|drag)="([^"]*)"')
 CLAUSES = re.compile("(?<=; )|(?<=[:.] )")
 
 
@@ -33,13 +34,13 @@ class Recorder:
     """A widget, and of its controls those that a page shows, each with the values that it can have there."""
 
     def __init__(self, explorer: Explorer, page: Page):
-        self.explorer, self.page, self.first = explorer, page, explorer.state
+        self.explorer, self.page, self.first, self.answers = explorer, page, explorer.state, {}
         self.shown = [name for name in explorer.controls if name not in page.hidden]
         self.values = {name: [] for name in self.shown}  # of every control, whatever the others are
         for control in explorer.controls.values():
             control.unobserve(explorer.on_change, "value")
         self.note_values()
-        for name in self.shown:  # the values of a menu may follow from another control
+        for name in filter(explorer.follows.get, self.shown):  # the values of a menu may follow from another control
             for value in self.options(name):
                 explorer.controls[name].value = value
                 self.note_values(but=name)
@@ -92,16 +93,41 @@ class Recorder:
     def number(self) -> int:
         return math.prod(map(len, self.values.values()))
 
+    def on_page(self, svg: str) -> str:
+        """A picture as a page has it: its links lead to pages, and it is touched only where the page has an answer."""
+        return TOUCH.sub(self.kept, svg.replace('.ipynb"', '.html"'))
 
-def elements(view: View) -> list[str]:
+    def kept(self, attribute: re.Match) -> str:
+        """An attribute data-set or data-drag, or nothing where the page cannot do what it asks for."""
+        if attribute[0] not in self.answers:
+            asked = json.loads(html.unescape(attribute[2]))
+            possible = self.can_set(asked) if attribute[1] == "set" else self.can_drag(asked)
+            self.answers[attribute[0]] = attribute[0] if possible else ""
+        return self.answers[attribute[0]]
+
+    def can_set(self, values: Mapping[str, object]) -> bool:
+        """Has the page one of these controls, and, of a menu, this value?"""
+        menus = {name for name in self.shown if isinstance(self.explorer.controls[name], ipywidgets.Dropdown)}
+        shown = {name: value for name, value in values.items() if name in self.shown}
+        return any(name not in menus or value in self.values[name] for name, value in shown.items())
+
+    def can_drag(self, way: Mapping[str, object]) -> bool:
+        if "swap" in way:
+            return any(name.startswith(way["swap"]) for name in self.shown)
+        return any(name in self.shown for axis in ("x", "y") for name in way.get(axis, ())[:1]) or any(
+            name in self.shown for name in way.get("polar", ())
+        )
+
+    def release(self) -> None:
+        """The widget as it was, drawing by itself again."""
+        self.set(self.first)
+        for control in self.explorer.controls.values():
+            control.observe(self.explorer.on_change, "value")
+
+
+def elements(svg: str) -> list[str]:
     """The shapes of a picture; the first one is the beginning of the SVG element, its description left out."""
-    svg = re.sub('aria-label="[^"]*"', "", on_page(view.svg), count=1).removesuffix("</svg>")
-    return ELEMENTS.split(svg)
-
-
-def on_page(svg: str) -> str:
-    """A picture whose links lead to pages instead of notebooks."""
-    return svg.replace('.ipynb"', '.html"')
+    return ELEMENTS.split(re.sub('aria-label="[^"]*"', "", svg, count=1).removesuffix("</svg>"))
 
 
 def clauses(view: View) -> list[str]:
@@ -111,61 +137,30 @@ def clauses(view: View) -> list[str]:
 # What follows from a control
 
 
-def choices(control: ipywidgets.Widget, known: list) -> list[list] | None:
+def choices(options: Sequence[tuple[str, object]], known: list) -> list[list]:
     """[[place among the values, label], …] of a menu."""
-    if not isinstance(control, ipywidgets.Dropdown):
-        return None
-    return [[known.index(value), str(label)] for label, value in control.options if value in known]
+    return [[known.index(value), str(label)] for label, value in options if value in known]
 
 
 def followers(recorder: Recorder, leader: str) -> dict[str, dict]:
     """{control: what becomes of it when the `leader` is given a new value}: {"to": [for each value of the leader the
-    place of its own new value, or {place of its old value: place of its new one}], "options": [for each its choices]}.
-
-    Found by trying: each value of the leader after each other one, and after each value of the followers, which follow
-    each by itself."""
-    controls, known, numbers = recorder.explorer.controls, recorder.values, range(len(recorder.values[leader]))
-    others = [name for name in recorder.shown if name != leader]
-    to = {name: [{} for _ in numbers] for name in others}
-    options = {name: [None for _ in numbers] for name in others}
-    most = max(len(known[name]) for name in others)
-    for before, after, trial in itertools.product(numbers, numbers, range(most)):
-        recorder.set(recorder.first)
-        if before == after or not recorder.try_on(leader, known[leader][before]):
-            continue
-        old = {name: min(trial, len(known[name]) - 1) for name in others}
-        old = {name: place for name, place in old.items() if recorder.try_on(name, known[name][place])}
-        controls[leader].value = known[leader][after]
-        for name in others:
-            options[name][after] = choices(controls[name], known[name])
-            if name in old:
-                to[name][after][old[name]] = known[name].index(controls[name].value)
-    recorder.set(recorder.first)
-    rules = {name: rule(to[name], options[name]) for name in others}
-    return {name: one for name, one in rules.items() if one}
-
-
-def rule(to: list[dict[int, int]], options: list) -> dict:
-    """A follower's rule, as short as it goes; nothing where it stays as it is."""
-    found = {}
-    if any(old != new for moves in to for old, new in moves.items()):
-        found["to"] = [next(iter(set(moves.values()))) if len(set(moves.values())) == 1 else moves for moves in to]
-    if any(one != options[0] for one in options):
-        found["options"] = options
-    return found
-
-
-def leads(recorder: Recorder, leader: str) -> bool:
-    """Does any other control of the page change with this one?"""
-    controls = recorder.explorer.controls
-    others = [controls[name] for name in recorder.shown if name != leader]
-    found = False
-    for value in recorder.options(leader):
-        before = [(other.value, getattr(other, "options", None)) for other in others]
-        controls[leader].value = value
-        found = found or before != [(other.value, getattr(other, "options", None)) for other in others]
-    recorder.set(recorder.first)
-    return found
+    place of its own new value, or {place of its old value: place of its new one}], "options": [for each its choices]},
+    by the rule of the widget; a follower's new value may depend on its old one, not on those of others."""
+    explorer, known = recorder.explorer, recorder.values
+    if leader not in explorer.follows:
+        return {}
+    rules = {}
+    for name in [name for name in recorder.shown if name != leader]:
+        new = [[explorer.led(leader, value, {**recorder.first, leader: value, name: old}).get(name, old)
+                for old in known[name]] for value in known[leader]]  # fmt: skip
+        options = [row[0].options if isinstance(row[0], Options) else () for row in new]
+        to = [[known[name].index(one.value if isinstance(one, Options) else one) for one in row] for row in new]
+        found = {"to": [row[0] if len(set(row)) == 1 else dict(enumerate(row)) for row in to]}
+        if any(row != list(range(len(known[name]))) for row in to):
+            rules[name] = found
+        if any(options):
+            rules[name] = found | {"options": [choices(one, known[name]) for one in options]}
+    return rules
 
 
 # Parts
@@ -181,38 +176,37 @@ def grouped(depends: Sequence[frozenset]) -> list[tuple[slice, frozenset]]:
     return found
 
 
-def cut(view: View) -> tuple[list[str], list[str]]:
-    return elements(view), clauses(view)
+def cut(recorder: Recorder) -> tuple[list[str], list[str]]:
+    """Shapes and clauses of the picture in the state in which the widget is."""
+    view = recorder.view()
+    return elements(recorder.on_page(view.svg)), clauses(view)
 
 
 def sensitive(recorder: Recorder, chance: random.Random) -> list[list[frozenset]]:
     """For each piece of picture and description the controls on which it depends, found by trying: in states where few
     boxes are empty, half of them, and nearly all."""
-    depends = [[set() for _ in pieces] for pieces in cut(recorder.view())]
+    depends = [[set() for _ in pieces] for pieces in cut(recorder)]
     for name, empty in itertools.product(recorder.shown, (0.2, 0.5, 0.9, 0.95)):
         options = {one: recorder.options(one) for one in recorder.shown}
         state = {one: some[0] if chance.random() < empty else some[-1] for one, some in options.items()}
         recorder.set(state)
-        before = cut(recorder.view())
+        before = cut(recorder)
         for value in recorder.options(name):
             recorder.set({name: value} | {one: old for one, old in state.items() if one != name})  # what follows, too
-            for kind, after in enumerate(cut(recorder.view())):
+            for kind, after in enumerate(cut(recorder)):
                 for place, (a, b) in enumerate(zip(before[kind], after, strict=True)):
                     depends[kind][place] |= {name} if a != b else set()
     recorder.set(recorder.first)
-    together = list(joined([names for kind in depends for names in kind]))  # rounding may hide that a piece changes
+    together = largest_sets([names for kind in depends for names in kind])  # rounding may hide that a piece changes
     return [
         [next((one for one in together if names and names <= one), frozenset()) for names in kind] for kind in depends
     ]
 
 
-def joined(sets: Sequence[set[str]]) -> set[frozenset]:
-    """The sets, those that share a member united; the empty one stays by itself."""
-    found = set()
-    for names in filter(None, sets):
-        touched = {one for one in found if one & names}
-        found = (found - touched) | {frozenset(names).union(*touched)}
-    return found
+def largest_sets(sets: Sequence[set[str]]) -> list[frozenset]:
+    """Those of the sets that lie in no other one."""
+    found = {frozenset(one) for one in sets if one}
+    return [one for one in found if not any(one < other for other in found)]
 
 
 def parts(recorder: Recorder, chance: random.Random) -> tuple[list[dict], list[dict]]:
@@ -230,7 +224,7 @@ def parts(recorder: Recorder, chance: random.Random) -> tuple[list[dict], list[d
         for _, part in ours:
             part |= {"of": [recorder.shown.index(name) for name in of], "at": [-1] * size}
         for _ in recorder.walk(*of) if of else [None]:
-            pieces, code = cut(recorder.view()), recorder.code(of)
+            pieces, code = cut(recorder), recorder.code(of)
             for kind, part in ours:
                 frame = tuple(pieces[kind][part["place"]])
                 part["at"][code] = part["frames"].setdefault(frame, len(part["frames"]))
@@ -249,7 +243,7 @@ def film(explorer: Explorer, page: Page) -> dict:
         pictures, words = parts(recorder, chance)
         for _ in range(60 if page.rows else 0):
             recorder.set({name: chance.choice(recorder.options(name)) for name in recorder.shown})
-            if [assembled(recorder, pictures), assembled(recorder, words)] != list(cut(recorder.view())):
+            if [assembled(recorder, pictures), assembled(recorder, words)] != list(cut(recorder)):
                 raise ValueError(f"the picture does not fall into rows: {recorder.explorer.state}")
         shapes = {}
         for part in pictures:
@@ -261,9 +255,7 @@ def film(explorer: Explorer, page: Page) -> dict:
         kept = {"controls": controls, "pictures": pictures, "words": words, "shapes": list(shapes)}
         return kept | {"plays": recorder.shown.index(explorer.plays) if explorer.plays in recorder.shown else None}
     finally:
-        recorder.set(recorder.first)
-        for one in explorer.controls.values():
-            one.observe(explorer.on_change, "value")
+        recorder.release()
 
 
 def assembled(recorder: Recorder, kind: Sequence[dict]) -> list[str]:
@@ -284,16 +276,18 @@ KINDS = {ipywidgets.Dropdown: "menu", ipywidgets.Text: "menu", ipywidgets.Checkb
 
 
 def control(recorder: Recorder, name: str) -> dict:
-    """A control as the page has it: its kind, label, the texts of its values, the place of the first, what it leads."""
+    """A control as the page has it: its kind, label, values and their texts, the place of the first, what it leads, and
+    whether the picture replaces it."""
     one, known = recorder.explorer.controls[name], recorder.values[name]
     texts = [f"{value:g}" if isinstance(value, int | float) else str(value) for value in known]
-    options = choices(one, known)
-    if options is None:
-        options = [[place, text] for place, text in enumerate(texts)]
+    options = [[place, text] for place, text in enumerate(texts)]
+    if isinstance(one, ipywidgets.Dropdown):
+        options = choices(one.options, known)
     said = {"name": name, "kind": KINDS.get(type(one), "slider"), "label": one.description, "texts": texts}
-    said |= {"first": known.index(recorder.first[name]), "options": options}
-    leading = followers(recorder, name) if leads(recorder, name) else {}
-    return said | {"leads": {recorder.shown.index(other): rule for other, rule in leading.items()}}
+    said |= {"first": known.index(recorder.first[name]), "options": options, "values": known}
+    said |= {"replaced": name in recorder.explorer.replaced}
+    leading = followers(recorder, name).items()
+    return said | {"leads": {recorder.shown.index(other): rule for other, rule in leading}}
 
 
 # What is kept
@@ -303,12 +297,13 @@ def recorded(explorer: Explorer, page: Page) -> dict:
     """What the cache keeps of a widget: its film, what a page says before that is there, and a walk to compare with."""
     kept = film(explorer, page)
     packed = gzip.compress(json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode(), 9, mtime=0)
-    view = explorer.redraw()
+    view, recorder = explorer.redraw(), Recorder(explorer, page)
+    recorder.release()
     return {
         "film": base64.b64encode(packed).decode(),
         "controls": kept["controls"],
         "layout": layout(explorer, page),
-        "svg": on_page(view.svg),
+        "svg": recorder.on_page(view.svg),
         "words": view.description,
         "least": least_width("".join(kept["shapes"])),
         "states": sum(number >= 0 for part in kept["pictures"] for number in part["at"]),
@@ -332,8 +327,7 @@ def walk(explorer: Explorer, page: Page, controls: Sequence[dict]) -> Iterator[l
     """What somebody could do with the widget in a kernel, and what it shows then: [place of a control, place of its new
     value, description, the texts in the picture]. Every value of every control, then some at random."""
     recorder, chance = Recorder(explorer, page), random.Random(1)
-    for one in explorer.controls.values():
-        one.observe(explorer.on_change, "value")
+    recorder.release()
     everything = [(name, value) for name in recorder.shown for value in recorder.values[name]]
     chance.shuffle(everything)
     everything += [(chance.choice(recorder.shown), None) for _ in range(STEPS)]

@@ -18,31 +18,22 @@
     const { controls, pictures, words, shapes, plays } = film, values = controls.map((control) => control.first);
     const inputs = controls.map((_, place) => box.querySelector(`[data-control="${place}"]`));
     const find = (selector) => box.querySelector(selector);
-    const screen = find(".living-screen"), status = find("[role=status]"), folded = find(".living-words p");
-    const button = document.createElement("button"), calm = matchMedia("(prefers-reduced-motion: reduce)");
-    let soon, said, turn = 0, shown = [], changed = 0;
+    const screen = find(".living-screen"), folded = find(".living-words p"), button = document.createElement("button");
+    const show = window.attentionPicture.picture(screen, touched), announce = window.attentionPicture.announcer(find("[role=status]"));
+    let said, turn = 0;
 
     const frame = ({ of, at, frames }) =>
       frames[at[of.reduce((number, place) => number * controls[place].texts.length + values[place], 0)]];
 
     function draw() {
-      const drawn = pictures.flatMap(frame), old = new Set(shown);
-      screen.innerHTML = drawn.map((shape) => shapes[shape]).join("") + "</svg>";
-      const still = performance.now() - changed > 400;  // not while a slider is drawn along
-      if (shown.length && still && !calm.matches)  // what is new fades in; a shape is the beginning of one element
-        [screen.firstChild, ...screen.firstChild.querySelectorAll("*")].forEach((element, place) =>
-          element.classList.toggle("new", place > 0 && !old.has(drawn[place])));
-      shown = drawn;
-      changed = performance.now();
-      const now = words.map(frame).join("").trim(), first = said === undefined;
-      screen.firstChild.setAttribute("aria-label", now);
-      folded.textContent = now;
-      clearTimeout(soon);  // a slider that moves is not to be heard at every step
-      if (!first && now !== said) soon = setTimeout(() => { status.textContent = now; }, 300);
-      said = now;
+      show(pictures.flatMap(frame).map((shape) => shapes[shape]).join("") + "</svg>");
+      said = words.map(frame).join("").trim();
+      screen.firstChild.setAttribute("aria-label", said);
+      folded.textContent = said;
+      announce(said);
     }
 
-    function show(place) {
+    function mark(place) {
       const input = inputs[place], { kind, texts } = controls[place], value = values[place];
       if (kind === "box") input.checked = value === 1;
       else input.value = value;
@@ -51,19 +42,44 @@
       input.nextElementSibling.textContent = texts[value];
     }
 
-    function change(place) {
-      const input = inputs[place], { kind, leads } = controls[place];
-      const value = kind === "box" ? +input.checked : +input.value;
-      if (value === values[place]) return;
+    // Gives a control a value, by its place, and to those that follow it theirs.
+    function assign(place, value) {
+      if (value === values[place]) return false;
       values[place] = value;
-      for (const [other, { to, options }] of Object.entries(leads)) {
-        const next = to?.[value] ?? values[other];
+      for (const [other, { to, options }] of Object.entries(controls[place].leads)) {
+        const next = to[value];
         if (options) inputs[other].replaceChildren(...options[value].map(([number, text]) => new Option(text, number)));
         values[other] = typeof next === "number" ? next : next[values[other]] ?? values[other];
-        show(other);
+        mark(other);
       }
-      show(place);
-      draw();
+      mark(place);
+      return true;
+    }
+
+    function change(place) {
+      const input = inputs[place], value = controls[place].kind === "box" ? +input.checked : +input.value;
+      if (assign(place, value)) draw();
+    }
+
+    // The recorded value nearest to what a shape of the picture asks for.
+    function nearest(place, value) {
+      const { kind, values: known } = controls[place], now = values[place];
+      if (value?.step) return Math.min(Math.max(now + value.step, 0), known.length - 1);
+      if (kind === "slider") return known.reduce((best, one, number) =>
+        Math.abs(one - value) < Math.abs(known[best] - value) ? number : best, 0);
+      const number = known.indexOf(value), there = kind === "box" || inputs[place].querySelector(`[value="${number}"]`);
+      return number >= 0 && there ? number : now;
+    }
+
+    function touched(wanted) {
+      if (turn) stop();
+      box.classList.remove("captions");
+      let changed = false;
+      for (const [name, value] of Object.entries(wanted)) {
+        const place = controls.findIndex((control) => control.name === name);
+        if (place >= 0 && assign(place, nearest(place, value))) changed = true;
+      }
+      if (changed) draw();
     }
 
     // ▶ moves one slider to its last value, each picture as long as it takes to read what is said of it, and all of
@@ -100,7 +116,7 @@
     }
 
     inputs.forEach((input, place) => {
-      show(place);
+      mark(place);
       input.addEventListener("input", () => {
         if (turn) stop();
         box.classList.remove("captions");

@@ -15,7 +15,6 @@ import hashlib
 import html
 import inspect
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -39,8 +38,9 @@ HERE = Path(__file__).resolve().parent
 
 CACHE = COURSE / ".site-cache"
 STORED = HERE / "stored"  # films of notebooks that need a download, for where it is not here
+WIDGETS = COURSE / "utils" / "widgets"
 APART = ("widgets", "exercises")  # rooms of utils/ of which a film needs a few files
-PLAYER = ("frames.js", "frames.css")
+PLAYER = {"frames.js": "picture.js", "frames.css": "picture.css"}  # what of utils/widgets/ goes before each
 HEAD = """<link rel="stylesheet" href="{folder}/frames.css">
 <script src="{folder}/frames.js" defer></script>
 """  # before the first widget of a page
@@ -164,8 +164,11 @@ def write(folder: Path, paths: Sequence[Path]) -> None:
         for name in names(path).values():
             call = f"attentionFilm({json.dumps(name)}, {json.dumps(load(name, path)['film'])});\n"
             (folder / f"{name}.js").write_text(call, encoding="utf-8")
-    for file in PLAYER:
-        shutil.copy(HERE / file, folder / file)
+    for file, of_picture in PLAYER.items():
+        text = (WIDGETS / of_picture).read_text(encoding="utf-8")
+        if file.endswith(".js"):  # a page that is opened as a file may load scripts, but no modules
+            text = f"window.attentionPicture = (() => {{\n{text.replace('export default', 'return')}}})();\n"
+        (folder / file).write_text(text + (HERE / file).read_text(encoding="utf-8"), encoding="utf-8")
 
 
 def widget_html(name: str, path: Path, picture: str | None = None, folder: str = "_static/widgets") -> str:
@@ -206,19 +209,20 @@ def control_html(name: str, place: int, control: dict) -> str:
     about = f'id="{name}-{place}" data-control="{place}" autocomplete="off"'
     label = f'<label for="{name}-{place}">{html.escape(control["label"])}</label>'
     first, said = control["first"], html.escape(control["texts"][control["first"]])
+    kind = "living-control living-replaced" if control["replaced"] else "living-control"
     if control["kind"] == "box":
         checked = " checked" if first else ""
-        return f'<span class="living-control"><input type="checkbox" {about}{checked}>{label}</span>'
+        return f'<span class="{kind}"><input type="checkbox" {about}{checked}>{label}</span>'
     if control["kind"] == "slider":
         last = len(control["texts"]) - 1
         slider = f'<input type="range" {about} min="0" max="{last}" value="{first}" aria-valuetext="{said}">'
         shown = f'<span class="living-value" aria-hidden="true">{said}</span>'  # a slider says its value itself
-        return f'<span class="living-control">{label}{slider}{shown}</span>'
+        return f'<span class="{kind}">{label}{slider}{shown}</span>'
     options = "".join(
         f'<option value="{number}"{" selected" if number == first else ""}>{html.escape(text)}</option>'
         for number, text in control["options"]
     )
-    return f'<span class="living-control">{label}<select {about}>{options}</select></span>'
+    return f'<span class="{kind}">{label}<select {about}>{options}</select></span>'
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
