@@ -26,6 +26,7 @@ from utils.vectors import WordVectors
 from utils.vocabulary import Vocabulary
 from utils.widgets import attention, beyond
 from utils.widgets.flow import TIMES
+from utils.widgets.guess import questions
 
 SHIP = "ship laden goods several international ports sailed gently ocean".split()
 MAP = "king queen man woman ship boat ocean sea paris france rome italy"
@@ -489,14 +490,14 @@ def shelf(widgets):
 # masking
 
 
-MASKED = "the sailor slept <pad>".split()
-MASKED_Q = torch.tensor([[2.0, 0, 0, 0], [0, 2, 1, 0], [2, 1, 0, 0], [1, 1, 1, 0]])
-MASKED_K = torch.tensor([[0.0, 0, 2, 0], [2, 0, 0, 0], [0, 2, 0, 0], [2, 2, 2, 2]])
-MASKED_V = torch.tensor([[1.0, 0], [4, 1], [0, 3], [9, 9]])
+Masked = "the sailor slept <pad>".split()
+Masked_Q = torch.tensor([[2.0, 0, 0, 0], [0, 2, 1, 0], [2, 1, 0, 0], [1, 1, 1, 0]])
+Masked_K = torch.tensor([[0.0, 0, 2, 0], [2, 0, 0, 0], [0, 2, 0, 0], [2, 2, 2, 2]])
+Masked_V = torch.tensor([[1.0, 0], [4, 1], [0, 3], [9, 9]])
 
 
 def paint_mask(widgets):
-    words, (Q, K, V) = MASKED, (MASKED_Q, MASKED_K, MASKED_V)
+    words, (Q, K, V) = Masked, (Masked_Q, Masked_K, Masked_V)
 
     def expected(state):
         painted = torch.tensor([value for name, value in state.items() if name.startswith("box")]).view(4, 4)
@@ -521,7 +522,7 @@ def paint_mask(widgets):
 
 
 def empty_row(widgets):
-    Q, K, V = MASKED_Q[1:].numpy(), MASKED_K[1:].numpy(), MASKED_V[1:].numpy()
+    Q, K, V = Masked_Q[1:].numpy(), Masked_K[1:].numpy(), Masked_V[1:].numpy()
 
     def expected(state):
         exponentials = np.exp(Q[:2] @ K[:2].T / 2)
@@ -544,8 +545,8 @@ def empty_row(widgets):
         return f"What does an empty row do? Step {state['step']} of 7. {said[state['step'] - 1]}", None
 
     real = torch.tensor([True, True, False])
-    arrays = MASKED_Q[1:], MASKED_K[1:], MASKED_V[1:]
-    return widgets.empty_row(MASKED[1:], *arrays, real[:, None] & real), expected
+    arrays = Masked_Q[1:], Masked_K[1:], Masked_V[1:]
+    return widgets.empty_row(Masked[1:], *arrays, real[:, None] & real), expected
 
 
 def masked_influence(widgets):
@@ -1254,6 +1255,27 @@ def published_heads(widgets):
     return widgets.published_heads(look, ["the bank of the river", "the bank lent money"], "bank", 1, 2), expected
 
 
+# guesses
+
+
+def guess(widgets):
+    """A curve of three points in steps of a twentieth, of which the first is given."""
+    curve, scale = {6: 0.98, 96: 0.52, 6144: 0.07}, [f"{5 * level}%" for level in range(21)]
+
+    def expected(state):
+        mine = "; ".join(f"{x} {scale[state[f'level_{k}']]}" for k, x in ((1, "96"), (2, "6,144")))
+        shown = [f"{100 * y}%" if state["shown"] else "?" for y in curve.values()]
+        said = f"{whole(asked['question'])} Your guess: {mine}. Measured: 6 {shown[0]}; 96 {shown[1]}; 6,144 {shown[2]}. "
+        end = asked["explanation"].format(measured="7%") if state["shown"] else "Drag the points, then show the result."
+        return said + whole(end), None
+
+    def whole(text):  # a film cuts a description between sentences, but not here
+        return text.replace(". ", ".\u00a0").replace(": ", ":\u00a0")
+
+    asked = questions()["weight_in_a_longer_list"]
+    return widgets.guess("weight_in_a_longer_list", curve=curve), expected
+
+
 COURSE = {
     make.__name__: make
     for make in (
@@ -1293,5 +1315,6 @@ COURSE = {
         patch_sizes,
         search,
         published_heads,
+        guess,
     )
 }

@@ -1,7 +1,8 @@
-"""What a learner tried and what came right, kept in one small file, progress.json in the course's folder.
+"""What a learner tried, what came right and what was guessed, in one small file, progress.json in the course's folder.
 
     {"version": 1, "exercises": {"softmax": {"status": "right", "tries": 3, "mistakes": {"no_maximum": 2},
-                                             "first": "2026-11-21T14:05Z", "right": "2026-11-21T14:30Z"}}}
+                                             "first": "2026-11-21T14:05Z", "right": "2026-11-21T14:30Z"}},
+     "guesses": {"attention_to_padding": {"guess": 0.1, "measured": 0.38, "when": "2026-11-21T14:02Z"}}}
 
 It holds no code and no name of a person, and deleting it harms nothing. A stub is not a try, and once an answer came
 right its entry stays as it is; only when the solution was first opened is still added, as "solution". Several kernels
@@ -37,6 +38,7 @@ class Damaged(ValueError):
 
 
 _unwritten: list[tuple[str, str, tuple[str, ...], str]] = []  # exercise, status or OPENED, known mistakes, when
+_guesses: list[tuple[str, dict]] = []  # question, entry
 
 
 def record(exercise: str, verdict: Any) -> None:
@@ -50,10 +52,29 @@ def opened(exercise: str) -> None:
     _keep(exercise, OPENED, ())
 
 
+def guessed(name: str, guess: Any, measured: Any) -> None:
+    """Keep the first guess of a question beside its result; not in marked work."""
+    if settings.marked() or not settings.recording():
+        return
+    _guesses.append((name, {"guess": guess, "measured": measured, "when": _now()}))
+    with contextlib.suppress(Exception):
+        _write((settings.root() / FILE).resolve())
+
+
+def guesses() -> dict[str, dict]:
+    """{question: its first guess} of this learner. Raises ValueError where the file cannot be read."""
+    file = settings.root() / FILE
+    return _with_guesses(_load(file) if file.exists() else {}) if settings.recording() else {}
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ")
+
+
 def _keep(exercise: str, status: str, names: tuple[str, ...]) -> None:
     if not settings.recording():
         return
-    _unwritten.append((exercise, status, names, datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ")))
+    _unwritten.append((exercise, status, names, _now()))
     with contextlib.suppress(Exception):
         _write((settings.root() / FILE).resolve())  # where the file is a link, what it links to
 
@@ -119,6 +140,13 @@ def _with(tries: list[tuple], kept: dict[str, Any]) -> dict[str, Any]:
     return new
 
 
+def _with_guesses(kept: dict[str, Any]) -> dict[str, dict]:
+    """The guesses that are `kept`, and those that are not written yet; of each question the first."""
+    made = kept.get("guesses")
+    made = {name: entry for name, entry in made.items() if isinstance(entry, dict)} if isinstance(made, dict) else {}
+    return {name: entry for name, entry in reversed([*made.items(), *_guesses])}
+
+
 def _write(file: Path) -> None:
     """Add what is not written yet to the file. One that is damaged is put aside, one of another version left alone."""
     with _locked(file):
@@ -129,10 +157,11 @@ def _write(file: Path) -> None:
             except Damaged:  # something in it may still be of use to its owner
                 aside = (file.with_name(f"{FILE}.damaged{number}") for number in count(1))
                 file.rename(next(path for path in aside if not path.exists()))
-        new = _with(tries, kept["exercises"])
-        if new != kept["exercises"]:
-            write_whole(file, json.dumps(kept | {"exercises": new}, indent=1) + "\n")
-    del _unwritten[: len(tries)]
+        new = kept | {"exercises": _with(tries, kept["exercises"])}
+        new |= {"guesses": made} if (made := _with_guesses(kept)) else {}
+        if new != kept:
+            write_whole(file, json.dumps(new, indent=1) + "\n")
+    del _unwritten[: len(tries)], _guesses[:]
 
 
 @contextlib.contextmanager

@@ -1,8 +1,9 @@
 """A widget's film: the pictures and descriptions of all its states, for a page that has no kernel.
 
 A film is cut into parts, each with the controls that it depends on: mostly one part that depends on all of them. Where
-a picture falls into rows that depend on a box each (`Page.rows`), every row is a part: 32 states of five boxes instead
-of 33 million of 25. What has too many states is recorded on a coarser grid, and the page says so.
+there are too many states and a picture falls into rows that depend on a few boxes each, every row is a part: 32 states
+of five boxes instead of 33 million of 25. What has too many states even so is recorded on a coarser grid, and the page
+says so.
 """
 
 import base64
@@ -211,15 +212,19 @@ def largest_sets(sets: Sequence[set[str]]) -> list[frozenset]:
 
 def parts(recorder: Recorder, chance: random.Random) -> tuple[list[dict], list[dict]]:
     """Those of picture and description: [{"of": places of controls, "at": for each of their states the number of a
-    frame, "frames": […]}]."""
-    whole = [[(slice(None), frozenset(recorder.shown))]] * 2
-    slices = [grouped(one) for one in sensitive(recorder, chance)] if recorder.page.rows else whole
+    frame, "frames": […]}]. ValueError: there are too many states, and the picture does not fall into parts."""
+    slices, many = [[(slice(None), frozenset(recorder.shown))]] * 2, recorder.number()
+    if many > MOST:
+        try:
+            slices = [grouped(one) for one in sensitive(recorder, chance)]
+        except ValueError:  # as many pieces in every state are needed for that
+            raise ValueError(f"{many:,} states are too many to record: give its Page a coarser grid") from None
     found = [[{"names": names, "place": place, "frames": {}} for place, names in kind] for kind in slices]
     for names in {part["names"]: None for kind in found for part in kind}:
         of = [name for name in recorder.shown if name in names]
         size = math.prod(len(recorder.values[name]) for name in of)
         if size > MOST:
-            raise ValueError(f"{size:,} states of a part are too many to record: it depends on {', '.join(of)}")
+            raise ValueError(f"{size:,} states are too many to record: a part depends on {', '.join(of)}")
         ours = [(kind, part) for kind in (0, 1) for part in found[kind] if part["names"] == names]
         for _, part in ours:
             part |= {"of": [recorder.shown.index(name) for name in of], "at": [-1] * size}
@@ -238,13 +243,11 @@ def film(explorer: Explorer, page: Page) -> dict:
     of the controls `plays`, None if none does."""
     recorder, chance = Recorder(explorer, page), random.Random(0)
     try:
-        if recorder.number() > MOST and not page.rows:
-            raise ValueError(f"{recorder.number():,} states are too many to record: give its Page a coarser grid")
         pictures, words = parts(recorder, chance)
-        for _ in range(60 if page.rows else 0):
+        for _ in range(60 if len(pictures) > 1 else 0):
             recorder.set({name: chance.choice(recorder.options(name)) for name in recorder.shown})
             if [assembled(recorder, pictures), assembled(recorder, words)] != list(cut(recorder)):
-                raise ValueError(f"the picture does not fall into rows: {recorder.explorer.state}")
+                raise ValueError(f"the picture does not fall into parts: {recorder.explorer.state}")
         shapes = {}
         for part in pictures:
             frames = [[shapes.setdefault(shape, len(shapes)) for shape in frame] for frame in part["frames"]]

@@ -65,10 +65,9 @@
     function nearest(place, value) {
       const { kind, values: known } = controls[place], now = values[place];
       if (value?.step) return Math.min(Math.max(now + value.step, 0), known.length - 1);
-      if (kind === "slider") return known.reduce((best, one, number) =>
-        Math.abs(one - value) < Math.abs(known[best] - value) ? number : best, 0);
-      const number = known.indexOf(value), there = kind === "box" || inputs[place].querySelector(`[value="${number}"]`);
-      return number >= 0 && there ? number : now;
+      const possible = (number) => kind !== "menu" || inputs[place].querySelector(`[value="${number}"]`);
+      const far = (one) => one === value ? -1 : typeof one === "number" && typeof value === "number" ? Math.abs(one - value) : Infinity;
+      return known.reduce((best, one, number) => possible(number) && far(one) < far(known[best]) ? number : best, now);
     }
 
     function touched(wanted) {

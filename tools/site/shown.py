@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class Page:
     """What a page shows of a widget: only the `grid` of a control's values, not the `hidden` controls, which follow
-    from others. `rows`: the picture falls into parts. `note`: what the page says about it."""
+    from others. `note`: what the page says about it."""
 
     grid: Mapping[str, Sequence] = field(default_factory=dict)
     hidden: Sequence[str] = ()
-    rows: bool = False
     note: str = ""
 
 
@@ -44,7 +43,6 @@ PAGES = {
     ),
     "word_map": Page({"words": MAPS}, note="Here you choose a list of words, in the notebook you type your own."),
     "einsum_loops": Page(note="Here you choose a string, in the notebook you type your own."),
-    "paint_mask": Page(rows=True),
     "sentence_builder": Page(
         {"determiner": ("the, one", "the, several", "a", "two"), "adjective": (None, "green", "happy")}
         | {"predicate": ("arrived", "sang", "found the ring", "painted the door")},

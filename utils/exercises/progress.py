@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
-from ..records import FILE, OPENED, entries
+from ..records import FILE, OPENED, entries, guesses
 from ..settings import marked
+from ..widgets.guess import questions
 from . import own
 from .engine import Exercise, by_name, catalogue
 from .tasks import TOPIC_OF, TOPICS
@@ -20,9 +21,9 @@ def progress() -> None:
     """Print every exercise, notebook by notebook: ○ not tried, ✘ not right yet, ✔ right; level, minutes, tries, and
     whether your answer is kept and the solution was opened."""
     try:
-        tried, remark = entries(), ""
+        tried, guessed, remark = entries(), guesses(), ""
     except ValueError as problem:
-        tried, remark = {}, f"\nWhat you did before cannot be shown: {FILE} {problem}."
+        tried, guessed, remark = {}, {}, f"\nWhat you did before cannot be shown: {FILE} {problem}."
     exercises, notebook, answers = catalogue(), None, own.names()
     for name, found in exercises.items():
         if notebook != (notebook := notebook_of(found)):
@@ -30,6 +31,8 @@ def progress() -> None:
         print("  " + _line(name, found, tried.get(name), name in answers).rstrip())
     right = sum(tried.get(name, {}).get("status") == "right" for name in exercises)
     print(f"{right} of {len(exercises)} exercises came right.{remark}")
+    if guessed:
+        print(f"You made {len(guessed)} of the course's {len(questions())} guesses.")
     if answers:
         print(f"Answers that are kept are in {own.FOLDER} in the course's folder: my_answers() lists them.")
     if tried:

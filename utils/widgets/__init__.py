@@ -12,6 +12,7 @@ from .attention import (
 from .beyond import motifs, patch_sizes, patches
 from .encoder import head_browser, position_waves, word_journey
 from .flow import attention_flow
+from .guess import guess
 from .heads import head_split, heads_at_work, shelf
 from .looking_back import bridge
 from .masking import empty_row, masked_influence, paint_mask

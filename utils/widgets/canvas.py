@@ -136,7 +136,7 @@ class Canvas:
         said |= {} if on is None else {"data_on": str(bool(on)).lower()}
         said |= {"data_paint": ""} if paint else {}
         said |= {"data_drag": json.dumps(dict(zip(("swap", "at", "is"), swap)))} if swap else {}
-        self.rect(x, y, width, height, "transparent", **said)
+        self.rect(x, y, width, height, pointer_events="all", **said)
 
     def handle(
         self, x: float, y: float, /, name: str, value: str, role: str = "here", radius: float = 10, **drag: object

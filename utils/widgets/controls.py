@@ -163,13 +163,17 @@ class Explorer:
         return {"application/vnd.jupyter.widget-view+json": shown} | self.first._repr_mimebundle_()
 
 
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def nearest(control: Widget, value: object) -> object:
     """The value of a control that is nearest to what is asked for: on its steps, among its options; {"step": 1} is so
     many steps on. What it cannot take at all leaves it as it is."""
     steps = value.get("step", 0) if isinstance(value, Mapping) else None
     if isinstance(control, SLIDERS):
         value = control.value + steps * control.step if steps is not None else value
-        if not isinstance(value, int | float):
+        if not is_number(value):
             return control.value
         number = round((value - control.min) / control.step)
         return min(max(type(control.min)(round(control.min + number * control.step, 9)), control.min), control.max)
@@ -177,6 +181,9 @@ def nearest(control: Widget, value: object) -> object:
         known = [option for _, option in control.options]
         if steps is not None:
             return known[min(max(known.index(control.value) + steps, 0), len(known) - 1)]
+        numbers = [option for option in known if is_number(option)]
+        if value not in known and numbers and is_number(value):
+            return min(numbers, key=lambda number: abs(number - value))
         return value if value in known else control.value
     return value if isinstance(value, type(control.value)) else control.value
 
