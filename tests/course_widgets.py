@@ -1265,7 +1265,9 @@ def guess(widgets):
     def expected(state):
         mine = "; ".join(f"{x} {scale[state[f'level_{k}']]}" for k, x in ((1, "96"), (2, "6,144")))
         shown = [f"{100 * y}%" if state["shown"] else "?" for y in curve.values()]
-        said = f"{whole(asked['question'])} Your guess: {mine}. Measured: 6 {shown[0]}; 96 {shown[1]}; 6,144 {shown[2]}. "
+        said = (
+            f"{whole(asked['question'])} Your guess: {mine}. Measured: 6 {shown[0]}; 96 {shown[1]}; 6,144 {shown[2]}. "
+        )
         end = asked["explanation"].format(measured="7%") if state["shown"] else "Drag the points, then show the result."
         return said + whole(end), None
 
