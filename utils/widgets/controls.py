@@ -111,7 +111,7 @@ class Explorer:
         picture is drawn once, and sent before what the controls say of it."""
         before = self.state
         with contextlib.ExitStack() as later:
-            for control in self.controls.values():
+            for control in (*self.controls.values(), *filter(None, [self.player])):
                 later.enter_context(control.hold_sync())
             self.held += 1
             try:
