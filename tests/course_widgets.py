@@ -203,8 +203,8 @@ def softmax_sharing(widgets):
         moves = ", ".join(f"{word} {small(number)}" for word, number in zip(words, grows))
         done = weights[1] > 0.8 and scores == [0, 2, 1, -1]
         said = f"softmax(scores / {state['temperature']}). Shares of one bar: {shares}. With each score the share of "
-        said += f"{words[state['chosen']]} grows by: {moves}. {'✔' if done else '○'} Touch no score: give ship more "
-        return f"{said}than 0.8. It gets {weights[1]}.", None
+        said += f"{words[state['chosen']]} grows by: {moves}. {'✔' if done else '○'} Change only T: give ship more "
+        return f"{said}than 0.8. It gets {weights[1]}. Then drag scores, or click a word.", None
 
     return widgets.softmax_sharing(words, [0, 2, 1, -1], 1), expected
 

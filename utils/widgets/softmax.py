@@ -11,12 +11,12 @@ from torch import Tensor
 from ..checks import require_list
 from ..plots import as_numbers, in_words
 from .board import short, width_of
-from .canvas import Phone, View, cut
+from .canvas import Phone, cut
 from .controls import Explorer, checkbox, menu, slider
 
-ZERO, GROUND, BAR = 134, 260, 284  # heights of the line at a score of 0, of the feet of exponentials, of the one bar
+ZERO, GROUND, BAR = 146, 272, 296  # heights of the line at a score of 0, of the feet of exponentials, of the one bar
 BEFORE = {"stroke": "quiet", "stroke_dasharray": "3 3"}  # the look of what was before
-TALL, ARROW = 28, 130  # pixels of the largest score, and of a slope of 1
+TALL, ARROW = 40, 130  # pixels of the largest score, and of a slope of 1
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -44,30 +44,34 @@ def draw_slope(canvas: Phone, x: float, foot: float, slope: float) -> None:
 
 def draw_fall(canvas: Phone, top: float, gradients: Mapping[str, np.ndarray], power: int, name: str) -> None:
     """How the largest gradient falls with d_k = 2⁰ … 2¹⁰, on a scale of powers of ten: {name: gradients (11,)}, a curve
-    each, and a dot where the learner stands, at `power` on the curve `name`."""
-    canvas.text(8, top, "largest gradient, by d_k", 12, "start", bold=True)
+    each, and a dot where the learner stands, at `power` on the curve `name`; it is dragged, and a name is clicked."""
+    canvas.text(8, top, "largest gradient, by d_k (drag the dot)", 12, "start", bold=True)
     for tens in (0, 3, 6, 9):
         y = top + 16 + 9 * tens
         canvas.line(48, y, 268, y, "edge")
-        canvas.text(42, y + 4, "1" if tens == 0 else f"10⁻{'⁰¹²³⁴⁵⁶⁷⁸⁹'[tens]}", 11, "end", "quiet")
+        canvas.text(35, y + 4, "1" if tens == 0 else f"10⁻{'⁰¹²³⁴⁵⁶⁷⁸⁹'[tens]}", 11, "end", "quiet")
     for at in (0, 5, 10):
-        canvas.text(48 + 22 * at, top + 114, f"{2**at:,}", 11, fill="quiet")
+        canvas.text(48 + 22 * at, top + 122, f"{2**at:,}", 11, fill="quiet")
     for (curve, values), role in zip(gradients.items(), ("ink", "data")):
         heights = top + 16 - 9 * np.log10(np.clip(values, 1e-9, 1))
         path = " ".join(f"{48 + 22 * at},{y:.1f}" for at, y in enumerate(heights))
         canvas.add("polyline", points=path, fill="none", stroke=role, stroke_width=2.5)
-        canvas.text(276, heights[-1] + 4, curve, 12, "start", role)
-        if curve == name:
-            canvas.add("circle", cx=48 + 22 * power, cy=heights[power], r=5, fill="here", stroke="ground")
+        edge = {"stroke": "here", "stroke_width": 2} if curve == name else {"stroke": "edge"}
+        canvas.rect(280, heights[-1] - 11, 74, 22, rx=4, **edge)
+        canvas.text(317, heights[-1] + 4, curve, 12, fill=role)
+        canvas.touch(280, heights[-1] - 12, 74, 24, curve, on=curve == name, divide=curve == "divided")
+    x, y = 48 + 22 * power, float(top + 16 - 9 * np.log10(max(gradients[name][power], 1e-9)))
+    canvas.add("circle", cx=x, cy=y, r=5, fill="here", stroke="ground", data_id="dot")
+    canvas.handle(x, y, "d_k as a power of 2", f"{power}: d_k is {2**power}", x=("power", 48, 22))
 
 
 def draw_sharing(
     labels: Sequence[str], scores: ArrayLike, before: ArrayLike, dashed: str, chosen: int, title: str,
-    temperature: float = 1, facts: Sequence[str] = (), falls: tuple | None = None,
-) -> View:  # fmt: skip
+    temperature: float = 1, facts: Sequence[str] = (),
+) -> tuple[Phone, str]:  # fmt: skip
     """From scores (k,) to shares of one bar at a temperature: on each score an arrow, what it does to share number
     `chosen`; as outlines, which are called `dashed`, the scores `before` (k,) and their shares at a temperature of 1.
-    `facts` are lines of text at the foot; `falls` says what `draw_fall` is to draw below them, if anything."""
+    `facts` are lines of text at the foot. Returns the canvas, to draw more on it, and the description."""
     scores, before = as_numbers(scores, 1), as_numbers(before, 1)
     weights, weights_before = softmax(scores / temperature), softmax(before)
     slope, step = slopes(weights, chosen) / temperature, 340 / len(labels)
@@ -83,15 +87,17 @@ def draw_sharing(
     powers = np.exp((scores - scores.max()) / temperature)
     for k, label in enumerate(labels):
         middle, wide, high, old = 8 + step * (k + 0.5), 30, TALL * scores[k] / most, TALL * before[k] / most
-        canvas.rect(middle - wide / 2, ZERO - max(high, 0), wide, abs(high), "data")
+        canvas.rect(middle - wide / 2, ZERO - max(high, 0), wide, abs(high), "data", data_id=f"score {k}")
         canvas.rect(middle - wide / 2 - 3, ZERO - max(old, 0), wide + 6, abs(old), **BEFORE)
         draw_slope(canvas, middle + wide / 2 + 10, ZERO - high, float(slope[k]))
-        beside = ZERO + 14 - min(old, 0) if scores[k] >= 0 else ZERO - 5 - max(old, 0)
+        beside = ZERO + 21 - min(old, 0) if scores[k] >= 0 else ZERO - 12 - max(old, 0)
         canvas.text(middle, beside, short(scores[k]), 12)
-        canvas.text(middle, GROUND - 4 - 34 * powers[k], f"{np.exp(scores[k] / temperature):.3g}", 11)
-        canvas.rect(middle - wide / 2, GROUND - 34 * powers[k], wide, 34 * powers[k], "weight")
+        tall, written = 34 * powers[k], f"{np.exp(scores[k] / temperature):.3g}"
+        canvas.text(middle, GROUND - 4 - tall, written, 11, data_id=f"number {k}")
+        canvas.rect(middle - wide / 2, GROUND - tall, wide, tall, "weight", data_id=f"exponential {k}")
         share, share_before = 340 * weights[k], 340 * weights_before[k]
-        canvas.shade(x, BAR, share, 20, "weight", 0.3 + 0.6 * float(weights[k]))
+        shade = {"fill_opacity": f"{0.3 + 0.6 * weights[k]:.2f}", "stroke": "edge"}
+        canvas.rect(x, BAR, share, 20, "weight", **shade, data_id=f"share {k}")
         canvas.line(middle, GROUND, x + share / 2, BAR, "weight", 1.5)
         canvas.rect(x_before, BAR - 4, share_before, 28, **BEFORE)
         canvas.line(x + share / 2, BAR + 20, middle, BAR + 38, "weight", 1.5)
@@ -102,17 +108,35 @@ def draw_sharing(
     y = BAR + 90.0
     for fact in facts:
         y = canvas.prose(8, y, fact, 12.5, fill="right" if fact.startswith("✔") else "ink")
-    if falls:
-        draw_fall(canvas, canvas.height + 12, *falls)
-        canvas.height += 140
     said = ", ".join(f"{label} {weight:.3f}" for label, weight in zip(labels, weights))
     moves = ", ".join(f"{label} {in_words(number, 2)}" for label, number in zip(labels, slope))
     grows = f"With each score the share of {labels[chosen]} grows by: {moves}."
-    return canvas.view(f"{title}. Shares of one bar: {said}. {grows} {' '.join(facts)}".rstrip())
+    return canvas, f"{title}. Shares of one bar: {said}. {grows} {' '.join(facts)}".rstrip()
 
 
 ENOUGH = 0.8  # the share of the task
 TEMPERATURES = (0.5, 1.0, 2.0, 4.0, 10.0)
+
+
+def draw_temperatures(canvas: Phone, now: float) -> None:
+    """The temperatures, to choose one, at the right of the title."""
+    canvas.text(197, 18, "T", 12.5, "end", bold=True)
+    for number, temperature in enumerate(TEMPERATURES):
+        x, on = 203 + 29.5 * number, temperature == now
+        edge = {"stroke": "here", "stroke_width": 2} if on else {"stroke": "edge"}
+        canvas.rect(x, 3, 27, 22, "raised" if on else "none", rx=4, **edge)
+        canvas.text(x + 13.5, 18, f"{temperature:g}", 12, bold=on)
+        canvas.touch(x, 2, 27, 24, f"temperature {temperature:g}", on=on, temperature=temperature)
+
+
+def touch_scores(canvas: Phone, labels: Sequence[str], scores: Sequence[float], chosen: int) -> None:
+    """The tips of the bars are dragged, the names below are clicked: number `chosen` is."""
+    step = 340 / len(labels)
+    for k, (label, score) in enumerate(zip(labels, scores)):
+        canvas.touch(8 + step * k, BAR + 38, step, 34, f"arrows for the share of {label}", on=k == chosen, chosen=k)
+        x, unit = 8 + step * (k + 0.5), TALL / 4
+        place = f"score_{k + 1}", ZERO, -unit
+        canvas.handle(x, ZERO - unit * score, f"score of {label}", short(score), "ink", 9, y=place)
 
 
 def softmax_sharing(labels: Sequence[str], scores: Sequence[int], task: int) -> Explorer:
@@ -128,15 +152,17 @@ def softmax_sharing(labels: Sequence[str], scores: Sequence[int], task: int) -> 
         now = np.array(list(own.values()), float)
         share = softmax(now / temperature)[task]
         done = share > ENOUGH and np.array_equal(now, start)
-        ask = f"Touch no score: give {labels[task]} more than {ENOUGH:g}. It gets {share:.2f}."
+        ask = f"Change only T: give {labels[task]} more than {ENOUGH:g}. It gets {share:.2f}."
         title = f"softmax(scores / {temperature:g})"
-        return draw_sharing(
-            labels, now, start, "at first", chosen, title, temperature, [f"{'✔' if done else '○'} {ask}"]
-        )
+        facts = [f"{'✔' if done else '○'} {ask}", "Then drag scores, or click a word."]
+        canvas, said = draw_sharing(labels, now, start, "at first", chosen, title, temperature, facts)
+        draw_temperatures(canvas, temperature)
+        touch_scores(canvas, labels, now.tolist(), chosen)
+        return canvas.view(said)
 
     more = menu("arrows for the share of", [(label, k) for k, label in enumerate(labels)], task, "250px")
     controls = {"temperature": menu("temperature", list(TEMPERATURES), 1.0, "170px"), "chosen": more, **sliders}
-    return Explorer(draw, controls, plays="temperature")
+    return Explorer(draw, controls, plays="temperature", replaced=list(controls))
 
 
 ALL = 0.99  # the share of the task
@@ -167,11 +193,13 @@ def softmax_saturation(keys: int = 5, seed: int = 0) -> Explorer:
         )
         title = f"d_k = {2**power}, {'divided by √d_k' if divide else 'not divided'}"
         names = [f"key {k}" for k in range(keys)]
-        falls = gradients, power, "divided" if divide else "not divided"
-        return draw_sharing(names, scores, raw / root, "divided by √d_k", best, title, facts=facts, falls=falls)
+        canvas, said = draw_sharing(names, scores, raw / root, "divided by √d_k", best, title, facts=facts)
+        draw_fall(canvas, canvas.height + 12, gradients, power, "divided" if divide else "not divided")
+        canvas.height += 148
+        return canvas.view(said)
 
     controls = {"power": slider("d_k = 2 to the power of", 0, 0, 10), "divide": checkbox("divide by √d_k", False)}
-    return Explorer(draw, controls)
+    return Explorer(draw, controls, replaced=["divide"])
 
 
 def largest_slope(scores: np.ndarray) -> float:
