@@ -267,7 +267,7 @@ def attention_flow(widgets):
             row = outputs[i].tolist()
             said = {
                 "query": f"Its query is its row of Q: {q[0]}, {q[1]}, {q[2]}, {q[3]}. A column of Kᵀ is the key of a "
-                "word, a row of V its value. Guess: which word will get most?",
+                "word, a row of V its value. Click another word to let it ask. Guess: which word will get most?",
                 "scale": "Every score of the row is divided by √4, as a query has 4 entries: "
                 f"{scores[0] / 2}, {scores[1] / 2}, {scores[2] / 2}.",
                 "exponentials": f"Their exponentials: {powers[0]}, {powers[1]}, {powers[2]}. All are positive, and "
@@ -278,7 +278,8 @@ def attention_flow(widgets):
                 f"output: {row[0]}, {row[1]}.",
             }[kind]
         task = "✔" if w[0] > 0.8 else "○"
-        task = f" {task} Your query, the last row of Q: give my more than 0.8. It gives {w[0]}." if i == 3 else ""
+        yours = "Your query is the last row of Q: drag its numbers until my gets more than 0.8. Now:"
+        task = f" {task} {yours} {w[0]}." if i == 3 else ""
         return f"{asks}: which words matter to me? Step {step} of 10. {said}{task}", table
 
     return widgets.attention_flow(words, Q, K, V, "cat"), expected

@@ -77,11 +77,11 @@ class Board:
         """The name of a matrix on the line, below its last row."""
         canvas.text(self.middle(part), self.top + self.row * len(self.queries) + 16, text, 12.5, fill=role, bold=True)
 
-    def frame(self, canvas: Phone, first: Place, last: Place, role: str) -> None:
+    def frame(self, canvas: Phone, first: Place, last: Place, role: str, **more: object) -> None:
         """A frame around the cells from the first to the last."""
         x, y = first[0] - 1.5, first[1] - 1.5
         size = {"width": last[0] + last[2] + 1.5 - x, "height": last[1] + last[3] + 1.5 - y}
-        canvas.rect(x, y, **size, stroke=role, stroke_width=2.5, rx=3)
+        canvas.rect(x, y, **size, stroke=role, stroke_width=2.5, rx=3, **more)
 
     def beams(self, canvas: Phone, left: Place, above: Place, to: Place, roles: tuple[str, str]) -> None:
         """Two beams that meet in a cell: one from the end of a row, one from the foot of a column."""
@@ -118,7 +118,8 @@ def draw_shares(canvas: Phone, y: float, shares: ArrayLike, words: Sequence[str]
     shares, x = as_numbers(shares, 1), 14.0
     for number, (share, word, text) in enumerate(zip(shares / shares.sum(), words, texts)):
         wide, column = 328 * float(share), 14 + 328 * (number + 0.5) / len(words)
-        canvas.shade(x, y, wide, 20, "weight", 0.3 + 0.6 * float(share))
+        shade = {"fill_opacity": f"{0.3 + 0.6 * share:.2f}", "stroke": "edge"}
+        canvas.rect(x, y, wide, 20, "weight", **shade, data_id=f"share {number}")
         canvas.line(x + wide / 2, y + 20, column, y + 33, "weight", 1.5)
         canvas.text(column, y + 45, cut(word, 9), 12, fill="key", bold=True)
         canvas.text(column, y + 60, text, min(13.0, 328 / len(words) / width_of(text, 1)), **canvas.appear(0.2))

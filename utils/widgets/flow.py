@@ -1,6 +1,7 @@
 """Numbers that flow through attention: a row of Q and a column of Kᵀ meet in a score, softmax shares out one bar, and
 weights and a column of V meet in an output; the learner's own query is among them."""
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ OWN = "you"  # whose query the learner makes
 ENOUGH = 0.8  # the weight that the word of the task is to get
 FARTHEST = 3  # an entry of the learner's query, either way
 TIMES = "\u00a0·\u00a0"  # no line ends within a product
+PULL = 14  # pixels that a finger moves an entry of the learner's query by 1
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,10 @@ class Scene:
     def done(self) -> list[str]:
         """The kinds of the steps up to this one."""
         return [kind for kind, _ in self.numbers.steps[: self.step]]
+
+    def first(self, *kinds: str) -> int:
+        """The first step of one of these kinds."""
+        return next(step for step, (kind, _) in enumerate(self.numbers.steps, 1) if kind in kinds)
 
     @property
     def root(self) -> str:
@@ -148,11 +154,17 @@ def draw_names(scene: Scene) -> None:
     canvas.text(board.middle("V"), board.place("V", 0, 0, len(keys))[1] - 6, "V", 13, fill="value", bold=True)
 
 
+def stages(scene: Scene) -> dict[str, set[str]]:
+    """The names of the stages, and which kinds of steps belong to each."""
+    return {
+        "1 scores": {"score"}, f"2 ÷ {scene.root}": {"scale"}, "3 softmax": {"exponentials", "weights"},
+        "4 output": {"output"},
+    }  # fmt: skip
+
+
 def draw_stages(scene: Scene) -> None:
     """What there is to do, with what is done now."""
-    stages = {"1 scores": {"score"}, f"2 ÷ {scene.root}": {"scale"}}
-    stages |= {"3 softmax": {"exponentials", "weights"}, "4 output": {"output"}}
-    for number, (name, kinds) in enumerate(stages.items()):
+    for number, (name, kinds) in enumerate(stages(scene).items()):
         now, reached, y = scene.now[0] in kinds, kinds & set(scene.done), 32 + 25 * number
         edge = {"stroke": "here", "stroke_width": 2.5} if now else {"stroke": "edge"}
         scene.canvas.rect(5, y, 78, 21, "raised" if reached else "ground", rx=4, **edge)
@@ -161,17 +173,17 @@ def draw_stages(scene: Scene) -> None:
 
 def frame_row(scene: Scene, part: str, role: str) -> None:
     cells = scene.row(part)
-    scene.board.frame(scene.canvas, cells[0], cells[-1], role)
+    scene.board.frame(scene.canvas, cells[0], cells[-1], role, data_id=f"frame in {role}")
 
 
-GUESS = "Guess: which word will get most?"
+ASK, GUESS = "Click another word to let it ask.", "Guess: which word will get most?"
 
 
 # What is done in a step: drawn, and returned in words
 def take_query(scene: Scene) -> str:
     frame_row(scene, "Q", "query")
     q = ", ".join(map(short, scene.numbers.Q[scene.i]))
-    return f"Its query is its row of Q: {q}. A column of Kᵀ is the key of a word, a row of V its value. {GUESS}"
+    return f"Its query is its row of Q: {q}. A column of Kᵀ is the key of a word, a row of V its value. {ASK} {GUESS}"
 
 
 MEETINGS = {"score": ("Q", "K", "S", ("query", "key")), "output": ("A", "V", "Z", ("weight", "value"))}
@@ -192,7 +204,7 @@ def meet(scene: Scene, pairs: Sequence[tuple[str, str]], result: str) -> str:
     left, above, part, roles = MEETINGS[kind]
     row, column, to = scene.row(left), scene.column(above), scene.board.place(part, scene.i, at)
     for cells, role in ((row, roles[0]), (column, roles[1]), ([to], "here")):
-        scene.board.frame(scene.canvas, cells[0], cells[-1], role)
+        scene.board.frame(scene.canvas, cells[0], cells[-1], role, data_id=f"frame in {role}")
     draw_products(scene.canvas, scene.below + 12, pairs, result, roles, (row, column))
     return f"{' + '.join(map(TIMES.join, pairs))} = {result}"
 
@@ -264,9 +276,66 @@ def draw_task(scene: Scene, y: float) -> str:
     """What the learner is to bring about, and whether it is done."""
     word, weight = scene.words[0], scene.numbers.weights[-1, 0]
     sign, role = ("✔", "right") if weight > ENOUGH else ("○", "quiet")
-    said = f"{sign} Your query, the last row of Q: give {word} more than {ENOUGH:g}. It gives {weight:.2f}."
+    said = f"{sign} Your query is the last row of Q: drag its numbers until {word} gets more than {ENOUGH:g}."
+    said += f" Now: {weight:.2f}."
     scene.canvas.prose(8, y, said, fill=role)
     return said
+
+
+# What is touched
+def touch_stages(scene: Scene) -> None:
+    for number, (name, kinds) in enumerate(stages(scene).items()):
+        there = {"group": "stages", "on": scene.now[0] in kinds, "step": scene.first(*kinds)}
+        scene.canvas.touch(5, 30 + 25 * number, 78, 25, f"stage {name}", **there)
+
+
+def touch_words(scene: Scene) -> None:
+    """Each word with its row of Q lets it ask; of the learner's own row the entries are dragged."""
+    end = scene.board.place("S", 0, 0)[0] - 3
+    for row, word in enumerate(scene.board.queries):
+        name, right = (f"word {word}", end) if row < len(scene.words) else (OWN, scene.board.lefts["Q"])
+        scene.canvas.touch(0, scene.board.top + ROW * row, right, ROW, name, on=row == scene.i, chosen=row)
+
+
+def touch_cells(scene: Scene) -> None:
+    """Every cell of scores, weights and outputs leads to the step in which it is computed."""
+    steps = {"S": scene.first("score"), "Z": scene.first("output")}
+    names = {"S": [f"score for {word}" for word in scene.words]}
+    names["Z"] = [f"output, entry {entry + 1}" for entry in range(scene.numbers.V.shape[1])]
+    for row, word in enumerate(scene.board.queries):
+        for part, cells in names.items():
+            for column, name in enumerate(cells):
+                place = scene.board.place(part, row, column)
+                touch_cell(scene, place, f"{word}: {name}", row, steps[part] + column)
+        x, y, wide, tall = scene.board.place("A", row, 0)
+        whole = x, y, wide * len(scene.words), tall
+        touch_cell(scene, whole, f"{word}: weights", row, scene.first("weights"))
+
+
+def touch_cell(scene: Scene, place: Place, name: str, row: int, step: int) -> None:
+    on = (row, step) == (scene.i, scene.step)
+    scene.canvas.touch(*place, name, group="cells", on=on, chosen=row, step=step)
+
+
+def touch_entries(scene: Scene) -> None:
+    """The entries of the learner's query are dragged up and down; marks show it where it asks."""
+    row = len(scene.words)
+    for column, entry in enumerate(scene.numbers.Q[row].tolist()):
+        x, y, wide, tall = scene.board.place("Q", row, column)
+        if scene.i == row:
+            draw_marks(scene.canvas, x + wide / 2, y, y + tall)
+        drag = {"y": (f"entry_{column + 1}", y + tall / 2 + PULL * entry, -PULL)}
+        said = {"data_name": f"your query, entry {column + 1}", "data_value": short(entry)}
+        said |= {"data_drag": json.dumps(drag), "data_group": said["data_name"]}
+        scene.canvas.rect(x, y, wide, tall, "transparent", **said)
+
+
+def draw_marks(canvas: Phone, x: float, top: float, foot: float) -> None:
+    """Two small triangles, one above and one below a number that is dragged; seen only where it can be."""
+    for tip, base in ((top + 1.5, top + 6), (foot - 1.5, foot - 6)):
+        corners = f"{x:.1f},{tip:.1f} {x - 4:.1f},{base:.1f} {x + 4:.1f},{base:.1f}"
+        canvas.add("polygon", points=corners, fill="here", **{"class": "handle"})
+    canvas.handles = True
 
 
 def draw_flow(words: Sequence[str], numbers: Numbers, chosen: int, step: int, columns: dict) -> View:
@@ -291,6 +360,8 @@ def draw_flow(words: Sequence[str], numbers: Numbers, chosen: int, step: int, co
     said = DRAWN[scene.now[0]](scene)
     end = canvas.prose(8, scene.below + FREE.get(scene.now[0], 44), said)
     task = draw_task(scene, end + 4) if own else ""
+    for touch in (touch_stages, touch_words, touch_cells, touch_entries):
+        touch(scene)
     return canvas.view(f"{asks} Step {step} of {len(numbers.steps)}. {said} {task}".rstrip())
 
 
@@ -322,4 +393,4 @@ def attention_flow(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, first:
     wraps = ipywidgets.Layout(flex_flow="row wrap")
     rows = [ipywidgets.HBox([controls["chosen"], controls["step"]], layout=wraps)]
     rows.append(ipywidgets.HBox([ipywidgets.Label("your query"), *entries.values()], layout=wraps))
-    return Explorer(draw, controls, rows)
+    return Explorer(draw, controls, rows, replaced=["chosen", *entries])
