@@ -278,7 +278,7 @@ def attention_flow(widgets):
                 f"output: {row[0]}, {row[1]}.",
             }[kind]
         task = "✔" if w[0] > 0.8 else "○"
-        yours = "Your query is the last row of Q: drag its numbers until my gets more than 0.8. Now:"
+        yours = "Drag your query, the last row of Q, until my gets more than 0.8. Now:"
         task = f" {task} {yours} {w[0]}." if i == 3 else ""
         return f"{asks}: which words matter to me? Step {step} of 10. {said}{task}", table
 

@@ -276,7 +276,7 @@ def draw_task(scene: Scene, y: float) -> str:
     """What the learner is to bring about, and whether it is done."""
     word, weight = scene.words[0], scene.numbers.weights[-1, 0]
     sign, role = ("✔", "right") if weight > ENOUGH else ("○", "quiet")
-    said = f"{sign} Your query is the last row of Q: drag its numbers until {word} gets more than {ENOUGH:g}."
+    said = f"{sign} Drag your query, the last row of Q, until {word} gets more than {ENOUGH:g}."
     said += f" Now: {weight:.2f}."
     scene.canvas.prose(8, y, said, fill=role)
     return said
