@@ -310,6 +310,37 @@ def projections(widgets):
 # self-attention
 
 
+def hull(widgets):
+    """A point lies in a hull if in no direction it lies beyond all values; a corner is a value that alone is farthest
+    in some direction."""
+    words, keys = ["cats", "eat", "fish", "bread", "often"], [(2, -1), (-2, -2), (2, 2), (-1, 2), (0, -1)]
+    values = [(0, -3), (-3, -1), (3, -1), (0, 1), (1, 3)]
+    ways = [(math.cos(math.radians(angle)), math.sin(math.radians(angle))) for angle in range(360)]
+
+    def reaches(point):
+        return [x * point[0] + y * point[1] for x, y in ways]
+
+    farthest = [max(column) for column in zip(*map(reaches, values))]
+    ends = [k for k, value in enumerate(values) if any(map(math.isclose, reaches(value), farthest))]
+
+    def expected(state):
+        x, y = state["query_x"], state["query_y"]
+        powers = [math.exp((x * a + y * b) / math.sqrt(2)) for a, b in keys]
+        weights = [power / sum(powers) for power in powers]
+        output = [sum(weight * value[axis] for weight, value in zip(weights, values)) for axis in (0, 1)]
+        within = all(far <= most + 1e-9 for far, most in zip(reaches(output), farthest))
+        near, nearest = min((math.hypot(values[k][0] - output[0], values[k][1] - output[1]), k) for k in ends)
+        shares = ", ".join(f"{word} {100 * weight}%" for word, weight in zip(words, weights))
+        said = f"Query ({x}, {y}). Weights: {shares}. Output ({output[0]:.9f}, {output[1]:.9f}), "
+        said += f"{'inside' if within else 'outside'} the hull. Nearest corner: {words[nearest]}, {near:.9f} away. "
+        return (
+            f"{said}{'✔' if near <= 0.1 else '○'} Bring the output within 0.1 of a corner. Can you get it outside?",
+            None,
+        )
+
+    return widgets.hull(words, keys, values), expected
+
+
 def kernel_smoothing(widgets):
     places = torch.linspace(0, 1, 60)
     true = torch.sin(2 * math.pi * places)
@@ -824,6 +855,28 @@ def stations_of_torch(tagger, theirs, tokens):
     return [tagger.to_logits(theirs.norm(one))[0, -1].softmax(-1) for one in read], heard
 
 
+def rotary_hands(widgets):
+    """As complex numbers: a turn is a product."""
+
+    def expected(state):
+        steps = [(state["angle_q"] - 20) / 15, (state["angle_k"] - 70) / 15]
+        q, k = (
+            torch.polar(*torch.tensor([long, math.radians(angle)]).double()) for long, angle in ((1.2, 20), (0.8, 70))
+        )
+        one = torch.polar(*torch.tensor([1, math.radians(15)]).double())
+        q, k = q * one ** steps[0], k * one ** steps[1]
+        product = (q * k.conj()).real.item()
+        said = "Two entries of a query and of a key as hands of a clock; a position further, a hand is turned by 15 "
+        said += f"degrees. q at position {steps[0]}, k at position {steps[1]}: {abs((q / k).angle().rad2deg().item())} "
+        same = steps[0] != 3 and steps[1] != 1 and steps[0] - steps[1] == 2
+        task = (
+            f"{'✔' if same else '○'} Move both to other positions and keep q · k = {0.96 * math.cos(math.radians(20))}."
+        )
+        return f"{said}degrees between them, q · k {product}. {task}", None
+
+    return widgets.rotary_hands(), expected
+
+
 def word_journey(widgets):
     """PyTorch's own encoder with the same weights, cut off after each of its sublayers."""
     sentences = {"the wizard near the green witch arrived": "m sg", "the witch arrived": "f sg", "a boy slept": "f pl"}
@@ -1292,6 +1345,7 @@ COURSE = {
         softmax_sharing,
         softmax_saturation,
         attention_flow,
+        hull,
         kernel_smoothing,
         weight_and_share,
         einsum_loops,
@@ -1307,6 +1361,7 @@ COURSE = {
         decoding,
         sentence_builder,
         position_waves,
+        rotary_hands,
         word_journey,
         head_browser,
         writing_step,

@@ -8,12 +8,20 @@ import pytest
 from utils.widgets import differences
 
 
-@pytest.mark.parametrize("places", [[(1, 0), (3, 2), (60, 59)], [(0, 0), (7, 7)], [(2, 9)]])
-def test_turned_pairs_keep_their_angle(places):
-    said = differences.turned_pairs((1.0, 0.0), (0.0, 2.0), places, turn=0.1).description
-    product = 2 * math.cos(math.pi / 2 + 0.1 * (places[0][1] - places[0][0]))
-    assert len(set(re.findall(r"(\d+) degrees between", said))) == 1
-    assert said.count(f"q · k {product + 0.0:.2f}".replace("-0.00", "0.00")) == len(places)
+@pytest.mark.parametrize("distance", [-5, 0, 2, 11])
+def test_two_hands_that_move_together_keep_angle_and_product(distance):
+    said = set()
+    for position in range(max(0, -distance), 13 - max(0, distance)):
+        words = differences.draw_rotary(20 + 15 * (position + distance), 70 + 15 * position).description
+        said.add(re.search(r"(\d+) degrees between them, q · k (-?\d\.\d\d)\.", words).groups())
+    assert said == {(f"{abs(15 * distance - 50)}", f"{0.96 * math.cos(math.radians(15 * distance - 50)):.2f}")}
+
+
+def test_a_dragged_hand_stops_at_whole_positions():
+    explorer = differences.rotary_hands()
+    for angle, position in ((27, 0), (28, 1), (5, 0), (350, 12), (141, 8)):
+        explorer.touch({"angle_q": angle})
+        assert explorer.state["angle_q"] == 20 + 15 * position
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8])
@@ -43,5 +51,3 @@ def test_the_old_sum_shrinks_when_a_larger_score_arrives(size):
 def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(ValueError, match="NaN"):
         differences.softmax_in_blocks([1.0, math.nan], 1)
-    with pytest.raises(ValueError, match="2 axes"):
-        differences.turned_pairs([[1.0, 0.0]], [[1.0, 0.0]], [(0, 0)])

@@ -223,9 +223,6 @@ FIGURES = {
         [(-2.40, 0.00), (-2.54, -0.38), (-2.25, -0.13), (3.02, 2.89), (4.17, -2.39)], LONG, "As published", arrows=True
     ),
     "words": lambda: plots.word_map([(3.0, 0), (3.1, 0.9), (2.7, -0.5), (-4.0, -4.7), (-4.8, 4.3)], LONG, "A map"),
-    "a hull": lambda: plots.hull_of_values(
-        np.array([(-0.2, 0.9), (-0.1, -0.9), (1.6, 0.5)]), np.array([(0.1, 0.2), (0.2, 0), (0.4, 0.1)]), "abc", "A hull"
-    ),
     "four long names": lambda: plots.lines(
         [2, 16, 32],
         {"PyTorch's start, way around": GROWTH**0, "PyTorch's start, none": 1e-6 / GROWTH,

@@ -14,7 +14,6 @@ from utils.widgets.controls import Explorer
 TEXT = "The cat sat on the mat."
 SAID = r'must be a list of texts, not one: write \["The cat sat on the mat\."\]'
 LISTS = re.compile(r"(?:collections\.abc\.)?(Sequence|Iterable|Collection|list)\[str( \||\])")
-LABELS = {plots.hull_of_values: ("names",)}  # a letter each, where one likes: there have to be as many as points
 OTHERS = [published.means_by_layer, published.sentence_vectors, published.WordPiece.batch, WordVectors.__init__]
 OTHERS += [Vocabulary.__init__, Vocabulary.batch]
 DRAWN = [*vars(widgets).values(), *vars(plots).values()]  # widgets, figures and what makes them
@@ -26,7 +25,7 @@ def asked():
     drawn = [one for one in functions if inspect.signature(one).return_annotation in (Explorer, Figure)]
     for function in [*drawn, *OTHERS]:
         for name, parameter in inspect.signature(function).parameters.items():
-            if LISTS.match(str(parameter.annotation)) and name not in LABELS.get(function, ()):
+            if LISTS.match(str(parameter.annotation)):
                 yield function, name
 
 

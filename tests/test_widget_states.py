@@ -207,7 +207,6 @@ DRAWINGS = {
     "orders": blocks.norm_orders,
     "induction": lambda: blocks.induction_arrows(list("ABCDEFA")),
     "encoder and decoder": lambda: blocks.encoder_and_decoder(list("abcd"), "the words are in several lines".split()),
-    "turned": lambda: differences.turned_pairs((1.0, 0.3), (0.7, 0.6), [(1, 0), (3, 2), (6, 5), (9, 1)]),
     "in blocks": lambda: differences.softmax_in_blocks([1.25, 2.0, 0.5, -1.0, -3.5, 1.5, 0.0, 2.5], 2),
 }
 

@@ -332,7 +332,6 @@ def test_dollars_in_a_figure_are_letters(text):
         plots.bars({text: 1, "b": -0.5}, text),
         plots.graph({text: (0, 0), "b": (1, 0)}, [(0, 1)], {"1 layer": np.ones(2)}, text),
         plots.offsets({text: np.eye(4)}, text),
-        plots.hull_of_values(np.array([[0, 0], [1, 0], [0, 1.0]]), np.array([[0.2, 0.2]]), [text, "b", "c"], text),
     ]
     for figure in figures:
         said = "".join(xml.etree.ElementTree.fromstring(figure.svg()).itertext())
@@ -466,6 +465,34 @@ def test_a_description_is_text_that_can_be_sent():
     view = attention.draw_links(["a\x00", "\ud800b", "c"], np.eye(3) + 0.1, 0)
     view.description.encode("utf-8")
     assert xml.etree.ElementTree.fromstring(view.svg) is not None and "\x00" not in view.description
+
+
+# Where an output can lie
+
+
+@pytest.mark.parametrize(
+    ("words", "keys", "values", "problem"),
+    [
+        ("ab", np.eye(2), np.eye(2), "words must be a list of texts"),
+        (["a"], [[1, 0]], [[1, 0]], "1 words: from 2 to 6 have room here"),
+        (list("abcdefg"), np.ones((7, 2)), np.ones((7, 2)), "7 words: from 2 to 6 have room here"),
+        (["a", "b"], np.eye(3), np.eye(2), "keys (3, 3) must be (2, 2): two entries for each word"),
+        (["a", "b"], np.eye(2), np.ones((2, 3)), "values (2, 3) must be (2, 2): two entries for each word"),
+        (["a", "b"], 5 * np.eye(2), np.eye(2), "keys and the first query must lie between -4 and 4"),
+        (["a", "b"], np.eye(2), [[1, math.inf], [0, 1]], "1 of 4 numbers are NaN or infinite"),
+    ],
+)
+def test_keys_and_values_that_cannot_be_drawn_are_refused(words, keys, values, problem):
+    with pytest.raises(ValueError, match=re.escape(problem)):
+        widgets.hull(words, keys, values)
+
+
+@pytest.mark.parametrize("values", [[[1, 1]] * 3, [[0, 0], [1, 1], [3, 3]], [[2, 0], [0, 0], [1, 0]]])
+def test_an_output_lies_inside_the_hull_of_values_on_one_line(values):
+    explorer = widgets.hull(["a", "b", "c"], [[1, 0], [0, 1], [1, 1]], values)
+    for query_x, query_y in ((0, 0), (4, 4), (-3.05, 1.3)):
+        explorer.touch({"query_x": query_x, "query_y": query_y})
+        assert "inside the hull" in explorer.screen.value
 
 
 # Beyond text

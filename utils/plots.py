@@ -297,37 +297,6 @@ def word_map(
     return figure
 
 
-@in_style
-def hull_of_values(
-    values: ArrayLike, outputs: ArrayLike, names: Sequence[str], title: str = "", weights: ArrayLike | None = None
-) -> Figure:
-    """Values (k, 2) with their convex hull, and outputs (q, 2), which lie inside; with weights (q, k) a line from each
-    output to each value of which it takes a tenth or more, as thick as its weight."""
-    from scipy.spatial import ConvexHull
-
-    values, outputs = as_numbers(values, 2), as_numbers(outputs, 2)
-    hull = ConvexHull(values)
-    figure, [[axes]] = new_figure(style.WIDE, 290, title)
-    axes.fill(*values[hull.vertices].T, color=LIGHT["value"], alpha=0.12)
-    shares = as_numbers(weights, 2) if weights is not None else np.zeros((len(outputs), len(values)))
-    drawn = [np.stack([outputs[i], values[k]]) for i, k in np.argwhere(shares >= 0.1)]
-    for line, weight in zip(drawn, shares[shares >= 0.1]):
-        axes.plot(*line.T, color=LIGHT["weight"], linewidth=8 * weight, alpha=0.7, zorder=1)
-    axes.scatter(*values.T, s=50, color=LIGHT["value"])
-    axes.scatter(*outputs.T, s=50, color=LIGHT["here"], marker="D")
-    axes.set(xlabel="first entry", ylabel="second entry")
-    axes.margins(0.42, 0.2)
-    labels = [f"value of {name}" for name in names] + [f"output of {name}" for name in names]
-    colours = [LIGHT["value"]] * len(values) + [LIGHT["here"]] * len(outputs)
-    along = [line[0] + share * (line[1] - line[0]) for line in drawn for share in np.linspace(0, 1, 9)[1:-1]]
-    write_labels(axes, np.concatenate([values, outputs]), labels, colours, along)
-    inside = int((outputs @ hull.equations[:, :2].T + hull.equations[:, 2] <= 1e-6).all(-1).sum())
-    corners = ", ".join(names[k] for k in sorted(hull.vertices))
-    said = f"Convex hull of {len(values)} values in the plane, corners {corners}"
-    figure.description = f"{said}; {inside} of {len(outputs)} outputs lie inside it."
-    return figure
-
-
 # Of a square that says yes its role, and whether it is a dot: who may look, who is heard, and how much look different.
 LOOKS = {
     "the output moves": ("data", True), "gets weight": ("weight", False),

@@ -10,10 +10,12 @@ from .attention import (
     weight_and_share,
 )
 from .beyond import motifs, patch_sizes, patches
+from .differences import rotary_hands
 from .encoder import head_browser, position_waves, word_journey
 from .flow import attention_flow
 from .guess import guess
 from .heads import head_split, heads_at_work, shelf
+from .hull import hull
 from .looking_back import bridge
 from .masking import empty_row, masked_influence, paint_mask
 from .mixing import first_look

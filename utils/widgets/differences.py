@@ -5,43 +5,111 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..plots import as_numbers
 from .board import short
 from .canvas import Canvas, Phone, View, two_decimals
+from .controls import Explorer, slider
 
 # Rotary positions
+HALO = {"stroke": "ground", "stroke_width": 5, "paint_order": "stroke"}
 
 
-def turned_pairs(query: ArrayLike, key: ArrayLike, places: Sequence[tuple[int, int]], turn: float = 1.0) -> View:
-    """A query and a key (2,) as arrows, each turned by `turn` (in radians) times its place, for some pairs of places
-    (of the query, of the key): where only the distance counts, all angles between the two are the same."""
-    arrows = as_numbers([query, key], 2)
-    columns = min(3, len(places))
-    rows, half = math.ceil(len(places) / columns), 172 / columns
-    radius, tall = min(52, half - 12), 2 * min(52, half - 12) + 78
-    canvas, said = Phone(tall * rows + 6), []
-    longest = np.hypot(*arrows.T).max()
-    for number, place in enumerate(places):
-        x, y = 6 + half * (2 * (number % columns) + 1), tall * (number // columns) + radius + 46
-        ends = [turned(arrow, turn * p) for arrow, p in zip(arrows, place)]
-        canvas.add("circle", cx=x, cy=y, r=radius, fill="ground", stroke="edge", stroke_width=2)
-        for before, end, colour in zip(arrows, ends, ("query", "key")):
-            canvas.arrow(x, y, *on_circle(x, y, before, radius / longest), "edge", 2.5)
-            canvas.arrow(x, y, *on_circle(x, y, end, radius / longest), colour, 3)
-        between = draw_angle(canvas, x, y, *ends)
-        for letter, end, colour in zip("qk", ends, ("query", "key")):
-            far = on_circle(x, y, end / np.hypot(*end), radius + 9)
-            canvas.text(far[0], far[1] + 4, letter, 13, fill=colour, bold=True)
-        canvas.text(x, y - radius - 24, f"q at {place[0]}, k at {place[1]}", 12.5, bold=True)
-        product = two_decimals(ends[0] @ ends[1])
-        canvas.text(x, y + radius + 28, f"q · k = {product}", 12.5)
-        said.append(f"q at place {place[0]}, k at place {place[1]}: {between} degrees between them, q · k {product}")
+TURN, LAST = 15, 12  # degrees from one position to the next; the last position
+
+
+class Hand(NamedTuple):
+    """Two entries of a query or of a key: its role, its angle at position 0, its length, where it is at first, and the
+    radius of the numbers around it."""
+
+    role: str
+    begin: float
+    length: float
+    first: int
+    dial: float
+
+    def pair(self, position: int) -> np.ndarray:
+        """Its two entries (2,) at a position."""
+        return turned(np.array([self.length, 0.0]), math.radians(self.begin + TURN * position))
+
+
+HANDS = {"q": Hand("query", 20, 1.2, 3, 148), "k": Hand("key", 70, 0.8, 1, 106)}
+X, Y, SCALE = 172, 170, 105  # where the hands meet; pixels for a length of 1
+
+
+def draw_dial(canvas: Canvas, name: str, hand: Hand) -> None:
+    """A mark for each position of a hand, and the number of every third one."""
+    arc = [on_circle(X, Y, hand.pair(position), (hand.dial - 13) / hand.length) for position in range(LAST + 1)]
+    canvas.add("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in arc), fill="none", stroke="edge")
+    for position in range(LAST + 1):
+        way = hand.pair(position) / hand.length
+        marks = [*on_circle(X, Y, way, hand.dial - 16), *on_circle(X, Y, way, hand.dial - 10)]
+        canvas.line(*marks, hand.role, 1.5)
+        if position % 3 == 0:
+            across, down = on_circle(X, Y, way, hand.dial)
+            canvas.text(across, down + 4, position, 11, fill=hand.role, **HALO)
+    across, down = on_circle(X, Y, turned(np.array([1.0, 0.0]), math.radians(hand.begin - 1350 / hand.dial)), hand.dial)
+    canvas.text(across, down + 4, name, 14, fill=hand.role, bold=True)
+
+
+def draw_hand(canvas: Canvas, name: str, hand: Hand, position: int) -> None:
+    """A hand at its position, to be dragged to another one."""
+    tip = on_circle(X, Y, hand.pair(position), SCALE)
+    canvas.arrow(X, Y, *tip, hand.role, 4, 14)
+    leads = {"polar": (f"angle_{name}", None), "at": (X, Y), "scale": SCALE}
+    canvas.handle(*tip, f"hand {name}", f"{position} is its position", hand.role, **leads)
+
+
+def draw_rotary(angle_q: int, angle_k: int) -> View:
+    """Two entries of a query and of a key as hands of a clock, at the positions to which these angles belong."""
+    canvas, angles = Phone(366), {"q": angle_q, "k": angle_k}
+    places = {name: round((angle - HANDS[name].begin) / TURN) for name, angle in angles.items()}
+    ends = [hand.pair(places[name]) for name, hand in HANDS.items()]
+    for hand in HANDS.values():
+        canvas.arrow(X, Y, *on_circle(X, Y, hand.pair(0), SCALE), "edge", 4, 14)
+    for name, hand in HANDS.items():
+        draw_hand(canvas, name, hand, places[name])
+    for name, hand in HANDS.items():
+        draw_dial(canvas, name, hand)
+    degrees, product = draw_angle(canvas, X, Y, *ends), two_decimals(ends[0] @ ends[1])
+    old = [hand.pair(hand.first) for hand in HANDS.values()]
+    before = [*(hand.first for hand in HANDS.values()), f"{apart(*old)}°", two_decimals(old[0] @ old[1])]
+    for line, text in enumerate((f"one position = {TURN}°", "pale: as W_q and W_k give them")):
+        canvas.text(352, 228 + 18 * line, text, 11.5, "end", "quiet")
+    draw_facts(canvas, 293, (("at first", before), ("now", [*places.values(), f"{degrees}°", product])))
+    moved = all(places[name] != hand.first for name, hand in HANDS.items())
+    done = moved and product == before[-1]
+    task = f"{'✔' if done else '○'} Move both to other positions and keep q · k = {before[-1]}."
+    canvas.text(8, 359, task, 12.5, "start", "right" if done else "ink")
     return canvas.view(
-        f"A query and a key of two numbers each, turned by {math.degrees(turn):.0f} degrees a place; pale: before. "
-        f"{'; '.join(said)}."
+        f"Two entries of a query and of a key as hands of a clock; a position further, a hand is turned by {TURN} "
+        f"degrees. q at position {places['q']}, k at position {places['k']}: {degrees} degrees between them, "
+        f"q · k {product}. {task}"
     )
+
+
+def draw_facts(canvas: Canvas, y: float, rows: Sequence[tuple[str, Sequence]]) -> None:
+    """A small table: for each row its name, the two positions, the angle, and the dot product."""
+    columns = (("position of q", "query"), ("of k", "key"), ("between", "here"), ("q · k", "ink"))
+    for x, (title, role) in zip((118, 192, 255, 322), columns):
+        canvas.text(x, y, title, 12, fill=role)
+        for number, (_, facts) in enumerate(rows, 1):
+            value = facts[columns.index((title, role))]
+            canvas.text(x, y + 21 * number, value, 14, fill=role, bold=number == len(rows))
+    for number, (name, _) in enumerate(rows, 1):
+        canvas.text(8, y + 21 * number, name, 12.5, "start", bold=number == len(rows))
+
+
+def rotary_hands() -> Explorer:
+    """Turn a query and a key, two entries of each, to their positions: what becomes of the dot product?"""
+    controls = {
+        f"angle_{name}": slider(
+            f"angle of {name}, {TURN}° a position", hand.begin + TURN * hand.first, hand.begin,
+            hand.begin + TURN * LAST, TURN,
+        )
+        for name, hand in HANDS.items()
+    }  # fmt: skip
+    return Explorer(draw_rotary, controls, replaced=list(controls))
 
 
 def turned(pair: np.ndarray, angle: float) -> np.ndarray:
@@ -65,9 +133,13 @@ def draw_angle(canvas: Canvas, x: float, y: float, begin: np.ndarray, end: np.nd
     middle = np.array([math.cos(first + way / 2), math.sin(first + way / 2)])
     across, down = on_circle(x, y, middle, 34)
     degrees = round(abs(math.degrees(way)))
-    halo = {"stroke": "ground", "stroke_width": 5, "paint_order": "stroke"}
-    canvas.text(across, down + 4, f"{degrees}°", 12, fill="here", bold=True, **halo)
+    canvas.text(across, down + 4, f"{degrees}°", 12, fill="here", bold=True, **HALO)
     return degrees
+
+
+def apart(one: np.ndarray, other: np.ndarray) -> int:
+    """The angle between two arrows (2,), in whole degrees."""
+    return round(math.degrees(math.acos(one @ other / (np.hypot(*one) * np.hypot(*other)))))
 
 
 # A softmax in blocks
