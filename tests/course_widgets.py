@@ -866,7 +866,7 @@ def rotary_hands(widgets):
         one = torch.polar(*torch.tensor([1, math.radians(15)]).double())
         q, k = q * one ** steps[0], k * one ** steps[1]
         product = (q * k.conj()).real.item()
-        said = "Two entries of a query and of a key as hands of a clock; a position further, a hand is turned by 15 "
+        said = "Two entries of a query and of a key as hands of a clock; each position turns a hand by 15 "
         said += f"degrees. q at position {steps[0]}, k at position {steps[1]}: {abs((q / k).angle().rad2deg().item())} "
         same = steps[0] != 3 and steps[1] != 1 and steps[0] - steps[1] == 2
         task = (

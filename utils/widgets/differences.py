@@ -1,7 +1,7 @@
-"""What models of today do differently: pairs of numbers are turned to their places, a softmax comes block by block."""
+"""What models of today do differently: pairs of numbers are turned to their positions, a softmax comes in blocks."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -63,48 +63,54 @@ def draw_hand(canvas: Canvas, name: str, hand: Hand, position: int) -> None:
 def draw_rotary(angle_q: int, angle_k: int) -> View:
     """Two entries of a query and of a key as hands of a clock, at the positions to which these angles belong."""
     canvas, angles = Phone(366), {"q": angle_q, "k": angle_k}
-    places = {name: round((angle - HANDS[name].begin) / TURN) for name, angle in angles.items()}
-    ends = [hand.pair(places[name]) for name, hand in HANDS.items()]
+    now = {name: round((angles[name] - hand.begin) / TURN) for name, hand in HANDS.items()}
     for hand in HANDS.values():
         canvas.arrow(X, Y, *on_circle(X, Y, hand.pair(0), SCALE), "edge", 4, 14)
     for name, hand in HANDS.items():
-        draw_hand(canvas, name, hand, places[name])
+        draw_hand(canvas, name, hand, now[name])
     for name, hand in HANDS.items():
         draw_dial(canvas, name, hand)
-    degrees, product = draw_angle(canvas, X, Y, *ends), two_decimals(ends[0] @ ends[1])
-    old = [hand.pair(hand.first) for hand in HANDS.values()]
-    before = [*(hand.first for hand in HANDS.values()), f"{apart(*old)}°", two_decimals(old[0] @ old[1])]
+    draw_angle(canvas, X, Y, *(hand.pair(now[name]) for name, hand in HANDS.items()))
     for line, text in enumerate((f"one position = {TURN}°", "pale: as W_q and W_k give them")):
         canvas.text(352, 228 + 18 * line, text, 11.5, "end", "quiet")
-    draw_facts(canvas, 293, (("at first", before), ("now", [*places.values(), f"{degrees}°", product])))
-    moved = all(places[name] != hand.first for name, hand in HANDS.items())
-    done = moved and product == before[-1]
-    task = f"{'✔' if done else '○'} Move both to other positions and keep q · k = {before[-1]}."
+    before = facts_at({name: hand.first for name, hand in HANDS.items()})
+    facts = facts_at(now)
+    draw_facts(canvas, 293, {"at first": before, "now": facts})
+    done = facts[3] == before[3] and facts[0] != before[0] and facts[1] != before[1]
+    task = f"{'✔' if done else '○'} Move both to other positions and keep q · k = {before[3]}."
     canvas.text(8, 359, task, 12.5, "start", "right" if done else "ink")
     return canvas.view(
-        f"Two entries of a query and of a key as hands of a clock; a position further, a hand is turned by {TURN} "
-        f"degrees. q at position {places['q']}, k at position {places['k']}: {degrees} degrees between them, "
-        f"q · k {product}. {task}"
+        f"Two entries of a query and of a key as hands of a clock; each position turns a hand by {TURN} degrees. "
+        f"q at position {facts[0]}, k at position {facts[1]}: {facts[2][:-1]} degrees between them, q · k {facts[3]}. "
+        f"{task}"
     )
 
 
-def draw_facts(canvas: Canvas, y: float, rows: Sequence[tuple[str, Sequence]]) -> None:
+def facts_at(positions: Mapping[str, int]) -> list[str]:
+    """The positions of q and k, the angle between the two hands, and their dot product, as they are written."""
+    one, other = (hand.pair(positions[name]) for name, hand in HANDS.items())
+    cosine = one @ other / (np.hypot(*one) * np.hypot(*other))
+    degrees = round(math.degrees(math.acos(cosine)))
+    return [*map(str, positions.values()), f"{degrees}°", two_decimals(one @ other)]
+
+
+def draw_facts(canvas: Canvas, y: float, rows: Mapping[str, Sequence[str]]) -> None:
     """A small table: for each row its name, the two positions, the angle, and the dot product."""
-    columns = (("position of q", "query"), ("of k", "key"), ("between", "here"), ("q · k", "ink"))
-    for x, (title, role) in zip((118, 192, 255, 322), columns):
+    columns = ((118, "position of q", "query"), (192, "of k", "key"), (255, "between", "here"), (322, "q · k", "ink"))
+    for x, title, role in columns:
         canvas.text(x, y, title, 12, fill=role)
-        for number, (_, facts) in enumerate(rows, 1):
-            value = facts[columns.index((title, role))]
-            canvas.text(x, y + 21 * number, value, 14, fill=role, bold=number == len(rows))
-    for number, (name, _) in enumerate(rows, 1):
-        canvas.text(8, y + 21 * number, name, 12.5, "start", bold=number == len(rows))
+    for number, (name, facts) in enumerate(rows.items(), 1):
+        last, line = number == len(rows), y + 21 * number
+        canvas.text(8, line, name, 12.5, "start", bold=last)
+        for (x, _, role), fact in zip(columns, facts):
+            canvas.text(x, line, fact, 14, fill=role, bold=last)
 
 
 def rotary_hands() -> Explorer:
     """Turn a query and a key, two entries of each, to their positions: what becomes of the dot product?"""
     controls = {
         f"angle_{name}": slider(
-            f"angle of {name}, {TURN}° a position", hand.begin + TURN * hand.first, hand.begin,
+            f"angle of {name}, {TURN}° per position", hand.begin + TURN * hand.first, hand.begin,
             hand.begin + TURN * LAST, TURN,
         )
         for name, hand in HANDS.items()
@@ -122,8 +128,8 @@ def on_circle(x: float, y: float, pair: np.ndarray, scale: float) -> tuple[float
     return x + scale * float(pair[0]), y - scale * float(pair[1])
 
 
-def draw_angle(canvas: Canvas, x: float, y: float, begin: np.ndarray, end: np.ndarray) -> int:
-    """The arc between two arrows from (x, y), the short way round, with its degrees, which it returns."""
+def draw_angle(canvas: Canvas, x: float, y: float, begin: np.ndarray, end: np.ndarray) -> None:
+    """The arc between two arrows from (x, y), the short way round, with its degrees."""
     first, last = (math.atan2(pair[1], pair[0]) for pair in (begin, end))
     way = (last - first + math.pi) % (2 * math.pi) - math.pi
     steps = [first + way * share for share in np.linspace(0, 1, 25)]
@@ -134,12 +140,6 @@ def draw_angle(canvas: Canvas, x: float, y: float, begin: np.ndarray, end: np.nd
     across, down = on_circle(x, y, middle, 34)
     degrees = round(abs(math.degrees(way)))
     canvas.text(across, down + 4, f"{degrees}°", 12, fill="here", bold=True, **HALO)
-    return degrees
-
-
-def apart(one: np.ndarray, other: np.ndarray) -> int:
-    """The angle between two arrows (2,), in whole degrees."""
-    return round(math.degrees(math.acos(one @ other / (np.hypot(*one) * np.hypot(*other)))))
 
 
 # A softmax in blocks
