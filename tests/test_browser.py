@@ -6,6 +6,8 @@ Opened for the first time it is not trusted; saved and opened again it is, and h
 Whichever it is, each widget's picture is there before anything runs.
 """
 
+import contextlib
+import functools
 import io
 import json
 import os
@@ -49,9 +51,9 @@ pytestmark = [
 # Notes when the last key, click or menu choice came, and when after it the view of its widget was drawn anew.
 WATCH = """() => {
   window.course = {began: null, drawn: null};
-  for (const kind of ['keydown', 'mousedown', 'change'])
+  for (const kind of ['keydown', 'pointerdown', 'pointermove', 'change'])
     window.addEventListener(kind, event => { window.course = {began: event.timeStamp, drawn: null}; }, true);
-  for (const view of document.querySelectorAll('.jp-OutputArea-output .widget-html-content'))
+  for (const view of document.querySelectorAll('.jp-OutputArea-output .ac-live'))
     new MutationObserver(() => requestAnimationFrame(() => { window.course.drawn ??= performance.now(); }))
       .observe(view, {childList: true, subtree: true, characterData: true});
 }"""
@@ -67,10 +69,10 @@ def course(tmp_path_factory):
     return copy
 
 
-@pytest.fixture(scope="module")
-def lab(course):
-    """JupyterLab in the copy, with none of the user's settings: (address, token)."""
-    scratch, token = course.parent, "course"
+@contextlib.contextmanager
+def running_lab(course, scratch):
+    """JupyterLab in the copy, with no settings but those in `scratch`: (address, token, environment)."""
+    token = "course"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -102,6 +104,12 @@ def lab(course):
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait(30)
+
+
+@pytest.fixture(scope="module")
+def lab(course):
+    with running_lab(course, course.parent) as lab:
+        yield lab
 
 
 @pytest.fixture
@@ -171,10 +179,10 @@ def run_all(page, lab):
 VALUE = "one => one.getAttribute('aria-valuenow') ?? (one.tagName === 'BUTTON' ? null : one.value + one.checked)"
 
 
-def drawn_after(page, action, control):
+def drawn_after(page, action, control=None):
     """Milliseconds from `action` until the view was drawn anew; None where it stayed as it was."""
     page.evaluate("() => { window.course = {began: performance.now(), drawn: null}; }")
-    before = control.evaluate(VALUE)
+    before = control.evaluate(VALUE) if control else None
     action()
     if before is not None and control.evaluate(VALUE) == before:
         return None  # a slider at its end: nothing to wait for
@@ -231,19 +239,50 @@ CONTROLS = {
 
 
 def move_every_control(page, widget):
-    """[(kind of control, milliseconds or None for every move)] of one widget."""
-    found = []
+    """[(kind of control, milliseconds or None for every move)] of one widget; its picture is touched first."""
+    found = [("shapes", elapsed)] if (elapsed := touch_every_shape(page, widget)) else []
     for selector, moves in CONTROLS.items():
-        inside = f"{selector}:visible:not(.widget-html-content *):not([contenteditable])"
+        inside = f"{selector}:visible:not(.ac-live *):not([contenteditable])"
         for control in widget.locator(inside).all():
             control.scroll_into_view_if_needed()
             elapsed = []
             for move in moves(page, control):
                 elapsed.append(drawn_after(page, move, control))
-                alerts = widget.locator("[role=alert]")
+                alerts = widget.locator(".ac-live [role=alert]")
                 assert alerts.count() == 0, alerts.first.inner_text()
             found.append((selector, elapsed))
     return found
+
+
+SHAPES = 6  # of a widget that are clicked
+
+
+def touch_every_shape(page, widget):
+    """Click some shapes, choose one by key, drag every handle there and back, move it by key: milliseconds each."""
+    elapsed, some = [], widget.locator(".ac-live [data-set]:not([data-on=true])")
+    for number in range(min(SHAPES, some.count())):
+        if number < some.count():  # a picture may have fewer shapes now
+            elapsed.append(drawn_after(page, some.nth(number).click))
+    for number in range(widget.locator(".ac-live [data-drag]:not([data-set])").count()):
+        handle = widget.locator(".ac-live [data-drag]:not([data-set])").nth(number)
+        for dx, dy in ((-60, -40), (60, 40)):
+            elapsed.append(drawn_after(page, functools.partial(drag, page, handle, dx, dy)))
+        handle.focus()
+        for key in ("ArrowUp", "ArrowLeft", "ArrowDown", "ArrowRight"):
+            elapsed.append(drawn_after(page, functools.partial(page.keyboard.press, key)))
+    assert widget.locator("[role=alert]:visible").count() == 0, widget.locator("[role=alert]").first.inner_text()
+    return elapsed
+
+
+def drag(page, handle, dx, dy):
+    handle.scroll_into_view_if_needed()
+    box = handle.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + dx / 2, y + dy / 2)
+    page.mouse.move(x + dx, y + dy)
+    page.mouse.up()
 
 
 def descriptions(name):
@@ -320,18 +359,20 @@ def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_repor
     drawings = page.locator(f"{without} img[src^='data:image/svg']").count()  # pictures that have no controls
     assert len(widgets) + drawings == len(descriptions(name))
     page.evaluate(WATCH)
-    changes, number = [], 0
+    changes, touches, number = [], [], 0
     for place, widget in enumerate(widgets, 1):
         controls = move_every_control(page, widget)
         assert controls, f"widget {place} has no control"
         for selector, moves in controls:
             drawn = [elapsed for elapsed in moves if elapsed is not None]
+            touches += drawn * (selector == "shapes")
             assert drawn, f"widget {place}: {selector} changes nothing"
             changes, number = changes + drawn, number + 1
     assert not complaints
     browser_report.append(
         f"{name:<40} {len(widgets)} widgets, {number} controls, {len(changes)} changes: "
-        f"median {statistics.median(changes):.0f} ms, slowest {max(changes):.0f} ms"
+        f"median {statistics.median(changes):.0f} ms, slowest {max(changes):.0f} ms; "
+        f"{len(touches)} touches: median {statistics.median(touches or [0]):.0f} ms"
     )
     assert statistics.median(changes) < 1000, "milliseconds from key press to screen, 50 on that of docs/costs.md"
     if name != REOPENED and pytestconfig.getoption("lane") != "all":
@@ -344,7 +385,7 @@ def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_repor
     assert page.locator(".jp-Notebook .jp-OutputArea-output:has(.widget-html-content)").count() == len(widgets)
 
 
-@pytest.mark.lane("all", "access", "controls", "test_browser", "notebook_pages")
+@pytest.mark.lane("all", "test_browser", "notebook_pages")
 def test_the_site_s_link_opens_the_notebook(open_notebook):
     """JupyterLab is started on a notebook, as `make lab` does, which says where its folder begins."""
     links = notebook_pages.places(notebook("masking").name, "ada/course")
@@ -356,7 +397,7 @@ def test_the_site_s_link_opens_the_notebook(open_notebook):
     )
 
 
-@pytest.mark.lane("all", "access", "controls", "test_browser", "notebook_pages")
+@pytest.mark.lane("all", "picture", "controls", "test_browser")
 def test_keys_stay_in_a_widget(open_notebook, lab, complaints):
     """JupyterLab takes plain keys for commands ("d d" deletes a cell) unless they are kept from it; and what a picture
     shows is said to those who do not see it."""
@@ -375,7 +416,7 @@ def test_keys_stay_in_a_widget(open_notebook, lab, complaints):
             page.keyboard.press(key)
         page.wait_for_timeout(1500)
         assert cells.count() == number and control.evaluate("one => one === document.activeElement")
-        shown = box.locator("svg[aria-label]").first.get_attribute("aria-label")
+        shown = box.locator(".ac-live svg").get_attribute("aria-label")
         assert box.get_by_role("status").inner_text() == shown
     slider = boxes.filter(has=page.get_by_role("button", name="Play or pause")).first.locator("[role=slider]").first
     before, play = slider.get_attribute("aria-valuenow"), page.get_by_role("button", name="Play or pause").first
@@ -387,3 +428,30 @@ def test_keys_stay_in_a_widget(open_notebook, lab, complaints):
     page.keyboard.press("Control+s")  # commands with Ctrl go on to JupyterLab
     page.wait_for_selector(".jp-mod-dirty", state="detached")
     assert not complaints
+
+
+@pytest.mark.lane("all", "picture", "controls", "test_browser")
+def test_without_its_front_end_a_widget_is_moved_by_its_controls(browser, course, tmp_path):
+    """JupyterLab has no extension for anywidget: no message stands in the way, and every control is there."""
+    settings = tmp_path / "config" / "labconfig" / "page_config.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(json.dumps({"disabledExtensions": {"anywidget": True}}))
+    with running_lab(course, tmp_path) as lab:
+        page = browser.new_page(viewport={"width": 1200, "height": 1600})
+        page.set_default_timeout(60_000)
+        page.goto(f"{lab[0]}/doc/tree/{notebook('dot_product_similarity').name}?token={lab[1]}&reset")
+        page.wait_for_selector(".jp-Toolbar-kernelName >> text=/Python/")
+        page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]")
+        run_all(page, lab)
+        box = page.locator(".attention-course").first
+        plain = box.locator(".ac-plain svg")
+        assert plain.is_visible() and page.locator(".ac-live").count() == 0
+        assert page.get_by_text("Error displaying widget").locator("visible=true").count() == 0
+        before, sliders = plain.get_attribute("aria-label"), box.locator(".noUi-handle:visible")
+        assert sliders.count() == 3
+        sliders.first.focus()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(
+            "([one, said]) => one.querySelector('.ac-plain svg').ariaLabel !== said", arg=[box.element_handle(), before]
+        )
+        page.close()

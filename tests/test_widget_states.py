@@ -121,7 +121,7 @@ def misplaced(root):
 def strange(root):
     """Paints that are no roles: a picture has the course's colours alone."""
     paints = {element.get(name) for element in root.iter() for name in ("fill", "stroke")}
-    return {paint for paint in paints - {None, "none", "transparent"} if not re.fullmatch(r"var\(--[a-z-]+\)", paint)}
+    return {paint for paint in paints - {None, "none"} if not re.fullmatch(r"var\(--[a-z-]+\)", paint)}
 
 
 def alike(root):

@@ -99,11 +99,11 @@ class Recorder:
         return TOUCH.sub(self.kept, svg.replace('.ipynb"', '.html"'))
 
     def kept(self, attribute: re.Match) -> str:
-        """An attribute data-set or data-drag, or nothing where the page cannot do what it asks for."""
+        """An attribute data-set or data-drag; data-no-… where the page cannot do what it asks for."""
         if attribute[0] not in self.answers:
             asked = json.loads(html.unescape(attribute[2]))
             possible = self.can_set(asked) if attribute[1] == "set" else self.can_drag(asked)
-            self.answers[attribute[0]] = attribute[0] if possible else ""
+            self.answers[attribute[0]] = attribute[0] if possible else f' data-no-{attribute[1]}=""'
         return self.answers[attribute[0]]
 
     def can_set(self, values: Mapping[str, object]) -> bool:

@@ -6,7 +6,7 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -144,10 +144,13 @@ class Canvas:
         """A ring that is dragged, seen only where it can be. `drag`: which way it leads, as picture.js says: x or
         y=(control, where it is 0, pixels for 1), or polar=(control of an angle, of a length), at=(x, y), scale=pixels.
         value: what a screen reader says of it; it begins with a number."""
-        said = {"data_drag": json.dumps(drag), "data_name": name, "data_value": value, "data_group": name}
         ring = {"fill_opacity": "0.25", "stroke": role, "stroke_width": 2, "class": "handle"}
-        self.add("circle", cx=x, cy=y, r=radius, fill=role, **ring, **said)
+        self.add("circle", cx=x, cy=y, r=radius, fill=role, **ring, **dragged(name, value, drag))
         self.handles = True
+
+    def grip(self, x: float, y: float, width: float, height: float, /, name: str, value: str, **drag: object) -> None:
+        """A rectangle that is dragged as a `handle` is: over what is drawn there."""
+        self.rect(x, y, width, height, pointer_events="all", **dragged(name, value, drag))
 
     def pixels(self, x: float, y: float, width: float, height: float, colours: np.ndarray) -> None:
         """A table of colours (r, c, 3), from 0 to 1, as one image: a tenth of the size of a square for each."""
@@ -179,6 +182,11 @@ class Phone(Canvas):
             self.text(x, y, line, size, "start", **more)
             y += 1.4 * size
         return y
+
+
+def dragged(name: str, value: str, way: Mapping[str, object]) -> dict[str, str]:
+    """Attributes of a shape that is dragged; it is a stop of the tab key by itself."""
+    return {"data_drag": json.dumps(way), "data_name": name, "data_value": value, "data_group": name}
 
 
 def _short(value: object) -> str:

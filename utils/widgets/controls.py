@@ -65,7 +65,7 @@ class Explorer:
             parts = [part for part in getattr(row, "children", ()) if not isinstance(part, ipywidgets.Label)]
             if parts and all(part in hidden for part in parts):
                 row.add_class("ac-replaced")
-        behind = ipywidgets.Box([self.picture], layout=Layout(display="none"))
+        behind = ipywidgets.Box([self.picture], layout=Layout(display="none", overflow="visible"))
         behind.add_class("ac-picture")
         self.box.children = (*self.box.children, behind)
 

@@ -1,7 +1,6 @@
 """Numbers that flow through attention: a row of Q and a column of Kᵀ meet in a score, softmax shares out one bar, and
 weights and a column of V meet in an output; the learner's own query is among them."""
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -324,10 +323,8 @@ def touch_entries(scene: Scene) -> None:
         x, y, wide, tall = scene.board.place("Q", row, column)
         if scene.i == row:
             draw_marks(scene.canvas, x + wide / 2, y, y + tall)
-        drag = {"y": (f"entry_{column + 1}", y + tall / 2 + PULL * entry, -PULL)}
-        said = {"data_name": f"your query, entry {column + 1}", "data_value": short(entry)}
-        said |= {"data_drag": json.dumps(drag), "data_group": said["data_name"]}
-        scene.canvas.rect(x, y, wide, tall, "transparent", **said)
+        way = f"entry_{column + 1}", y + tall / 2 + PULL * entry, -PULL
+        scene.canvas.grip(x, y, wide, tall, f"your query, entry {column + 1}", short(entry), y=way)
 
 
 def draw_marks(canvas: Phone, x: float, top: float, foot: float) -> None:
