@@ -36,14 +36,17 @@ def draw_arrows(angle: float, length_a: float, length_b: float) -> View:
     canvas.arrow(x0, y0, x0 + scale * length_a, y0, "query")
     canvas.arrow(x0, y0, x0 + scale * b[0], y0 - scale * b[1], "key")
     tips = (
-        ("a", "query", np.array([scale * length_a, 0]) + (11, 0)),
-        ("b", "key", (scale * length_b + 11) * b / length_b),
+        ("a", "query", np.array([scale * length_a, 0]) + (20, 0)),
+        ("b", "key", (scale * length_b + 20) * b / length_b),
     )
     for name, role, (x, y) in tips:
-        left, base = float(min(x0 + x, 348)), float(y0 - y + 5)
-        if base < 15:  # no room above the head: beside it
-            left, base = left + 14, 20.0
+        left, base = float(x0 + x), float(y0 - y + 5)
+        if not 15 < base < 256:  # no room beyond the head: beside it
+            left, base = left + 18, 20.0 if base < 15 else 254.0
+        elif left > 346:
+            left, base = 340.0, base - 20
         canvas.text(left, base, name, 15, fill=role, bold=True)
+    canvas.text(12, 250, "drag the tips", 12, "start", "quiet", **{"class": "handle"})
     tip = float(x0 + scale * b[0]), float(y0 - scale * b[1])
     canvas.handle(x0 + scale * length_a, y0, "tip of a", f"{length_a:.1f} long", "query", x=("length_a", x0, scale))
     turned = f"{angle:.0f} degrees, {length_b:.1f} long"
