@@ -16,7 +16,7 @@ from pathlib import Path
 import ipywidgets
 import nbformat
 import pytest
-from chromium import CHROMIUM, MISSING, SMALLEST
+from chromium import CHROMIUM, MISSING, SMALLEST, barriers
 from course_widgets import COURSE
 from lanes import topic
 from nbformat.v4 import new_code_cell, new_notebook
@@ -211,10 +211,9 @@ def test_a_widget_is_used_by_keyboard_and_heard(open_page):
     box = open_page("attention_flow")
     page, status = box.page, box.get_by_role("status")
     assert status.inner_text() == "", "the first picture is not news"
-    assert (
-        box.get_by_role("combobox", name="who asks").count() == 1
-        and box.get_by_role("slider", name="step").count() == 1
-    )
+    assert box.get_by_role("slider", name="step").count() == 1
+    assert box.get_by_role("combobox", name="who asks").count() == 0, "words are clicked instead"
+    assert box.get_by_role("button", name="word cats").count() == 1
     slider = box.get_by_role("slider", name="step")
     slider.focus()
     outline = slider.evaluate("one => getComputedStyle(one).outlineStyle + getComputedStyle(one).outlineWidth")
@@ -224,11 +223,80 @@ def test_a_widget_is_used_by_keyboard_and_heard(open_page):
     page.wait_for_timeout(500)
     said = box.locator("svg").get_attribute("aria-label")
     assert "Step 2 of 10" in said and status.inner_text() == said == box.locator("details p").text_content()
-    box.get_by_role("slider").last.focus()
+    box.locator("button.living-play").focus()
     page.keyboard.press("Tab")
     assert box.locator(".living-screen").evaluate("one => one === document.activeElement"), "it scrolls by keyboard"
     page.keyboard.press("Shift+Tab")
     assert outline == "solid3px"
+
+
+def said(box):
+    return box.locator("svg").get_attribute("aria-label")
+
+
+@in_chromium
+def test_a_handle_is_dragged_along_the_recorded_states(open_page):
+    """The tip of b, to where the angle is 90°, then by keys; what a finger asks for is rounded to what was recorded."""
+    box = open_page("two_arrows")
+    page, tip = box.page, box.get_by_role("slider", name="tip of b")
+    ring, svg = tip.bounding_box(), box.locator("svg").bounding_box()
+    unit = svg["width"] / 356
+    page.mouse.move(ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2)
+    page.mouse.down()
+    for x, y in ((200, 80), (190, 60), (179, 52.5)):
+        page.mouse.move(svg["x"] + unit * x, svg["y"] + unit * y)
+    assert "at 90°, lengths 2.0 and 2.0" in said(box) and "✔" in said(box)
+    page.mouse.move(svg["x"] + unit * 179, svg["y"] - 500)
+    page.mouse.up()
+    assert "at 90°, lengths 2.0 and 3.0" in said(box), "no further than recorded"
+    assert tip.evaluate("one => one === document.activeElement"), "the handle stays in hand when it is drawn anew"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    assert "at 85°, lengths 2.0 and 2.5" in said(box)
+    assert box.locator("input").nth(0).input_value() == "17", "the control follows"
+
+
+@in_chromium
+def test_words_and_stages_are_clicked_and_chosen_by_key(open_page):
+    box = open_page("attention_flow")
+    page = box.page
+    box.get_by_role("button", name="word cats").click()
+    box.get_by_role("button", name="stage 3 softmax").click()
+    assert said(box).startswith("“cats” asks") and box.get_by_role("slider", name="step").input_value() == "5"
+    stage = box.get_by_role("button", name="stage 3 softmax")
+    assert stage.get_attribute("aria-pressed") == "true" and stage.get_attribute("tabindex") == "0"
+    stage.focus()
+    for key, name in (("ArrowDown", "stage 4 output"), ("ArrowUp", "stage 3 softmax"), ("ArrowUp", "stage 2 ÷ √4")):
+        page.keyboard.press(key)
+        assert page.evaluate("document.activeElement.ariaLabel") == name
+    page.keyboard.press("Enter")
+    assert box.get_by_role("slider", name="step").input_value() == "4"
+    assert page.evaluate("document.activeElement.ariaLabel") == "stage 2 ÷ √4", "the focus stays"
+    stops = box.locator("svg [data-group=stages][tabindex='0']")
+    assert stops.count() == 1, "one stop of the tab key for all four"
+
+
+@in_chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", list(map(film, ["attention_flow", "two_arrows", "guess", "paint_mask", "hull"])))
+def test_no_barriers(open_page, name, scheme):
+    box = open_page(name)
+    box.page.emulate_media(color_scheme=scheme)
+    assert barriers(box.page, ".living", preload=False) == []
+
+
+@in_chromium
+def test_a_guess_comes_before_its_result(open_page):
+    box = open_page("guess_2")
+    points = box.get_by_role("slider")
+    assert points.count() == 5 and "measured" not in box.locator("svg").text_content()
+    points.last.focus()
+    for _ in range(3):
+        box.page.keyboard.press("ArrowDown")
+    box.get_by_role("button", name="Show me").click()
+    assert "6,144 85%" in said(box) and "Among 6,144 cards the right one keeps" in said(box).replace("\u00a0", " ")
+    box.get_by_role("button", name="Guess again").click()
+    assert "6,144 85%" in said(box) and "keeps" not in said(box)
 
 
 @in_chromium
