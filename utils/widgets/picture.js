@@ -82,6 +82,11 @@ function picture(screen, set) {
     set(read(shape, "set"));
   });
 
+  screen.addEventListener("touchstart", (event) => {  // a finger on a handle does not scroll
+    const shape = event.target.closest(TOUCHED);
+    if (shape && atOnce(shape)) event.preventDefault();
+  }, { passive: false });
+
   screen.addEventListener("pointermove", (event) => {
     if (!held) return;
     const { shape, from, drag, grip, painted } = held, to = [event.clientX, event.clientY];
