@@ -1149,19 +1149,17 @@ def patches(widgets):
     for block, layer in zip(model.encoder.blocks, theirs):
         nn.init.normal_(layer.self_attn.in_proj_weight, std=0.4)  # heads that look somewhere
         load(block, layer)
-    turned = {"as it is": lambda r, c: (r, c), "rows of patches from below": lambda r, c: (3 - r, c)}
-    turned["halves exchanged"] = lambda r, c: (r, (c + 2) % 4)
+    grid = torch.arange(16).view(4, 4)
+    known = {"as it is": grid, "rows of patches from below": grid.flip(0), "halves exchanged": grid.roll(2, 1)}
+    known = {name: order.flatten().tolist() for name, order in known.items()}
+    known |= {name: list(order) for name, order in beyond.ARRANGED.items() if name.startswith("shuffle")}
 
     @torch.no_grad()
-    def read(image, on, order):
+    def read(image, on, lies):
         """Probabilities and the weights of each layer, with a row for [CLS] first."""
         rows = [model.cls[0, 0]]
         for place in on:
-            row, column = divmod(place, 4)
-            if order in turned:
-                row, column = turned[order](row, column)
-            else:
-                row, column = divmod(beyond.ARRANGED[order][place], 4)
+            row, column = divmod(lies[place], 4)
             square = images[image, 2 * row : 2 * row + 2, 2 * column : 2 * column + 2]
             rows.append(model.embed.weight @ square.reshape(4) + model.embed.bias + model.positions[place])
         x, weights = torch.stack(rows)[None], []
@@ -1175,7 +1173,12 @@ def patches(widgets):
         on = [place for place in range(16) if state[f"place_{place}"]]
         if not on:
             return "✘ Every patch is hidden. There is nothing to read: show one.", None
-        answer, weights = read(state["image"], on, state["order"])
+        lies = [value for name, value in state.items() if name.startswith("lies_")]
+        order = next((name for name, those in known.items() if those == lies), None)
+        if order is None:
+            moved = 16 - sum(map(int.__eq__, lies, range(16)))
+            order = f"your order, {moved} {'patches' if moved > 1 else 'patch'} moved"
+        answer, weights = read(state["image"], on, lies)
         looked, asks, digit = weights[state["layer"] - 1][:, 1:], state["asks"], digits[state["image"]]
         who, row = "all patches look", looked[1:].mean(0)
         if asks == "[CLS]":
@@ -1185,7 +1188,7 @@ def patches(widgets):
         best, first = row.topk(min(2, len(on))), answer.topk(2)
         looks = ", ".join(f"patch {on[k]} {100 * w}%" for w, k in zip(best.values.tolist(), best.indices.tolist()))
         says = ", ".join(f"{k} {100 * p}%" for p, k in zip(first.values.tolist(), first.indices.tolist()))
-        said = f"Image {state['image'] + 1}: a {digit}, {state['order']}, {len(on)} of 16 patches shown, "
+        said = f"Image {state['image'] + 1}: a {digit}, {order}, {len(on)} of 16 patches shown, "
         said += f"layer {state['layer']}. Most of all, {who} at {looks}. Most probable: {says}; it is a {digit}."
         done = len(on) <= 8 and first.indices[0] == digit
         return f"{said} {'✔' if done else '○'} Leave 8 patches or fewer, and let it still say {digit}.", None

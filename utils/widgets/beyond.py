@@ -10,9 +10,9 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from ..beyond import BASES, EITHER, MOTIFS, patchify, unpatchify
+from ..beyond import BASES, EITHER, MOTIFS, patchify
 from ..plots import as_numbers, largest
-from .canvas import Phone, View, verdict
+from .canvas import Phone, View
 from .controls import Explorer, Options, checkbox, menu
 
 # Patches of a digit
@@ -50,10 +50,44 @@ def read_patches(
 BOX, GRIDS, GRID_TOP = 42, (6, 182), 78  # pixels of a patch, where the two grids begin
 
 
+def corner(left: float, place: int) -> tuple[float, float]:
+    return left + BOX * (place % SIDE), GRID_TOP + BOX * (place // SIDE)
+
+
+def draw_ink(canvas: Phone, laid: Tensor, lies: Sequence[int]) -> None:
+    """The patches (16, 4) where they lie; each glides when it is laid elsewhere."""
+    squares = np.repeat(1 - laid.numpy().reshape(PLACES, 2, 2, 1), 3, axis=-1).clip(0, 1)
+    for place, (square, patch) in enumerate(zip(squares, lies)):
+        named = {"data_id": f"patch {patch}"} if patch not in lies[:place] else {}
+        canvas.pixels(*corner(GRIDS[0], place), BOX, BOX, square, **named)
+
+
+def touch_patches(canvas: Phone, lies: Sequence[int], shown: Sequence[int]) -> None:
+    """On the left: a click hides a patch or shows it, and one that is dragged changes places with another."""
+    for place, patch in enumerate(lies):
+        on, name = place in shown, f"show patch {patch}, at place {place}"
+        box = {f"place_{place}": not on}
+        canvas.touch(*corner(GRIDS[0], place), BOX, BOX, name, "patches", on, swap=("lies_", place, patch), **box)
+
+
+def touch_asking(canvas: Phone, asks: int | str, names: Sequence[str]) -> None:
+    """On the right: who asks, a patch or what has one of the names below."""
+    canvas.text(GRIDS[1], 266, "ask", 12, "start", "quiet")
+    x = GRIDS[1] + 26
+    for name in names:
+        on, wide = name == asks, 12 + 6.2 * len(name)
+        canvas.rect(x, 250, wide, 24, "raised", stroke="here" if on else "edge", stroke_width=2 if on else 1, rx=4)
+        canvas.text(x + wide / 2, 266, name, 12)
+        canvas.touch(x, 250, wide, 24, f"ask {name}", on=on, asks=name)
+        x += wide + 6
+    for place in range(PLACES):
+        canvas.touch(*corner(GRIDS[1], place), BOX, BOX, f"ask patch {place}", on=place == asks, asks=place)
+
+
 def draw_grid(canvas: Phone, left: float, shown: Sequence[int], weights: np.ndarray | None, asks: int | None) -> None:
     """The 16 places of an image: hidden ones as "?", weights (shown,) as colours where there are any, one framed."""
     for place in range(PLACES):
-        x, y = left + BOX * (place % SIDE), GRID_TOP + BOX * (place // SIDE)
+        x, y = corner(left, place)
         if place not in shown:
             canvas.rect(x, y, BOX, BOX, "raised", stroke="edge")
             canvas.text(x + BOX / 2, y + 27, "?", 17, fill="quiet")
@@ -65,7 +99,7 @@ def draw_grid(canvas: Phone, left: float, shown: Sequence[int], weights: np.ndar
         else:
             canvas.rect(x, y, BOX, BOX, stroke="edge")
     if asks is not None:
-        x, y = left + BOX * (asks % SIDE), GRID_TOP + BOX * (asks // SIDE)
+        x, y = corner(left, asks)
         canvas.rect(x + 1.5, y + 1.5, BOX - 3, BOX - 3, stroke="here", stroke_width=3)
 
 
@@ -80,34 +114,55 @@ def draw_bars(canvas: Phone, top: float, probabilities: np.ndarray, right: int) 
 
 
 def draw_patches(
-    title: str, laid: Tensor, shown: Sequence[int], asks: int | str, row: ArrayLike,
-    probabilities: ArrayLike, digit: int,
+    title: str, laid: Tensor, lies: Sequence[int], shown: Sequence[int], asks: int | str, names: Sequence[str],
+    row: ArrayLike, probabilities: ArrayLike, digit: int,
 ) -> View:  # fmt: skip
-    """An image as a model gets it, the attention (shown,) of what asks, a place or a name, and ten probabilities."""
-    row, probabilities, canvas = as_numbers(row, 1), as_numbers(probabilities, 1), Phone(434)
+    """An image as a model gets it, the attention (shown,) of what asks, a place or one of the names, and ten
+    probabilities."""
+    row, probabilities, canvas = as_numbers(row, 1), as_numbers(probabilities, 1), Phone(TALL)
     frame = asks if isinstance(asks, int) else None
     asked = "all patches look" if asks == "all patches" else f"{asks if frame is None else f'patch {asks}'} looks"
     y = canvas.prose(6, 19, title, 13, bold=True)
     for x, heading in zip(GRIDS, ("what the model gets", f"where {asked}")):
         canvas.text(x, max(y + 6, 66), heading, 12, "start", "quiet")
-    ink = unpatchify(laid[None], 8, 8)[0].numpy()
-    canvas.pixels(GRIDS[0], GRID_TOP, 4 * BOX, 4 * BOX, np.repeat(1 - ink[..., None], 3, axis=-1).clip(0, 1))
+    draw_ink(canvas, laid, lies)
     draw_grid(canvas, GRIDS[0], shown, None, frame)
     draw_grid(canvas, GRIDS[1], shown, row, frame)
-    canvas.text(6, 272, "its answer", 12, "start", "quiet")
-    draw_bars(canvas, 282, probabilities, digit)
+    canvas.text(6, 261, HINT, 12, "start", "quiet")
+    canvas.text(6, 286, "its answer", 12, "start", "quiet")
+    draw_bars(canvas, 294, probabilities, digit)
     best, most = largest(probabilities, 2), largest(row, 2)
     done = best[0] == digit and len(shown) <= FEW_PATCHES
     sign, role = ("✔", "right") if done else ("○", "quiet")
     task = f"{sign} Leave {FEW_PATCHES} patches or fewer, and let it still say {digit}."
-    canvas.prose(6, 408, task, fill=role)
+    canvas.prose(6, 420, task, fill=role)
+    touch_patches(canvas, lies, shown)
+    touch_asking(canvas, asks, names)
     looks = ", ".join(f"patch {shown[k]} {row[k]:.0%}" for k in most)
     answers = ", ".join(f"{k} {probabilities[k]:.0%}" for k in best)
     said = f"{title}. Most of all, {asked} at {looks}. Most probable: {answers}; it is a {digit}. {task}"
     return canvas.view(said)
 
 
-FEW_PATCHES = 8
+FEW_PATCHES, TALL, HINT = 8, 446, "click to hide, drag to move"
+
+
+def draw_all_hidden(lies: Sequence[int]) -> View:
+    """What there is to see where no patch is shown: places to click."""
+    canvas, said = Phone(TALL), ("✘ Every patch is hidden.", "There is nothing to read: show one.")
+    canvas.text(6, 20, said[0], 14, "start", "wrong", True)
+    canvas.text(6, 66, "what the model gets", 12, "start", "quiet")
+    draw_grid(canvas, GRIDS[0], (), None, None)
+    canvas.text(6, 266, said[1], 13, "start")
+    touch_patches(canvas, lies, ())
+    return canvas.view(" ".join(said))
+
+
+def named_order(lies: Sequence[int]) -> str:
+    """The name of an arrangement, or how many patches lie elsewhere."""
+    moved = sum(patch != place for place, patch in enumerate(lies))
+    own = f"your order, {moved} {'patch' if moved == 1 else 'patches'} moved"
+    return next((name for name, arranged in ARRANGED.items() if arranged == tuple(lies)), own)
 
 
 def named_digits(images: Tensor, digits: Tensor) -> list[tuple[str, int]]:
@@ -119,7 +174,7 @@ def named_digits(images: Tensor, digits: Tensor) -> list[tuple[str, int]]:
 
 
 def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
-    """Hide patches of a digit, or lay them elsewhere, and see what a model makes of it and where its patches look.
+    """Hide patches of a digit, or drag them elsewhere, and see what a model makes of it and where its patches look.
 
     images (b, 8, 8), digits (b,); `model` as `beyond.PatchTransformer`, with patches of 2 x 2 at 16 places. A hidden
     patch asks nothing: all patches do in its place. Other shapes: ValueError."""
@@ -127,21 +182,22 @@ def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
     everywhere = tuple(range(PLACES))
     first = read_patches(model, images[0], everywhere, everywhere)[2]
     front = len(first[0]) - PLACES  # 1 where [CLS] stands before the patches
-    asking = ["[CLS]"] * front + ["all patches"]
-    asking = [(name, name) for name in asking] + [(f"patch {place}", place) for place in everywhere]
+    groups = ["[CLS]"] * front + ["all patches"]
+    asking = [(name, name) for name in groups] + [(f"patch {place}", place) for place in everywhere]
 
     def draw(image, order, hide, layer, asks, **places):
-        shown = [place for place, on in enumerate(places.values()) if on]
-        title = f"Image {names[image][0]}, {order}, {len(shown)} of {PLACES} patches shown, layer {layer}"
+        shown = [place for place in everywhere if places[f"place_{place}"]]
+        lies = [places[f"lies_{place}"] for place in everywhere]
         if not shown:
-            return verdict("Every patch is hidden.", False, ["There is nothing to read: show one.", *[""] * 9])
+            return draw_all_hidden(lies)
+        title = f"Image {names[image][0]}, {named_order(lies)}, {len(shown)} of {PLACES} patches shown, layer {layer}"
         if asks in everywhere and asks not in shown:
             asks = "all patches"
-        laid, probabilities, weights = read_patches(model, images[image], ARRANGED[order], shown)
+        laid, probabilities, weights = read_patches(model, images[image], lies, shown)
         rows = weights[layer - 1][:, front:]  # what goes to [CLS] is left out
         who = {"[CLS]": rows[:1], "all patches": rows[front:]}
         row = who[asks].mean(0) if asks in who else rows[front + shown.index(asks)]
-        return draw_patches(title, laid, shown, asks, row, probabilities, int(digits[image]))
+        return draw_patches(title, laid, lies, shown, asks, groups, row, probabilities, int(digits[image]))
 
     boxes = {f"place_{place}": checkbox(str(place), True, "72px") for place in everywhere}
     controls = {
@@ -151,14 +207,21 @@ def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
         "layer": menu("layer", list(range(1, len(first) + 1)), len(first), "130px"),
         "asks": menu("who asks", asking, width="240px"),
     }
-    wraps, label = ipywidgets.Layout(flex_flow="row wrap"), "shown patches, by their place:"
-    rows = [ipywidgets.HBox(list(controls.values()), layout=wraps), ipywidgets.Label(label)]
-    rows += [ipywidgets.HBox([*boxes.values()][start : start + SIDE]) for start in range(0, PLACES, SIDE)]
+    lying = {f"lies_{place}": menu(f"at place {place}", everywhere, place) for place in everywhere}
+    rows = [ipywidgets.HBox(list(controls.values()), layout=ipywidgets.Layout(flex_flow="row wrap"))]
+    for start in range(0, PLACES, SIDE):
+        label = ipywidgets.Label("shown patches, by their place:" if not start else "")
+        label.layout.width = "200px"
+        rows.append(ipywidgets.HBox([label, *[*boxes.values()][start : start + SIDE]]))
 
     def hidden(hide, _state):
         return {name: place not in HIDDEN[hide] for place, name in enumerate(boxes)}
 
-    return Explorer(draw, controls | boxes, rows, follows={"hide": hidden})
+    def arranged(order, _state):
+        return dict(zip(lying, ARRANGED[order]))
+
+    follows = {"hide": hidden, "order": arranged}
+    return Explorer(draw, controls | boxes | lying, rows, follows=follows, replaced=[*boxes, "asks"])
 
 
 # Motifs in DNA
@@ -316,6 +379,7 @@ def draw_scores(canvas: Phone, scores: dict[int, int], size: int) -> None:
         canvas.text(233, y + 18, other, 11.5, "end", **letters)
         canvas.text(241, y + 10, f"{many:,}", 11.5, "start", **letters, **halo)
         canvas.rect(240, y + 14, max(long, 1), 7, "here" if chosen else "data")
+        canvas.touch(212, y - 2, 142, 26, f"patches of {other} x {other}", on=chosen, size=other)
 
 
 def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:

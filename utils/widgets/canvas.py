@@ -152,13 +152,13 @@ class Canvas:
         """A rectangle that is dragged as a `handle` is: over what is drawn there."""
         self.rect(x, y, width, height, pointer_events="all", **dragged(name, value, drag))
 
-    def pixels(self, x: float, y: float, width: float, height: float, colours: np.ndarray) -> None:
+    def pixels(self, x: float, y: float, width: float, height: float, colours: np.ndarray, **more: object) -> None:
         """A table of colours (r, c, 3), from 0 to 1, as one image: a tenth of the size of a square for each."""
         picture = io.BytesIO()
         Image.fromarray((255 * colours).round().astype(np.uint8)).save(picture, format="png")
         data = f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}"
         shown = {"preserveAspectRatio": "none", "style": "image-rendering: pixelated"}
-        self.add("image", x=x, y=y, width=width, height=height, href=data, **shown)
+        self.add("image", x=x, y=y, width=width, height=height, href=data, **shown, **more)
 
     def view(self, description: str) -> View:
         """The finished picture. Its size is fixed, so that nothing below it moves when it is drawn again."""

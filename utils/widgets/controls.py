@@ -151,7 +151,7 @@ class Explorer:
 
     def close(self) -> None:
         """Take the widget away, with all that it is made of: a model of its own for each control, layout and style."""
-        parts = [self.box]
+        parts = [self.box, *self.controls.values()]  # some stand in no row
         for part in parts:  # grows while it is walked through
             parts += getattr(part, "children", ())
             parts += [part.layout, *filter(None, [getattr(part, "style", None)])] if hasattr(part, "layout") else []

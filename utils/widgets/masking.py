@@ -48,9 +48,11 @@ def painted_board(words: Sequence[str], scores: np.ndarray, V: np.ndarray) -> Bo
     n, wide = len(words), max(15.0, *(width_of(of_a_score(score)) for score in scores.flat)) + 2
     weight, output = width_of("0.00") + 1, max(width_of(two_decimals(value)) for value in V.flat) + 8
     names = max(width_of(cut(word, 7), 12.5) for word in words) + 8
-    spare = (352 - names - n * (wide + weight) - 22 - V.shape[1] * output - 3 * 8) / (2 * n)
-    more = min(6.0, max(0.0, spare))  # cells are wider where there is room
-    columns = {"S": (n, wide + more), "A": (n, weight + more), "sum": (1, 22.0), "Z": (V.shape[1], output)}
+    spare = max(0.0, (352 - names - n * (wide + weight) - 22 - V.shape[1] * output - 3 * 8) / n)
+    more = min(max(ROW - wide, 0.0), 0.6 * spare)  # scores are clicked: most of the room is theirs
+    also = min(6.0, (spare - more) / 2)
+    scores_wide, weights_wide = wide + more + also, weight + also
+    columns = {"S": (n, scores_wide), "A": (n, weights_wide), "sum": (1, 22.0), "Z": (V.shape[1], output)}
     return Board(words, columns, 60.0 + ABOVE * n)
 
 
@@ -61,6 +63,13 @@ def draw_permission(canvas: Phone, board: Board, mask: np.ndarray, scores: np.nd
         letters = canvas.shade(x, y, wide, tall, "data", 0.3 * mask[row, column])
         text, fill = (of_a_score(score), letters) if mask[row, column] else ("−∞", "quiet")
         canvas.text(x + wide / 2, y + tall / 2 + 4, text, 11, fill=fill)
+
+
+def touch_permission(canvas: Phone, board: Board, words: Sequence[str], mask: np.ndarray) -> None:
+    """A touch on a score allows it or forbids it; a finger that moves on does so to more of them."""
+    for (row, column), allowed in np.ndenumerate(mask):
+        name, box = f"{words[row]} may attend to {words[column]}", {f"box_{row}_{column}": not allowed}
+        canvas.touch(*board.place("S", row, column), name, "scores", bool(allowed), paint=True, **box)
 
 
 def draw_task(canvas: Phone, words: Sequence[str], mask: np.ndarray, V: np.ndarray) -> str:
@@ -103,8 +112,9 @@ def draw_masked(
         left, top, *_ = board.place("V", row, 0, n)
         canvas.text(left - 5, top + 14, cut(word, 9), 11.5, "end", "value")
     canvas.rect(6, canvas.height - 20, 13, 13, "data", fill_opacity="0.3", stroke="edge")
-    canvas.text(24, canvas.height - 9, "filled: may attend · −∞: may not", 12, "start", "quiet")
+    canvas.text(24, canvas.height - 9, "filled: may attend · −∞: may not · click to change", 12, "start", "quiet")
     task = draw_task(canvas, words, mask, V)
+    touch_permission(canvas, board, words, mask)
     said = [
         f"{word} to {int(allowed.sum())} of {n}: "
         f"{', '.join(f'{words[k]} {line[k]:.2f}' for k in np.flatnonzero(allowed)) or 'nothing'}"
@@ -138,7 +148,7 @@ def paint_mask(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, padded: in
         return dict(zip(boxes, presets[preset].flatten().tolist()))
 
     rows = [preset, *map(ipywidgets.HBox, rows)]
-    return Explorer(draw, {"preset": preset, **boxes}, rows, follows={"preset": boxes_of})
+    return Explorer(draw, {"preset": preset, **boxes}, rows, follows={"preset": boxes_of}, replaced=list(boxes))
 
 
 # An empty row
@@ -296,7 +306,7 @@ def moved_by(layers: Sequence[nn.Module], X: Tensor, mask: Tensor, chosen: int, 
 def draw_moved(words: Sequence[str], changed: int, distances: ArrayLike, title: str) -> View:
     """Inputs on the left, outputs on the right: a line from word number `changed` to each output that moved, distances
     (n,); to outputs before it, which no causal model moves, the line is red."""
-    distances, canvas = as_numbers(distances, 1), Phone(62 + 30 * len(words))
+    distances, canvas = as_numbers(distances, 1), Phone(66 + 30 * len(words))
     largest, y_of = distances.max() or 1.0, [66 + 30 * number for number in range(len(words))]
     canvas.text(6, 18, title, 13.5, "start", bold=True)
     leaks = bool((distances[:changed] > 0).any())
@@ -312,6 +322,8 @@ def draw_moved(words: Sequence[str], changed: int, distances: ArrayLike, title: 
         canvas.text(80, y, cut(word, 9), 13, "end", "here" if here else "ink", here)
         canvas.add("circle", cx=178, cy=y - 4, r=7, fill=roles[number] if distance > 0 else "ground", stroke="quiet")
         canvas.text(194, y, f"output {number + 1} {said}", 12, "start", "ink" if distance > 0 else "quiet")
+        canvas.touch(4, y - 19, 90, 30, f"change {word} ({number + 1})", on=here, chosen=number)
+    canvas.text(6, canvas.height - 5, "Click a word to change its vector.", 12, "start", "quiet")
     moves = [f"{words[k]} ({k + 1}) by {distances[k]:.2f}" for k in np.flatnonzero(distances > 0)]
     moved = ", ".join(moves) or "none"
     return canvas.view(f"{title}. {words[changed]} ({changed + 1}) changes. Outputs that move: {moved}. {task}")
@@ -333,4 +345,4 @@ def masked_influence(words: Sequence[str], X: Tensor, layers: Sequence[nn.Module
         "mask": menu("mask", list(presets), "causal"),
         "depth": slider("layers", 1, 1, len(layers)),
     }
-    return Explorer(draw, controls)
+    return Explorer(draw, controls, replaced=["chosen"])
