@@ -71,7 +71,7 @@ PAGES = {
     ),
     "patches": Page(
         {"order": ("as it is", "halves exchanged", "shuffle 1")},
-        hidden=[f"place_{place}" for place in range(16)],
-        note="In the notebook each patch can be hidden by itself, and they can lie in more ways.",
+        hidden=[f"{kind}_{place}" for kind in ("place", "lies") for place in range(16)],
+        note="Here you click who asks. In the notebook you also click patches to hide them, and drag them elsewhere.",
     ),
 }  # fmt: skip
