@@ -107,10 +107,11 @@ class Recorder:
         return self.answers[attribute[0]]
 
     def can_set(self, values: Mapping[str, object]) -> bool:
-        """Has the page one of these controls, and, of a menu, this value?"""
+        """Has the page one of these controls, and, of menus, these values?"""
         menus = {name for name in self.shown if isinstance(self.explorer.controls[name], ipywidgets.Dropdown)}
         shown = {name: value for name, value in values.items() if name in self.shown}
-        return any(name not in menus or value in self.values[name] for name, value in shown.items())
+        possible = all(name not in menus or value in self.values[name] for name, value in shown.items())
+        return bool(shown) and possible
 
     def can_drag(self, way: Mapping[str, object]) -> bool:
         if "swap" in way:

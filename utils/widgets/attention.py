@@ -22,12 +22,13 @@ def numbered(words: Sequence[str]) -> list[tuple[str, int]]:
 # One word and those that it attends to
 def draw_links(words: Sequence[str], weights: ArrayLike, chosen: int, title: str = "") -> View:
     """Words and, from word number `chosen`, an arc to each word, as thick as its weight; weights (n, n)."""
-    weights, canvas = as_numbers(weights, 2), Phone(40 + 26 * len(words))
+    weights, canvas = as_numbers(weights, 2), Phone(58 + 26 * len(words))
     row, best = weights[chosen], largest(weights[chosen], 3)
     draw_attending(canvas, 8, words, row, chosen, 26)
     most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in best)
     mutual = best[0] != chosen and largest(weights[best[0]])[0] == chosen
     sign, fill = ("✔", "right") if mutual else ("○", "quiet")
+    canvas.hint(8, 49 + 26 * len(words), "click a word")
     task = f"{sign} Find two words that give most to each other."
     canvas.text(8, 30 + 26 * len(words), task, 12.5, "start", fill)
     return canvas.view(f"{title}{words[chosen]} attends most to {most}. {task}")
@@ -37,7 +38,7 @@ def sentence_attention(words: Sequence[str], weights: ArrayLike, first: str) -> 
     """Pick a word and see how much it attends to each word; weights (n, n), `first` the word shown at first."""
     require_list(words=words)
     word = menu("word", numbered(words), words.index(first))
-    return Explorer(lambda chosen: draw_links(words, weights, chosen), {"chosen": word})
+    return Explorer(lambda chosen: draw_links(words, weights, chosen), {"chosen": word}, replaced=["chosen"])
 
 
 # One word's weights, and what each word gives to its output
@@ -71,7 +72,9 @@ def draw_adding_up(canvas: Phone, top: float, share: np.ndarray, pitch: float) -
         y, left, right = top + pitch * number, min(begin, end), max(begin, end)
         if number + 1 < len(share):
             canvas.line(end, y + 18, end, y + pitch + 4, "quiet", 1, stroke_dasharray="2 2")
-        canvas.rect(left, y + 4, max(right - left, 1), 14, "negative" if part < -0.005 else "value")
+        canvas.rect(
+            left, y + 4, max(right - left, 1), 14, "negative" if part < -0.005 else "value", data_id=f"share {number}"
+        )
         canvas.text(right + 5, y + 16, in_per_cent(part), 12, "start", bold=part < -0.005, **halo)
 
 
@@ -81,14 +84,17 @@ def draw_weight_and_share(words: Sequence[str], weights: ArrayLike, values: Arra
     row, canvas = as_numbers(weights, 2)[chosen], Phone(96 + 30 * len(words))
     share = shares(row, as_numbers(values, 2))
     canvas.text(8, 20, f"{words[chosen]} asks", 14, "start", bold=True)
+    canvas.hint(348, 20, "click a word", "end")
     canvas.text(100, 44, "weight", 12, "start", "weight", True)
     canvas.text(SHARES, 44, "share of the output", 12, "start", "value", True)
     for number, (word, weight) in enumerate(zip(words, row.tolist())):
         y, wide = 54 + 30 * number, 50 * weight / row.max()
         canvas.text(8, y + 15, cut(word, 11), 13, "start")
-        canvas.rect(100, y + 4, wide, 14, "weight")
+        canvas.rect(100, y + 4, wide, 14, "weight", data_id=f"weight {number}")
         canvas.text(104 + wide, y + 16, f"{weight:.0%}", 12, "start")
     draw_adding_up(canvas, 54, share, 30)
+    for number, word in enumerate(words):
+        canvas.touch(0, 51 + 30 * number, 190, 30, f"{number + 1}, {word}", on=number == chosen, chosen=number)
     said = ", ".join(
         f"{word} {w:.0%} and {in_per_cent(part)}" for word, w, part in zip(words, row.tolist(), share.tolist())
     )
@@ -102,7 +108,9 @@ def weight_and_share(words: Sequence[str], weights: ArrayLike, values: ArrayLike
     """Pick a word and compare what it gives to each word with what comes of that; weights (n, n), values (n, v)."""
     require_list(words=words)
     word = menu("word", numbered(words), words.index(first))
-    return Explorer(lambda chosen: draw_weight_and_share(words, weights, values, chosen), {"chosen": word})
+    return Explorer(
+        lambda chosen: draw_weight_and_share(words, weights, values, chosen), {"chosen": word}, replaced=["chosen"]
+    )
 
 
 # Einsum

@@ -128,7 +128,7 @@ def draw_patches(
     draw_ink(canvas, laid, lies)
     draw_grid(canvas, GRIDS[0], shown, None, frame)
     draw_grid(canvas, GRIDS[1], shown, row, frame)
-    canvas.text(6, 261, HINT, 12, "start", "quiet")
+    canvas.hint(6, 261, "click to hide, drag to move", kernel=True)
     canvas.text(6, 286, "its answer", 12, "start", "quiet")
     draw_bars(canvas, 294, probabilities, digit)
     best, most = largest(probabilities, 2), largest(row, 2)
@@ -144,7 +144,7 @@ def draw_patches(
     return canvas.view(said)
 
 
-FEW_PATCHES, TALL, HINT = 8, 446, "click to hide, drag to move"
+FEW_PATCHES, TALL = 8, 446
 
 
 def draw_all_hidden(lies: Sequence[int]) -> View:

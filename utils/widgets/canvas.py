@@ -148,6 +148,11 @@ class Canvas:
         self.add("circle", cx=x, cy=y, r=radius, fill=role, **ring, **dragged(name, value, drag))
         self.handles = True
 
+    def hint(self, x: float, y: float, text: str, anchor: str = "start", kernel: bool = False) -> None:
+        """What can be touched, in words: shown only where it can be. kernel: not on pages, which cannot do that."""
+        self.text(x, y, text, 12, anchor, "quiet", **{"class": "handle in-kernel" if kernel else "handle"})
+        self.handles = True
+
     def grip(self, x: float, y: float, width: float, height: float, /, name: str, value: str, **drag: object) -> None:
         """A rectangle that is dragged as a `handle` is: over what is drawn there."""
         self.rect(x, y, width, height, pointer_events="all", **dragged(name, value, drag))
@@ -223,7 +228,7 @@ def draw_attending(
     canvas: Phone, top: float, words: Sequence[str], weights: np.ndarray, chosen: int, pitch: float
 ) -> None:
     """Words one below the other, from word number `chosen` an arc to each other word, as thick as its weight, and the
-    weights (n,) as bars."""
+    weights (n,) as bars. A click on a word sets the control `chosen`."""
     most, y_of = weights.max(), [top + pitch * (number + 0.5) for number in range(len(words))]
     for y, weight in zip(y_of, weights.tolist()):
         if weight > 0.005 and y != y_of[chosen]:
@@ -234,8 +239,34 @@ def draw_attending(
     for number, (y, word, weight) in enumerate(zip(y_of, words, weights.tolist())):
         here, signs = number == chosen, 14
         canvas.text(WORDS, y + 5, cut(word, signs), 13, "start", "here" if here else "ink", here)
-        canvas.rect(BARS, y - 6, 84 * weight / most, 12, "weight")
+        canvas.rect(BARS, y - 6, 84 * weight / most, 12, "weight", data_id=f"bar {number}")
         canvas.text(BARS + 90 * weight / most + 4, y + 4.5, f"{weight:.0%}", 12, "start", bold=weight == most)
+    for number, (y, word) in enumerate(zip(y_of, words)):
+        canvas.touch(0, y - pitch / 2, 330, pitch, f"{number + 1}, {word}", on=number == chosen, chosen=number)
+
+
+def draw_heads(canvas: Phone, top: float, layers: int, heads: int, layer: int, head: int) -> float:
+    """A row for each layer with a cell for each head, counted from 1, the chosen one framed; a click sets the controls
+    `layer` and `head`. Returns where the next thing can stand."""
+    wide, left = min(40.0, 288 / heads), 62
+    for row in range(1, layers + 1):
+        y = top + 25 * (row - 1)
+        canvas.text(8, y + 17, f"layer {row}", 12, "start", "ink" if row == layer else "quiet", row == layer)
+        for column in range(1, heads + 1):
+            x, here = left + wide * (column - 1), (row, column) == (layer, head)
+            canvas.rect(
+                x + 1,
+                y + 1,
+                wide - 2,
+                23,
+                "raised",
+                stroke="here" if here else "edge",
+                stroke_width=2.5 if here else 1,
+                rx=4,
+            )
+            canvas.text(x + wide / 2, y + 17, column, 12, fill="ink" if here else "quiet", bold=here)
+            canvas.touch(x, y, wide, 25, f"layer {row}, head {column}", group="heads", on=here, layer=row, head=column)
+    return top + 25 * layers
 
 
 def verdict(question: str, right: bool | None, lines: Sequence[str], height: float = 0) -> View:

@@ -15,7 +15,7 @@ from ..style import WAVES
 from ..transformer import Tagger, sinusoidal_positions
 from ..vocabulary import Vocabulary
 from .board import width_of
-from .canvas import Phone, View, cut, draw_attending, verdict
+from .canvas import Phone, View, cut, draw_attending, draw_heads, verdict
 from .controls import Explorer, Options, menu, slider, text
 
 # Waves of positions
@@ -210,7 +210,8 @@ def draw_journey(one: Journey, step: int, tags: Sequence[str]) -> View:
         else:
             canvas.rect(6, y + 5, BAR, TALL, rx=3, stroke="edge", stroke_dasharray="4 4")
         if now:
-            canvas.rect(4.5, y + 3.5, BAR + 3, TALL + 3, rx=3, stroke="here", stroke_width=2)
+            canvas.rect(4.5, y + 3.5, BAR + 3, TALL + 3, rx=3, stroke="here", stroke_width=2, data_id="now")
+        canvas.touch(4, y - 12, BAR + 4, TALL + 19, name, on=now, step=number + 1)
         y += TALL + 10
     said, task = told(one, step, tags)
     canvas.height = round(y + 94)  # for four lines of text
@@ -250,21 +251,25 @@ def sentence_of_words(sentence: str, vocabulary: Vocabulary) -> list[str]:
     return given
 
 
-def draw_tagged(words: Sequence[str], weights: ArrayLike, chosen: int, tags: Sequence[str | None], title: str) -> View:
+def draw_tagged(
+    words: Sequence[str], weights: Sequence[ArrayLike], chosen: int, tags: Sequence[str | None], layer: int, head: int
+) -> View:
     """Words of a sentence, each with its tag (None: it was not trained to have one); from word number `chosen` an arc
-    to each word, as thick as its weight. weights (n, n)."""
-    row, pitch = as_numbers(weights, 2)[chosen], 22
-    canvas = Phone(104 + pitch * len(words))
+    to each word, as thick as its weight in this head. weights: (h, n, n) for each layer; layer and head from 1."""
+    row, pitch, title = as_numbers(weights[layer - 1][head - 1], 2)[chosen], 22, f"layer {layer}, head {head}"
+    canvas = Phone(122 + 25 * len(weights) + pitch * len(words))
     canvas.text(8, 18, title, 14, "start", bold=True)
-    canvas.text(350, 38, "tag", 12, "end", "quiet")
-    draw_attending(canvas, 42, words, row, chosen, pitch)
+    canvas.hint(350, 18, "click a head or a word", "end")
+    top = draw_heads(canvas, 28, len(weights), len(weights[0]), layer, head) + 22
+    canvas.text(350, top - 4, "tag", 12, "end", "quiet")
+    draw_attending(canvas, top, words, row, chosen, pitch)
     for number, tag in enumerate(tags):
-        y = 42 + pitch * (number + 0.5) + 5
+        y = top + pitch * (number + 0.5) + 5
         canvas.text(350, y, tag or "–", 13, "end", "ink" if tag else "quiet", bold=bool(tag))
     foot = "–: a word that was not trained to have a tag"
-    canvas.text(8, 66 + pitch * len(words), foot, 12, "start", "quiet")
+    canvas.text(8, top + 24 + pitch * len(words), foot, 12, "start", "quiet")
     ask = "Which head of which layer finds the subject?"
-    canvas.prose(8, 88 + pitch * len(words), ask, 12, fill="quiet")
+    canvas.prose(8, top + 46 + pitch * len(words), ask, 12, fill="quiet")
     most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in largest(row, 2))
     tag = f"its tag is {tags[chosen]}" if tags[chosen] else "it gets no tag"
     return canvas.view(f"{title}. {words[chosen]} attends most to {most}; {tag}. {ask}")
@@ -293,7 +298,7 @@ def head_browser(
         logits, weights = run(given)
         best, chosen = logits[0].argmax(-1), min(chosen, len(given) - 1)
         named = [tags[k] if one in tagged else None for one, k in zip(given, best)]
-        return draw_tagged(given, weights[layer - 1][0, head - 1], chosen, named, f"layer {layer}, head {head}")
+        return draw_tagged(given, [one[0] for one in weights], chosen, named, layer, head)
 
     def words_of(sentence, _state):
         given = sentence.lower().split()[:MOST_IN_A_PICTURE]
@@ -309,4 +314,4 @@ def head_browser(
     heads = menu("head", list(range(1, len(weights[0][0]) + 1)), head)
     controls = {"example": examples, "sentence": typed, "chosen": words, "layer": layers, "head": heads}
     follows = {"example": lambda example, state: {"sentence": example}, "sentence": words_of}
-    return Explorer(draw, controls, follows=follows)
+    return Explorer(draw, controls, follows=follows, replaced=["chosen", "layer", "head"])

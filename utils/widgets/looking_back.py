@@ -90,15 +90,13 @@ def draw_reading(canvas: Phone, seen: Passage, kind: str) -> None:
             canvas.arrow(READ + 3 * WIDE / 4, y - 1, READ + 3 * WIDE / 4, y - 10, "quiet", 1.5)
 
 
-def frame(canvas: Phone, x: float, y: float, wide: float, role: str) -> None:
-    canvas.rect(x - 2, y - 2, wide + 4, TALL + 4, stroke=role, stroke_width=2, rx=3)
+def frame(canvas: Phone, x: float, y: float, wide: float, role: str, **more: object) -> None:
+    canvas.rect(x - 2, y - 2, wide + 4, TALL + 4, stroke=role, stroke_width=2, rx=3, **more)
 
 
 def draw_to_come(canvas: Phone, seen: Passage) -> None:
-    """Outlines of what has not been yet: the decoder's states, as many as the right translation has words."""
+    """The decoder, of which nothing has been yet."""
     canvas.text(WRITTEN + WIDE / 2, 44, "decoder", 13, fill="quiet")
-    for number in range(len(seen.right)):
-        canvas.rect(WRITTEN, row_y(number), WIDE, TALL, stroke="edge", stroke_dasharray="3 3", rx=3)
     canvas.text(WRITTEN + WIDE + 6, row_y(0) + 11.5, "to come", 11, "start", "quiet")
 
 
@@ -141,13 +139,24 @@ def draw_writing(canvas: Phone, seen: Passage, i: int, kind: str) -> None:
         if not (here and kind == "pass"):
             draw_state(canvas, WRITTEN, y, seen.states[number], "query")
         if here:
-            frame(canvas, WRITTEN, y, WIDE, "query")
+            frame(canvas, WRITTEN, y, WIDE, "query", data_id="now")
         if number:
             canvas.arrow(WRITTEN + WIDE / 2, y - 10, WRITTEN + WIDE / 2, y - 1, "quiet", 1.5)
         if not here or kind == "write":
             wrong = is_wrong(seen, number)
             role, moves = "wrong" if wrong else "here" if here else "ink", canvas.appear(0.4) if here else {}
             canvas.text(WRITTEN + WIDE + 6, y + 11.5, cut(seen.writes[number], 9), 12.5, "start", role, here, **moves)
+
+
+def touch_words(canvas: Phone, seen: Passage, step: int, stages: int) -> None:
+    """A click on the row of a target word leads to the step in which it is written."""
+    for number in range(min(len(seen.writes), len(seen.right))):
+        y, written = row_y(number), 2 + stages * (number + 1)
+        known = f", {seen.writes[number]}" if step >= written else ""
+        if step < written - stages + 1:
+            canvas.rect(WRITTEN, y, WIDE, TALL, stroke="edge", stroke_dasharray="3 3", rx=3)
+        now = written - stages < step <= written
+        canvas.touch(WRITTEN - 4, y - 6, 134, ROW, f"word {number + 1}{known}", on=now, step=written)
 
 
 def is_wrong(seen: Passage, number: int) -> bool:
@@ -215,6 +224,7 @@ def draw_passage(seen: Passage, step: int, stages: Sequence[str], words: Sequenc
     canvas, looks = Phone(low + 108), seen.weights is not None
     title, said = describe(seen, i, kind, words)
     canvas.text(6, 20, title, 15, "start", bold=True)
+    canvas.hint(350, 60, "click a word", "end")
     if kind == "read":
         draw_to_come(canvas, seen)
     else:
@@ -226,6 +236,7 @@ def draw_passage(seen: Passage, step: int, stages: Sequence[str], words: Sequenc
         draw_context(canvas, seen, i, kind)
         draw_writing(canvas, seen, i, kind)
     draw_reading(canvas, seen, kind)
+    touch_words(canvas, seen, step, len(stages))
     end = canvas.prose(6, low + 20, said)
     task, role = task_of(seen, i, kind)
     canvas.prose(6, end + 3, task, fill=role, bold=role == "right")

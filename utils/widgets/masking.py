@@ -112,7 +112,8 @@ def draw_masked(
         left, top, *_ = board.place("V", row, 0, n)
         canvas.text(left - 5, top + 14, cut(word, 9), 11.5, "end", "value")
     canvas.rect(6, canvas.height - 20, 13, 13, "data", fill_opacity="0.3", stroke="edge")
-    canvas.text(24, canvas.height - 9, "filled: may attend · −∞: may not · click to change", 12, "start", "quiet")
+    canvas.text(24, canvas.height - 9, "filled: may attend · −∞: may not", 12, "start", "quiet")
+    canvas.hint(352, canvas.height - 9, "click or paint cells", "end")
     task = draw_task(canvas, words, mask, V)
     touch_permission(canvas, board, words, mask)
     said = [
@@ -323,7 +324,7 @@ def draw_moved(words: Sequence[str], changed: int, distances: ArrayLike, title: 
         canvas.add("circle", cx=178, cy=y - 4, r=7, fill=roles[number] if distance > 0 else "ground", stroke="quiet")
         canvas.text(194, y, f"output {number + 1} {said}", 12, "start", "ink" if distance > 0 else "quiet")
         canvas.touch(4, y - 19, 90, 30, f"change {word} ({number + 1})", on=here, chosen=number)
-    canvas.text(6, canvas.height - 5, "Click a word to change its vector.", 12, "start", "quiet")
+    canvas.hint(6, canvas.height - 5, "click a word to change its vector")
     moves = [f"{words[k]} ({k + 1}) by {distances[k]:.2f}" for k in np.flatnonzero(distances > 0)]
     moved = ", ".join(moves) or "none"
     return canvas.view(f"{title}. {words[changed]} ({changed + 1}) changes. Outputs that move: {moved}. {task}")

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ..checks import require_list
 from ..plots import as_numbers, largest
-from .canvas import Phone, View, cut, draw_attending, two_decimals, verdict
+from .canvas import Phone, View, cut, draw_attending, draw_heads, two_decimals, verdict
 from .controls import Explorer, Options, menu, text
 
 MOST_PIECES = 20  # in a picture; more would be too small to read
@@ -58,17 +58,22 @@ def search(find: Callable[[str], Sequence[tuple[str, str, float]]], questions: S
 SHOWN = {"weight": "attends most to", "length of what is added": "gets most from"}
 
 
-def draw_look(title: str, pieces: Sequence[str], row: np.ndarray, chosen: int, shown: str) -> View:
-    """The pieces of a sentence, from piece number `chosen` an arc to each other as thick as its share of row (n,)."""
-    pitch = 22
-    canvas = Phone(82 + pitch * len(pieces))
+def draw_look(
+    pieces: Sequence[str], row: np.ndarray, chosen: int, shown: str, size: tuple[int, int], layer: int, head: int
+) -> View:
+    """The pieces of a sentence, from piece number `chosen` an arc to each other as thick as its share of row (n,);
+    size: how many layers and heads there are, of which one each is chosen, from 1."""
+    pitch, title = 22, f"layer {layer}, head {head}"
+    canvas = Phone(96 + 25 * size[0] + pitch * len(pieces))
     canvas.text(8, 18, title, 14, "start", bold=True)
-    canvas.text(8, 38, f"bars: {shown}, in % of the row", 12, "start", "quiet")
-    draw_attending(canvas, 46, pieces, row, chosen, pitch)
+    canvas.hint(350, 18, "click a head or a word", "end")
+    top = draw_heads(canvas, 28, *size, layer, head) + 32
+    canvas.text(8, top - 12, f"bars: {shown}, in % of the row", 12, "start", "quiet")
+    draw_attending(canvas, top, pieces, row, chosen, pitch)
     most = ", ".join(f"{pieces[k]} {row[k]:.0%}" for k in largest(row, 2))
     sign, role = ("✔", "right") if largest(row)[0] == len(pieces) - 1 else ("○", "quiet")
     task = f"{sign} Find a head that looks most at {pieces[-1]}."
-    canvas.text(8, 68 + pitch * len(pieces), task, 12, "start", role)
+    canvas.text(8, top + 22 + pitch * len(pieces), task, 12, "start", role)
     return canvas.view(f"{title}, {shown}. {pieces[chosen]} {SHOWN[shown]} {most}. {task}")
 
 
@@ -93,7 +98,7 @@ def published_heads(
             return verdict("This sentence cannot be read", False, [said], 240)
         chosen = min(chosen, len(pieces) - 1)
         row = as_numbers((weights if shown == "weight" else lengths)[layer - 1][head - 1], 2)[chosen]
-        return draw_look(f"layer {layer}, head {head}", pieces, row / row.sum(), chosen, shown)
+        return draw_look(pieces, row / row.sum(), chosen, shown, (len(weights), len(weights[0])), layer, head)
 
     def pieces_of(sentence, _state):
         pieces = look(" ".join(sentence.split())[:LONGEST])[0][:MOST_PIECES]
@@ -108,4 +113,5 @@ def published_heads(
     heads = menu("head", list(range(1, len(weights[0]) + 1)), head)
     controls = {"example": examples, "sentence": typed, "chosen": words, "layer": layers, "head": heads}
     follows = {"example": lambda example, state: {"sentence": example}, "sentence": pieces_of}
-    return Explorer(draw, controls | {"shown": menu("bars", list(SHOWN))}, follows=follows)
+    controls["shown"] = menu("bars", list(SHOWN))
+    return Explorer(draw, controls, follows=follows, replaced=["chosen", "layer", "head"])

@@ -45,7 +45,8 @@ def draw_slope(canvas: Phone, x: float, foot: float, slope: float) -> None:
 def draw_fall(canvas: Phone, top: float, gradients: Mapping[str, np.ndarray], power: int, name: str) -> None:
     """How the largest gradient falls with d_k = 2⁰ … 2¹⁰, on a scale of powers of ten: {name: gradients (11,)}, a curve
     each, and a dot where the learner stands, at `power` on the curve `name`; it is dragged, and a name is clicked."""
-    canvas.text(8, top, "largest gradient, by d_k (drag the dot)", 12, "start", bold=True)
+    canvas.text(8, top, "largest gradient, by d_k", 12, "start", bold=True)
+    canvas.hint(160, top, "drag the dot")
     for tens in (0, 3, 6, 9):
         y = top + 16 + 9 * tens
         canvas.line(48, y, 268, y, "edge")

@@ -74,7 +74,7 @@ def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, 
     the source words as thick as their weights (q, k). Gold links (target, source) are dashed; words yet to come are
     outlines."""
     row, pitch = as_numbers(weights, 2)[step], 25
-    canvas = Phone(108 + pitch * max(len(source), len(target)))
+    canvas = Phone(126 + pitch * max(len(source), len(target)))
     begin = 18 + pitch * step
     linked = [j for i, j in sorted(gold) if i == step]
     for j, (word, weight) in enumerate(zip(source, row.tolist())):
@@ -83,7 +83,7 @@ def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, 
             thick = {"stroke_width": 1 + 14 * weight, "opacity": f"{0.25 + 0.5 * weight:.2f}"}
             canvas.line(112, begin, 196, y, "weight", **thick)
         canvas.text(204, y + 5, cut(word, 11), 13.5, "start", bold=weight > 0.5)
-        canvas.rect(290, y - 6, 24 * weight, 12, "weight")
+        canvas.rect(290, y - 6, 24 * weight, 12, "weight", data_id=f"bar {j}")
         canvas.text(352, y + 4.5, f"{weight:.0%}", 12, "end", bold=weight > 0.5)
     for j in linked:
         for stroke, thick in (("ground", 5), ("ink", 2)):
@@ -92,11 +92,15 @@ def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, 
         canvas.text(104, 23 + pitch * i, cut(word, 12), 13.5, "end", "here" if i == step else "ink", i == step)
     for i in range(step + 1, len(target)):
         canvas.rect(40, 9 + pitch * i, 64, 18, stroke="edge", rx=4)
+    for i, word in enumerate(target):
+        name = f"word {i + 1}{f', {word}' if i <= step else ''}"
+        canvas.touch(0, 18 + pitch * (i - 0.5), 110, pitch, name, on=i == step, step=i + 1)
+    canvas.hint(8, canvas.height - 8, "click a word of the translation")
     heard = ", ".join(f"{source[j]} {row[j]:.0%}" for j in largest(row, 3))
-    canvas.prose(8, canvas.height - 72, f"step {step + 1}: {target[step]} looks at {heard}", 13)
+    canvas.prose(8, canvas.height - 90, f"step {step + 1}: {target[step]} looks at {heard}", 13)
     ahead = target[step + 1 : step + 2]
     ask = f"Guess before you go on: where does it look for {ahead[0]}?" if ahead else ""
-    canvas.prose(8, canvas.height - 28, ask, 12.5, fill="quiet")
+    canvas.prose(8, canvas.height - 46, ask, 12.5, fill="quiet")
     translates = f" It translates {', '.join(source[j] for j in linked)}." if linked else ""
     return canvas.view(f"{target[step]} looks at {heard}.{translates} {ask}".rstrip())
 

@@ -46,7 +46,7 @@ def draw_arrows(angle: float, length_a: float, length_b: float) -> View:
         elif left > 346:
             left, base = 340.0, base - 20
         canvas.text(left, base, name, 15, fill=role, bold=True)
-    canvas.text(12, 250, "drag the tips", 12, "start", "quiet", **{"class": "handle"})
+    canvas.hint(12, 250, "drag the tips")
     tip = float(x0 + scale * b[0]), float(y0 - scale * b[1])
     canvas.handle(x0 + scale * length_a, y0, "tip of a", f"{length_a:.1f} long", "query", x=("length_a", x0, scale))
     turned = f"{angle:.0f} degrees, {length_b:.1f} long"
