@@ -62,6 +62,9 @@ def draw_first_look(
     for name, said, role in (("before", old, "quiet"), ("now", new, "value")):
         y += 20
         canvas.text(8, y, f"{name}: {said}", 12.5, "start", role, role == "value", **covers)
+    for number, name in enumerate(words):
+        canvas.touch(0, TOP + ROW * number, 356, ROW, f"{number + 1}, {name}", on=number == chosen, chosen=number)
+    canvas.hint(350, 20, "click a word", "end")
     most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in largest(row, 3))
     return canvas.view(
         f"“{word}” is compared with every other word and shares out 100 %: most to {most}. "
@@ -78,4 +81,6 @@ def first_look(
     require_list(words=words)
     X, weights = as_numbers(X, 2), as_numbers(weights, 2)
     word = menu("word", numbered(words), list(words).index(first))
-    return Explorer(lambda chosen: draw_first_look(words, X, weights, chosen, read), {"chosen": word})
+    return Explorer(
+        lambda chosen: draw_first_look(words, X, weights, chosen, read), {"chosen": word}, replaced=["chosen"]
+    )

@@ -117,6 +117,11 @@ def draw_smoothing(places: Tensor, noisy: Tensor, true: Tensor, width: float, as
     legend = ((8, "● measured", "data"), (94, "━ smoothed by attention", "value"), (262, "╌ true curve", "quiet"))
     for x, label, role in legend:
         canvas.text(x, 44, label, 12, "start", role)
+    step = 336 * APART / (len(places) - 1)  # pixels from one that may ask to the next, if they are evenly spaced
+    at = point(places[asks], smoothed[asks])
+    canvas.handle(
+        *at, "moment that asks", f"{asks // APART + 1}", x=("moment", at[0] - step * (asks // APART + 1), step)
+    )
     before, after = ((curve - true).abs().mean() for curve in (noisy, smoothed))
     fact = f"mean distance from the true curve: measured {before:.2f}, smoothed {after:.2f}"
     end = canvas.prose(8, 294, fact, 12)
