@@ -474,25 +474,18 @@ def test_a_description_is_text_that_can_be_sent():
     ("words", "keys", "values", "problem"),
     [
         ("ab", np.eye(2), np.eye(2), "words must be a list of texts"),
-        (["a"], [[1, 0]], [[1, 0]], "1 words: from 2 to 6 have room here"),
-        (list("abcdefg"), np.ones((7, 2)), np.ones((7, 2)), "7 words: from 2 to 6 have room here"),
-        (["a", "b"], np.eye(3), np.eye(2), "keys (3, 3) must be (2, 2): two entries for each word"),
-        (["a", "b"], np.eye(2), np.ones((2, 3)), "values (2, 3) must be (2, 2): two entries for each word"),
-        (["a", "b"], 5 * np.eye(2), np.eye(2), "keys and the first query must lie between -4 and 4"),
-        (["a", "b"], np.eye(2), [[1, math.inf], [0, 1]], "1 of 4 numbers are NaN or infinite"),
+        (["a", "b"], np.eye(2), np.eye(2), "2 words: from 3 to 6 have room here"),
+        (list("abcdefg"), np.ones((7, 2)), np.ones((7, 2)), "7 words: from 3 to 6 have room here"),
+        (list("abc"), np.eye(3), np.eye(3, 2), "keys (3, 3) must be (3, 2): two entries for each word"),
+        (list("abc"), np.eye(3, 2), np.ones((3, 3)), "values (3, 3) must be (3, 2): two entries for each word"),
+        (list("abc"), 5 * np.eye(3, 2), np.eye(3, 2), "keys and the first query must lie between -4 and 4"),
+        (list("abc"), np.eye(3, 2), [[1, math.inf], [0, 1], [0, 0]], "1 of 6 numbers are NaN or infinite"),
+        (list("abc"), np.eye(3, 2), [[0, 0], [1, 1], [3, 3]], "lie on one line: give them two dimensions"),
     ],
 )
 def test_keys_and_values_that_cannot_be_drawn_are_refused(words, keys, values, problem):
     with pytest.raises(ValueError, match=re.escape(problem)):
         widgets.hull(words, keys, values)
-
-
-@pytest.mark.parametrize("values", [[[1, 1]] * 3, [[0, 0], [1, 1], [3, 3]], [[2, 0], [0, 0], [1, 0]]])
-def test_an_output_lies_inside_the_hull_of_values_on_one_line(values):
-    explorer = widgets.hull(["a", "b", "c"], [[1, 0], [0, 1], [1, 1]], values)
-    for query_x, query_y in ((0, 0), (4, 4), (-3.05, 1.3)):
-        explorer.touch({"query_x": query_x, "query_y": query_y})
-        assert "inside the hull" in explorer.screen.value
 
 
 # Beyond text

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,32 +42,6 @@ def plane_of_values(values: np.ndarray) -> Plane:
     widest, highest = high - low
     scale = min((SIDE - 52) / max(widest, 1e-9), (SIDE - 44) / max(highest, 1e-9))
     return Plane(SIDE + 12, tuple((low + high) / 2), float(scale))
-
-
-def turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
-    """Positive where the way from a over b to c turns left, 0 where it goes straight on."""
-    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
-
-
-def corners(points: np.ndarray) -> list[int]:
-    """The numbers of the points (k, 2) that are corners of their convex hull, anticlockwise."""
-
-    def half(order):
-        found = []
-        for k in order:
-            while len(found) > 1 and turn(points[found[-2]], points[found[-1]], points[k]) <= 0:
-                found.pop()
-            found.append(k)
-        return found[:-1]
-
-    order = sorted(range(len(points)), key=lambda k: tuple(points[k]))
-    return half(order) + half(order[::-1]) or order
-
-
-def inside(point: np.ndarray, ring: np.ndarray) -> bool:
-    """Does a point lie inside a hull whose corners (c, 2) are given anticlockwise?"""
-    rounding = 1e-9 * (1 + np.abs(ring).max() ** 2)
-    return all(turn(a, b, point) >= -rounding for a, b in zip(ring, np.roll(ring, -1, axis=0)))
 
 
 def draw_frame(canvas: Phone, plane: Plane, titles: Sequence[tuple[str, str]]) -> None:
@@ -110,14 +84,12 @@ def draw_keys(canvas: Phone, words: Sequence[str], keys: np.ndarray, query: np.n
     canvas.handle(*tip, "tip of the query", said, "query", **leads)
 
 
-def draw_values(
-    canvas: Phone, words: Sequence[str], values: np.ndarray, hull: list[int], weights: np.ndarray, output: np.ndarray
-) -> None:
-    """Values (k, 2) with their hull, whose corners have the numbers `hull`; from the output (2,) a line to each value,
-    as thick as its weight."""
+def draw_values(canvas: Phone, words: Sequence[str], hull: Any, weights: np.ndarray, output: np.ndarray) -> None:
+    """Values (k, 2) with their `hull`, of SciPy; from the output (2,) a line to each, as thick as its weight."""
+    values = hull.points
     plane = plane_of_values(values)
     draw_frame(canvas, plane, (("values", "value"), ("and the output", "here")))
-    ring = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(plane.on_page, values[hull]))
+    ring = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(plane.on_page, values[hull.vertices]))
     canvas.add("polygon", points=ring, fill="value", fill_opacity="0.13", stroke="value", stroke_opacity="0.5")
     x, y = plane.on_page(output)
     for value, weight in zip(values, weights.tolist()):
@@ -139,19 +111,16 @@ def draw_weights(canvas: Phone, top: float, words: Sequence[str], weights: np.nd
         canvas.text(98 + 200 * weight, y + 11, f"{weight:.0%}", 12.5, "start")
 
 
-def draw_hull(words: Sequence[str], keys: np.ndarray, values: np.ndarray, query: np.ndarray) -> View:
-    """Keys (k, 2) and a query (2,) in one plane; values (k, 2), their hull and the output in another; the weights."""
-    canvas, weights, hull = (
-        Phone(TOP + SIDE + 100 + 20 * len(words)),
-        softmax(keys @ query / math.sqrt(2)),
-        corners(values),
-    )
-    output = weights @ values
+def draw_hull(words: Sequence[str], keys: np.ndarray, hull: Any, query: np.ndarray) -> View:
+    """Keys (k, 2) and a query (2,) in one plane; the `hull` of the values and the output in another; weights."""
+    canvas, weights = Phone(TOP + SIDE + 100 + 20 * len(words)), softmax(keys @ query / math.sqrt(2))
+    output, values = weights @ hull.points, hull.points
     draw_keys(canvas, words, keys, query)
-    draw_values(canvas, words, values, hull, weights, output)
+    draw_values(canvas, words, hull, weights, output)
     draw_weights(canvas, TOP + SIDE + 14, words, weights)
-    distance, nearest = min((math.dist(output, values[k]), k) for k in hull)
-    where = "inside" if inside(output, values[hull]) else "outside"
+    distance, nearest = min((math.dist(output, values[k]), k) for k in hull.vertices.tolist())
+    beyond = (hull.equations @ [*output, 1]).max()  # how far it lies beyond an edge, negative inside
+    where = "inside" if beyond < 1e-9 else "outside"
     said = (
         f"Output ({', '.join(map(two_decimals, output))}), {where} the hull.",
         f"Nearest corner: {cut(words[nearest], 14)}, {two_decimals(distance)} away.",
@@ -170,18 +139,25 @@ def hull(words: Sequence[str], keys: ArrayLike, values: ArrayLike, first: tuple[
     """Drag a query among keys (k, 2), and watch where the output lies among the values (k, 2) of up to six words.
 
     first: the query at first."""
+    from scipy.spatial import ConvexHull, QhullError  # only here: most notebooks do without
+
     require_list(words=words)
     words, keys, values = list(words), as_numbers(keys, 2), as_numbers(values, 2)
-    if not 2 <= len(words) <= MOST:
-        raise ValueError(f"{len(words)} words: from 2 to {MOST} have room here")
+    if not 3 <= len(words) <= MOST:
+        raise ValueError(f"{len(words)} words: from 3 to {MOST} have room here")
     for name, rows in (("keys", keys), ("values", values)):
         if rows.shape != (len(words), 2):
             raise ValueError(f"{name} {rows.shape} must be ({len(words)}, 2): two entries for each word")
     if max(np.abs(keys).max(), *map(abs, first)) > FAR:
         raise ValueError(f"keys and the first query must lie between {-FAR:g} and {FAR:g}")
 
+    try:
+        around = ConvexHull(values)
+    except QhullError:
+        raise ValueError(f"the values {values.tolist()} lie on one line: give them two dimensions") from None
+
     def draw(query_x, query_y):
-        return draw_hull(words, keys, values, np.array([query_x, query_y]))
+        return draw_hull(words, keys, around, np.array([query_x, query_y]))
 
     labels = ("first entry of the query", "second entry of the query")
     controls = {
