@@ -86,7 +86,7 @@ def first_look(widgets):
         said = (
             f"“{word}” is compared with every other word and shares out 100 %: most to {attends(SHIP, weights[i], 3)}. "
         )
-        said += "The words' vectors, that much of each, make its new vector. Nearest to the old one are "
+        said += "Its new vector is the sum of their vectors, times these weights. Nearest to the old one are "
         return f"{said}{nearest(X[i], word)}; to the new one {nearest(mixture, word)}.", scores
 
     return widgets.first_look(SHIP, X, weights, read, "sailed"), expected
@@ -142,7 +142,7 @@ def two_arrows(widgets):
         cosine, dot = F.cosine_similarity(a, b, dim=0), torch.dot(a, b)
         task = "✔" if state["angle"] in (90, 270) else "○"
         said = f"Two arrows at {state['angle']}°, {lengths}: cosine {cosine:+f}, dot product {dot:+f}. {task} "
-        return f"{said}Make the dot product 0, and no arrow shorter.", None
+        return f"{said}Make a · b = 0 without shortening an arrow.", None
 
     return widgets.two_arrows(), expected
 
@@ -255,7 +255,7 @@ def attention_flow(widgets):
         table += w * (step in (7, 8, 9)) + outputs[i, : max(0, step - 7)].tolist() * (kind != "all")
         if kind in (0, 1, 2):
             products = " + ".join(f"{a}{TIMES}{b}" for a, b in zip(q, K[kind].tolist()))
-            said = f"Its score for {words[kind]}: {products} = {scores[kind]}. Entry meets entry, then all are added."
+            said = f"Its score for {words[kind]}: {products} = {scores[kind]}. Multiply entry by entry, then add."
         elif kind in ("first", "second"):
             at = ["first", "second"].index(kind)
             products = " + ".join(f"{a}{TIMES}{b}" for a, b in zip(w, V[:, at].tolist()))
@@ -270,15 +270,15 @@ def attention_flow(widgets):
                 "word, a row of V its value. Click another word to let it ask. Guess: which word will get most?",
                 "scale": "Every score of the row is divided by √4, as a query has 4 entries: "
                 f"{scores[0] / 2}, {scores[1] / 2}, {scores[2] / 2}.",
-                "exponentials": f"Their exponentials: {powers[0]}, {powers[1]}, {powers[2]}. All are positive, and "
-                "what was a little larger is much larger now.",
+                "exponentials": f"Their exponentials: {powers[0]}, {powers[1]}, {powers[2]}. All are positive. "
+                "A lead in the scores has become a factor.",
                 "weights": f"Each exponential is divided by their sum, {sum(powers)}. These are the weights: {shared}. "
                 "Together they are 1.",
-                "all": "Every row goes the same way, and none waits for another: one product does it for all. Its "
+                "all": "Every row is computed in the same way, and the formula does all rows at once. Its "
                 f"output: {row[0]}, {row[1]}.",
             }[kind]
         task = "✔" if w[0] > 0.8 else "○"
-        yours = "Drag your query, the last row of Q, until my gets more than 0.8. Now:"
+        yours = "Drag numbers in the last row of Q until my gets more than 0.8. Now:"
         task = f" {task} {yours} {w[0]}." if i == 3 else ""
         return f"{asks}: which words matter to me? Step {step} of 10. {said}{task}", table
 
@@ -543,10 +543,10 @@ def paint_mask(widgets):
                 outputs[i] = weights[i] @ V
             pairs = ", ".join(f"{words[k]} {weights[i, k]:.12f}" for k in keys)
             said.append(f"{words[i]} to {len(keys)} of 4: {pairs or 'nothing'}")
-        task = "○ Task: let slept hear sailor alone. What will its output be?"
+        task = "○ Task: let slept hear only sailor. What will its output be?"
         if painted[2].tolist() == [False, True, False, False]:
             assert outputs[2].equal(V[1])
-            task = "✔ slept hears sailor alone. Its output is the value of sailor: 4, 1."
+            task = "✔ slept hears only sailor. Its output is the value of sailor: 4, 1."
         table = [*weights.flatten().tolist(), *outputs.flatten().tolist()]
         return f"Who attends to whom. {'; '.join(said)}. {task}", table
 
@@ -777,7 +777,9 @@ def decoding(widgets):
         said = f"{target[step]} looks at {attends(source, weights[step], 3)}."
         said += f" It translates {linked}." if linked else ""
         ahead = step + 1 < len(target)
-        return said + (f" Guess before you go on: where does it look for {target[step + 1]}?" if ahead else ""), None
+        return said + (
+            f" Guess before you go on: where does it look to write {target[step + 1]}?" if ahead else ""
+        ), None
 
     return widgets.decoding(examples), expected
 
@@ -869,9 +871,7 @@ def rotary_hands(widgets):
         said = "Two entries of a query and of a key as hands of a clock; each position turns a hand by 15 "
         said += f"degrees. q at position {steps[0]}, k at position {steps[1]}: {abs((q / k).angle().rad2deg().item())} "
         same = steps[0] != 3 and steps[1] != 1 and steps[0] - steps[1] == 2
-        task = (
-            f"{'✔' if same else '○'} Move both to other positions and keep q · k = {0.96 * math.cos(math.radians(20))}."
-        )
+        task = f"{'✔' if same else '○'} Move both hands. Can q · k still be {0.96 * math.cos(math.radians(20))}?"
         return f"{said}degrees between them, q · k {product}. {task}", None
 
     return widgets.rotary_hands(), expected

@@ -59,7 +59,7 @@ def test_every_state_of_options():
         if chosen is not None:
             name = list(SHARES)[chosen]
             verdict = "right" if name == "0" else "not right"
-            expected = f"{asked['question']} You guess {name}, which is {verdict}. Measured: "
+            expected = f"{asked['question']} You guessed {name}, which is {verdict}. Results: "
             expected += "; ".join(f"{k} {v}" for k, v in SHARES.items())
             expected += f". {asked['explanation'].format(measured='0')}"
         assert agree(said, expected), said
@@ -71,7 +71,7 @@ def test_every_state_of_a_number():
         states += 1
         expected = f"{asked['question']} Drag the mark, or choose a number."
         if state["guess"] is not None:
-            expected = f"{asked['question']} You guess {5 * state['guess']}%."
+            expected = f"{asked['question']} You guessed {5 * state['guess']}%."
             if state["shown"]:
                 expected += f" Measured: 39.1%. {asked['explanation'].format(measured='39.1%')}"
         assert agree(said, expected), said
@@ -131,7 +131,7 @@ def test_a_guess_survives_tries_and_an_old_file(kept):
     "given, problem",
     [
         ({"name": "nobody_asks"}, "'nobody_asks' is not a question of guesses.toml: "),
-        ({"name": "attention_to_padding"}, "0 results are given: give options, a number or a curve"),
+        ({"name": "attention_to_padding"}, "0 results are given: give exactly one of options, number and curve"),
         ({"name": "attention_to_padding", "number": 1.5}, "1.5 is not between 0 and 1, the ends of the scale"),
         ({"name": "attention_to_padding", "number": float("nan")}, "nan is not between 0 and 1"),
         ({"name": "weight_in_a_longer_list", "curve": {1: 0.5}}, "the curve has 1 points; give 3 to 8"),

@@ -128,7 +128,7 @@ def draw_patches(
     draw_ink(canvas, laid, lies)
     draw_grid(canvas, GRIDS[0], shown, None, frame)
     draw_grid(canvas, GRIDS[1], shown, row, frame)
-    canvas.hint(6, 261, "click to hide, drag to move", kernel=True)
+    canvas.hint(6, 261, "click to hide, drag to swap", kernel=True)
     canvas.text(6, 286, "its answer", 12, "start", "quiet")
     draw_bars(canvas, 294, probabilities, digit)
     best, most = largest(probabilities, 2), largest(row, 2)
@@ -210,7 +210,7 @@ def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
     lying = {f"lies_{place}": menu(f"at place {place}", everywhere, place) for place in everywhere}
     rows = [ipywidgets.HBox(list(controls.values()), layout=ipywidgets.Layout(flex_flow="row wrap"))]
     for start in range(0, PLACES, SIDE):
-        label = ipywidgets.Label("shown patches, by their place:" if not start else "")
+        label = ipywidgets.Label("shown patches, by position:" if not start else "")
         label.layout.width = "200px"
         rows.append(ipywidgets.HBox([label, *[*boxes.values()][start : start + SIDE]]))
 

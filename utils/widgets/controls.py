@@ -30,8 +30,8 @@ class Explorer:
     draw(name=value, …) → View takes a value for each of the `controls`. rows: how these are laid out; side by side, as
     many as there is room for, if not given. plays: the slider that can move by itself, the first if not given.
     follows: {control: rule}, where rule(its new value, state) says which others change with it: {control: new value, or
-    `Options` of a menu}. replaced: controls that are hidden where the picture itself can be touched, because that does
-    the same. A first drawing that fails raises at once."""
+    `Options` of a menu}. replaced: controls that are hidden where the picture can be touched, because it does the
+    same. A first drawing that fails raises at once."""
 
     def __init__(
         self, draw: Callable[..., View], controls: dict[str, Widget], rows: Sequence[Widget] | None = None,

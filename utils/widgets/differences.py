@@ -77,7 +77,7 @@ def draw_rotary(angle_q: int, angle_k: int) -> View:
     facts = facts_at(now)
     draw_facts(canvas, 293, {"at first": before, "now": facts})
     done = facts[3] == before[3] and facts[0] != before[0] and facts[1] != before[1]
-    task = f"{'✔' if done else '○'} Move both to other positions and keep q · k = {before[3]}."
+    task = f"{'✔' if done else '○'} Move both hands. Can q · k still be {before[3]}?"
     canvas.text(8, 359, task, 12.5, "start", "right" if done else "ink")
     return canvas.view(
         f"Two entries of a query and of a key as hands of a clock; each position turns a hand by {TURN} degrees. "

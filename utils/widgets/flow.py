@@ -212,7 +212,7 @@ def make_score(scene: Scene) -> str:
     key = scene.now[1]
     pairs = [(short(a), short(b)) for a, b in zip(scene.numbers.Q[scene.i], scene.numbers.K[key])]
     said = meet(scene, pairs, short(scene.numbers.scores[scene.i, key]))
-    return f"Its score for {scene.words[key]}: {said}. Entry meets entry, then all are added."
+    return f"Its score for {scene.words[key]}: {said}. Multiply entry by entry, then add."
 
 
 def scale(scene: Scene) -> str:
@@ -235,7 +235,7 @@ def raise_to_powers(scene: Scene) -> str:
     texts = [f"exp({short(x)}) = {y:.1f}" for x, y in zip(scaled, exponentials)]
     draw_shares(scene.canvas, scene.below - 8, exponentials, scene.words, texts)
     said = ", ".join(f"{one:.1f}" for one in exponentials)
-    return f"Their exponentials: {said}. All are positive, and what was a little larger is much larger now."
+    return f"Their exponentials: {said}. All are positive. A lead in the scores has become a factor."
 
 
 def weigh(scene: Scene) -> str:
@@ -257,9 +257,7 @@ def mix(scene: Scene) -> str:
 def finish(scene: Scene) -> str:
     scene.canvas.text(178, scene.below + 14, f"softmax( Q Kᵀ / {scene.root} ) V", 17, bold=True)
     output = ", ".join(map(two_decimals, scene.numbers.outputs[scene.i]))
-    return (
-        f"Every row goes the same way, and none waits for another: one product does it for all. Its output: {output}."
-    )
+    return f"Every row is computed in the same way, and the formula does all rows at once. Its output: {output}."
 
 
 DRAWN = {
@@ -275,7 +273,7 @@ def draw_task(scene: Scene, y: float) -> str:
     """What the learner is to bring about, and whether it is done."""
     word, weight = scene.words[0], scene.numbers.weights[-1, 0]
     sign, role = ("✔", "right") if weight > ENOUGH else ("○", "quiet")
-    said = f"{sign} Drag your query, the last row of Q, until {word} gets more than {ENOUGH:g}."
+    said = f"{sign} Drag numbers in the last row of Q until {word} gets more than {ENOUGH:g}."
     said += f" Now: {weight:.2f}."
     scene.canvas.prose(8, y, said, fill=role)
     return said

@@ -52,7 +52,7 @@ class Question:
         return f"{number:.0%}" if self.share else short(number)
 
     def at(self, number: float) -> float:
-        """Where a number lies on the scale, counted in levels. ValueError: beside it."""
+        """Where a number lies on the scale, counted in levels. ValueError: outside it."""
         if not self.scale[0] <= number <= self.scale[-1]:
             raise ValueError(f"{number} is not between {self.scale[0]:g} and {self.scale[-1]:g}, the ends of the scale")
         return float(np.interp(number, self.scale, range(len(self.scale))))
@@ -108,7 +108,7 @@ def draw_options(asked: Question, options: Mapping[str, float], guess: int | Non
         return sheet.view(f"{asked.question} Guess: {', '.join(names)}.")
     measured = "; ".join(f"{name} {asked.write(value)}" for name, value in options.items())
     verdict = "right" if names[guess] == best else "not right"
-    return sheet.view(f"{asked.question} You guess {names[guess]}, which is {verdict}. Measured: {measured}. {said}")
+    return sheet.view(f"{asked.question} You guessed {names[guess]}, which is {verdict}. Results: {measured}. {said}")
 
 
 # A number on a scale
@@ -148,7 +148,7 @@ def draw_number(asked: Question, measured: float, guess: int | None, shown: bool
     if guess is None:
         return sheet.view(f"{asked.question} Drag the mark, or choose a number.")
     measured_too = f" Measured: {asked.write(measured)}. {explained}" if known else ""
-    return sheet.view(f"{asked.question} You guess {asked.write(asked.scale[guess])}.{measured_too}")
+    return sheet.view(f"{asked.question} You guessed {asked.write(asked.scale[guess])}.{measured_too}")
 
 
 # A curve
@@ -201,12 +201,12 @@ def guess(
 
     name: of a question in guesses.toml. Its result is one of these: options {what can be chosen: what was measured of
     it}, of which one is the answer; a number; a curve {x: y} of 3 to 8 points, whose first is given. The first
-    guess is kept for `progress()`. ValueError: no such question, not one result, or a result beside the scale."""
+    guess is kept for `progress()`. ValueError: no such question, not one result, or a result outside the scale."""
     if name not in questions():
         raise ValueError(f"{name!r} is not a question of guesses.toml: {', '.join(questions())}")
     given = [one for one in (options, number, curve) if one is not None]
     if len(given) != 1:
-        raise ValueError(f"{len(given)} results are given: give options, a number or a curve")
+        raise ValueError(f"{len(given)} results are given: give exactly one of options, number and curve")
     asked = Question(**questions()[name])
     if options is not None:
         return guess_options(name, asked, options)

@@ -75,10 +75,10 @@ def touch_permission(canvas: Phone, board: Board, words: Sequence[str], mask: np
 def draw_task(canvas: Phone, words: Sequence[str], mask: np.ndarray, V: np.ndarray) -> str:
     """What the learner is to bring about, and whether it is done: two lines, whatever the mask."""
     asks, hears, value = words[ASKS], words[HEARS], ", ".join(map(short, V[HEARS]))
-    said = f"○ Task: let {asks} hear {hears} alone.", "What will its output be?"
+    said = f"○ Task: let {asks} hear only {hears}.", "What will its output be?"
     done = mask[ASKS].nonzero()[0].tolist() == [HEARS]
     if done:
-        said = f"✔ {asks} hears {hears} alone.", f"Its output is the value of {hears}: {value}."
+        said = f"✔ {asks} hears only {hears}.", f"Its output is the value of {hears}: {value}."
     for number, line in enumerate(said):
         canvas.text(5, 40 + 18 * number, line, 12.5, "start", "right" if done else "ink")
     return " ".join(said)

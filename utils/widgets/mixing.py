@@ -68,7 +68,7 @@ def draw_first_look(
     most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in largest(row, 3))
     return canvas.view(
         f"“{word}” is compared with every other word and shares out 100 %: most to {most}. "
-        f"The words' vectors, that much of each, make its new vector. "
+        f"Its new vector is the sum of their vectors, times these weights. "
         f"Nearest to the old one are {old}; to the new one {new}."
     )
 

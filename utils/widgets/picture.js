@@ -1,12 +1,12 @@
 // The front end of every picture of the course. It shows SVG that is drawn elsewhere, by Python in a notebook or for a
-// film on a page, and listens to fingers and keys. What a shape of the SVG says of itself:
+// film on a page, and listens to fingers and keys. The attributes of a shape:
 //   data-set    JSON: the values that controls get when it is chosen
 //   data-drag   JSON: it is a handle. {"x": [control, origin, scale], "y": […]}: value = (position - origin) / scale;
 //               {"polar": [control of the angle, control of the length], "at": [x, y], "scale": pixels for a length of 1};
-//               {"swap": "patch_", "at": 3, "is": 9}: let go on another one, the two exchange their values
+//               {"swap": "patch_", "at": 3, "is": 9}: dropped on another one, the two swap their values
 //   data-group  the shapes of a group are one stop of the tab key; arrow keys lead from one to the next
 //   data-name, data-value, data-on  its name, its value, and whether it is chosen, for screen readers
-//   data-paint  a finger that moves on sets the shapes that it crosses to the same, too
+//   data-paint  a finger that moves on gives the shapes that it crosses the same value
 //   data-id     it glides from where it was to where it is
 const TOUCHED = "[data-set],[data-drag]", STILL = 400;  // milliseconds without a change, after which things may move
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };

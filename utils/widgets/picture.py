@@ -1,4 +1,4 @@
-"""The picture of a widget as something to touch, where the front end can show that (`picture.js`)."""
+"""The picture of a widget made interactive, where the front end supports it (`picture.js`)."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ import traitlets
 
 try:
     import anywidget
-except ImportError:  # widgets are a plain picture below controls then
+except ImportError:  # without it, a widget is a plain picture below its controls
     anywidget = None
 
 HERE = Path(__file__).parent

@@ -99,7 +99,7 @@ def draw_step(source: Sequence[str], target: Sequence[str], weights: ArrayLike, 
     heard = ", ".join(f"{source[j]} {row[j]:.0%}" for j in largest(row, 3))
     canvas.prose(8, canvas.height - 90, f"step {step + 1}: {target[step]} looks at {heard}", 13)
     ahead = target[step + 1 : step + 2]
-    ask = f"Guess before you go on: where does it look for {ahead[0]}?" if ahead else ""
+    ask = f"Guess before you go on: where does it look to write {ahead[0]}?" if ahead else ""
     canvas.prose(8, canvas.height - 46, ask, 12.5, fill="quiet")
     translates = f" It translates {', '.join(source[j] for j in linked)}." if linked else ""
     return canvas.view(f"{target[step]} looks at {heard}.{translates} {ask}".rstrip())

@@ -59,7 +59,7 @@ def draw_arrows(angle: float, length_a: float, length_b: float) -> View:
     product = f"{length_a:.1f} · {length_b:.1f} · ({said['cosine']}) = {said['a · b']}"
     canvas.text(178, 327, f"|a| · |b| · cosine = {product}", 12.5, fill="quiet")
     done = said["a · b"] == "+0.00"
-    task = f"{'✔' if done else '○'} Make the dot product 0, and no arrow shorter."
+    task = f"{'✔' if done else '○'} Make a · b = 0 without shortening an arrow."
     canvas.text(178, 349, task, 12.5, fill="right" if done else "ink")
     lengths = f"lengths {length_a:.1f} and {length_b:.1f}"
     return canvas.view(
