@@ -150,7 +150,7 @@ def draw_writing(canvas: Phone, seen: Passage, i: int, kind: str) -> None:
 
 def touch_words(canvas: Phone, seen: Passage, step: int, stages: int) -> None:
     """A click on the row of a target word leads to the step in which it is written."""
-    for number in range(min(len(seen.writes), len(seen.right))):
+    for number in range(len(seen.writes)):
         y, written = row_y(number), 2 + stages * (number + 1)
         known = f", {seen.writes[number]}" if step >= written else ""
         if step < written - stages + 1:
