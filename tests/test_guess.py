@@ -90,6 +90,8 @@ def test_the_first_guess_is_kept_and_only_progress_counts_it(kept, capsys):
     explorer = number()
     explorer.controls["shown"].value = True
     assert not kept.exists(), "shown without a guess"
+    explorer.controls["guess"].value = 2
+    assert kept.exists(), "a guess that is shown at once"
     explorer.controls["shown"].value = False
     for guess in (2, 8):
         explorer.touch({"guess": guess})
@@ -97,6 +99,9 @@ def test_the_first_guess_is_kept_and_only_progress_counts_it(kept, capsys):
         explorer.touch({"shown": False})
     options().controls["guess"].value = 0
     drawn = curve()
+    drawn.touch({"shown": True})
+    assert "weight_in_a_longer_list" not in kept.read_text(), "an untouched curve is no guess"
+    drawn.touch({"shown": False})
     drawn.touch({"level_5": 3})
     drawn.touch({"shown": True})
     guesses = json.loads(kept.read_text())["guesses"]

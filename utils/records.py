@@ -144,7 +144,7 @@ def _with_guesses(kept: dict[str, Any]) -> dict[str, dict]:
     """The guesses that are `kept`, and those that are not written yet; of each question the first."""
     made = kept.get("guesses")
     made = {name: entry for name, entry in made.items() if isinstance(entry, dict)} if isinstance(made, dict) else {}
-    return {name: entry for name, entry in reversed([*made.items(), *_guesses])}
+    return made | {name: entry for name, entry in reversed(_guesses) if name not in made}
 
 
 def _write(file: Path) -> None:
@@ -158,10 +158,11 @@ def _write(file: Path) -> None:
                 aside = (file.with_name(f"{FILE}.damaged{number}") for number in count(1))
                 file.rename(next(path for path in aside if not path.exists()))
         new = kept | {"exercises": _with(tries, kept["exercises"])}
+        taken = len(_guesses)
         new |= {"guesses": made} if (made := _with_guesses(kept)) else {}
         if new != kept:
             write_whole(file, json.dumps(new, indent=1) + "\n")
-    del _unwritten[: len(tries)], _guesses[:]
+    del _unwritten[: len(tries)], _guesses[:taken]
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ import hashlib
 import html
 import inspect
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -61,13 +62,26 @@ def page_of(name: str) -> Page:
 def code_of(name: str, cells: Sequence[Cell]) -> list[Path]:
     """The files on which a film depends besides its notebook; of widgets and exercises those of these cells alone."""
     module = Path(sys.modules[getattr(widgets, kind(name)).__module__].__file__)
+    beside = neighbours(module) | ({WIDGETS / "guesses.toml"} if kind(name) == "guess" else set())
     files = [path for path in (COURSE / "utils").rglob("*.py") if path.relative_to(COURSE).parts[1] not in APART]
-    files += [module, *(module.with_name(f"{part}.py") for part in ("canvas", "controls", "board")), HERE / "films.py"]
+    files += [module, *beside, HERE / "films.py"]
     data = "course_vectors.npz", "course_text.jsonl", "checkpoints/SHA256SUMS"
     files += [COURSE / "data" / name for name in data]
     bound = set().union(*(cell.binds for cell in cells))
     files += [Path(inspect.getfile(found.reference)) for exercise, found in catalogue().items() if exercise in bound]
     return sorted({*files})
+
+
+def neighbours(module: Path) -> set[Path]:
+    """The modules of widgets that one imports, and those that these import."""
+    found, waiting = set(), [module]
+    while waiting:
+        for node in ast.walk(ast.parse(waiting.pop().read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
+                file = WIDGETS / f"{node.module}.py"
+                waiting += {file} - found
+                found.add(file)
+    return found
 
 
 def key(name: str, cells: Sequence[Cell]) -> str:
@@ -233,6 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = ask.parse_args(arguments)
     paths = options.notebooks or sorted((COURSE / "notebooks").glob("[0-9]*.ipynb"))
     if options.here:
+        os.environ["ATTENTION_PROGRESS"] = "off"
         for path in paths:
             record_here(path)
     else:

@@ -31,7 +31,7 @@ def progress() -> None:
         print("  " + _line(name, found, tried.get(name), name in answers).rstrip())
     right = sum(tried.get(name, {}).get("status") == "right" for name in exercises)
     print(f"{right} of {len(exercises)} exercises came right.{remark}")
-    if guessed:
+    if guessed := guessed.keys() & questions().keys():
         print(f"You made {len(guessed)} of the course's {len(questions())} guesses.")
     if answers:
         print(f"Answers that are kept are in {own.FOLDER} in the course's folder: my_answers() lists them.")

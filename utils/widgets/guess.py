@@ -236,7 +236,8 @@ def guess_number(name: str, asked: Question, measured: float) -> Explorer:
         if show.value and chosen.value is not None:
             records.guessed(name, asked.scale[chosen.value], measured)
 
-    show.observe(keep, "value")
+    for control in (chosen, show):
+        control.observe(keep, "value")
     controls = {"guess": chosen, "shown": show}
     return Explorer(lambda guess, shown: draw_number(asked, measured, guess, shown), controls, replaced=controls)
 
@@ -250,7 +251,7 @@ def guess_curve(name: str, asked: Question, curve: Mapping[float, float]) -> Exp
     show = checkbox("show the result", False)
 
     def keep(_change):
-        if show.value:
+        if show.value and any(point.value != begin for point in points.values()):  # an untouched curve is no guess
             records.guessed(name, [asked.scale[point.value] for point in points.values()], list(curve.values())[1:])
 
     show.observe(keep, "value")

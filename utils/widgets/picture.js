@@ -70,10 +70,10 @@ function picture(screen, set) {
 
   screen.addEventListener("pointerdown", (event) => {
     const shape = event.target.closest(TOUCHED);
-    if (!shape || event.button || !atOnce(shape)) return;
+    if (held || !shape || event.button || event.ctrlKey || !atOnce(shape)) return;  // with Ctrl, a menu opens on a Mac
     event.preventDefault();
     const from = [event.clientX, event.clientY], [x, y] = point(from), [left, top] = point(centre(shape));
-    held = { shape, from, drag: read(shape, "drag"), grip: [left - x, top - y], moved: false };
+    held = { shape, from, finger: event.pointerId, drag: read(shape, "drag"), grip: [left - x, top - y], moved: false };
     screen.setPointerCapture(event.pointerId);
     screen.classList.add("ac-held");
     shape.focus({ preventScroll: true });
@@ -88,7 +88,7 @@ function picture(screen, set) {
   }, { passive: false });
 
   screen.addEventListener("pointermove", (event) => {
-    if (!held) return;
+    if (held?.finger !== event.pointerId || !screen.querySelector("svg")) return;
     const { shape, from, drag, grip, painted } = held, to = [event.clientX, event.clientY];
     held.moved ||= Math.hypot(to[0] - from[0], to[1] - from[1]) > 4;
     if (!held.moved) return;
@@ -101,14 +101,14 @@ function picture(screen, set) {
     }
   });
 
-  for (const end of ["pointerup", "pointercancel"])
+  for (const end of ["pointerup", "pointercancel", "lostpointercapture"])
     screen.addEventListener(end, (event) => {
-      if (!held) return;
+      if (held?.finger !== event.pointerId) return;
       const { shape, drag, moved } = held;
       held = null;
       screen.classList.remove("ac-held");
       shape.style.transform = "";
-      if (end === "pointercancel" || !drag) return;
+      if (end !== "pointerup" || !drag) return;
       if (!moved && shape.dataset.set) set(read(shape, "set"));
       if (moved && drag.swap) exchange(drag, read(under(event), "drag"));
     });
@@ -151,7 +151,10 @@ function picture(screen, set) {
       shape.setAttribute("aria-label", name);
       if (on) shape.setAttribute("aria-pressed", on);
       if (sets) continue;
-      shape.setAttribute("aria-valuenow", parseFloat(value) || 0);
+      const now = parseFloat(value) || 0;
+      shape.setAttribute("aria-valuenow", now);
+      shape.setAttribute("aria-valuemin", Math.min(now, 0));
+      shape.setAttribute("aria-valuemax", Math.max(now, 100));
       shape.setAttribute("aria-valuetext", value);
     }
     tabStops();
@@ -187,12 +190,13 @@ function picture(screen, set) {
     changed = performance.now();
     screen.innerHTML = markup;
     const svg = screen.querySelector("svg");
+    screen.classList.toggle("ac-failed", !svg);  // then all controls are there again
     if (!svg) return;
     if (before && still) glide(svg, places, known);
     screen.classList.add("ac-live");
     if (shapes().length) svg.setAttribute("role", "group");
     nameShapes();
-    if (place) group(place[0])[place[1]]?.focus({ preventScroll: true });
+    if (place) (group(place[0])[place[1]] ?? shapes()[0])?.focus({ preventScroll: true });
   };
 }
 
@@ -230,7 +234,7 @@ function keepKeys() {
 
 // Jupyter's server holds small messages back until the browser has acknowledged the ones before, which it does after
 // 40 ms (Nagle's algorithm), or with whatever it sends itself.
-const HURRY = 8;  // milliseconds
+const HURRY = 8, LOST = 20000;  // milliseconds; until an answer is taken for lost
 
 // As an anywidget: the kernel draws, and gets one request at a time, always the newest.
 function render({ model, el }) {
@@ -238,14 +242,19 @@ function render({ model, el }) {
   status.setAttribute("role", "status");
   el.append(screen, status);
   keepKeys();
-  let waiting = null, busy = false;
+  let waiting = null, busy = false, timers = [];
   const ask = () => {
     if (!waiting || busy) return;
-    busy = true;
     model.send({ set: waiting });
     waiting = null;
-    setTimeout(() => busy && model.send({ hurry: true }), HURRY);
+    busy = true;
+    timers = [setTimeout(() => model.send({ hurry: true }), HURRY), setTimeout(answered, LOST)];
   };
+  function answered() {
+    timers.forEach(clearTimeout);
+    busy = false;
+    ask();
+  }
   const show = picture(screen, (values) => {
     for (const [name, value] of Object.entries(values))  // steps add up
       if (value?.step && waiting?.[name]?.step) value.step += waiting[name].step;
@@ -258,7 +267,6 @@ function render({ model, el }) {
     const view = screen.querySelector("svg[aria-label], [role=alert]");
     announce(view?.getAttribute("aria-label") ?? view?.textContent);
   };
-  const answered = () => { busy = false; ask(); };
   model.on("change:svg", draw);
   model.on("msg:custom", answered);
   draw();
@@ -276,6 +284,7 @@ function render({ model, el }) {
     model.off("change:svg", draw);
     model.off("msg:custom", answered);
     observer?.disconnect();
+    timers.forEach(clearTimeout);
   };
 }
 
