@@ -110,6 +110,7 @@ CALLED = {"sklearn": "scikit-learn"}  # import name → package
 COMES_WITH = {
     "IPython": "ipykernel",
     "filelock": "torch",
+    "traitlets": "ipywidgets",
     "jupyter_client": "ipykernel",
     "nbclient": "jupyterlab",
     "nbformat": "jupyterlab",

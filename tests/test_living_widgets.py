@@ -151,7 +151,7 @@ def test_a_film_plays_by_itself(open_page):
     box = open_page("attention_flow")
     page, status, slider = box.page, box.get_by_role("status"), box.get_by_role("slider", name="step")
     page.clock.install()
-    button = box.get_by_role("button")
+    button = box.locator(".living-play")
     assert button.inner_text() == "▶ Play" and slider.input_value() == "0"
     button.click()
     said = [slider.input_value()]
@@ -350,7 +350,14 @@ def test_a_film_is_made_anew_where_what_it_depends_on_changes(monkeypatch):
     assert first == record.key(name, [cells[0], Cell("widgets.paint_mask( causal_mask )  # a word")])
     assert first != record.key(name, [cells[0], Cell("widgets.paint_mask(causal_mask, 1)")])
     code = {path.relative_to(ROOT).as_posix().removeprefix("utils/") for path in record.code_of(name, cells)}
-    assert {"widgets/masking.py", "widgets/canvas.py", "widgets/board.py", "masks.py", "exercises/tasks/masking.py", "beyond.py"} <= code
+    assert {
+        "widgets/masking.py",
+        "widgets/canvas.py",
+        "widgets/board.py",
+        "masks.py",
+        "exercises/tasks/masking.py",
+        "beyond.py",
+    } <= code
     assert not {"widgets/beyond.py", "exercises/tasks/decoder.py"} & code
     monkeypatch.setitem(PAGES, "paint_mask", Page(note="another"))
     assert record.key(name, cells) != first

@@ -343,7 +343,7 @@ class TestInChromium:
             assert not page.evaluate(UNSAID), name
             for film in page.locator(".living").all():
                 film.scroll_into_view_if_needed()
-                film.locator("fieldset:not([disabled])").wait_for()
+                film.locator("fieldset:not([disabled])").wait_for(state="attached")
                 assert film.locator(".living-screen").evaluate("one => one.scrollWidth <= one.clientWidth"), name
                 assert film.locator("svg").evaluate(SMALLEST) >= 11, name
                 played += 1

@@ -70,9 +70,9 @@ class Explorer:
         self.box.children = (*self.box.children, behind)
 
     def is_path(self, name: str) -> bool:
-        """Is this control a slider along which there is something to follow?"""
+        """Is this control a slider along which there is something to follow, that is not replaced?"""
         control = self.controls[name]
-        return isinstance(control, SLIDERS) and control.max - control.min > control.step
+        return name not in self.replaced and isinstance(control, SLIDERS) and control.max - control.min > control.step
 
     def add_player(self, rows: Sequence[Widget]) -> None:
         """Put ▶ behind the slider that plays, in its row; the widget that does so counts in whole numbers."""
