@@ -114,6 +114,7 @@ COMES_WITH = {
     "jupyter_client": "ipykernel",
     "nbclient": "jupyterlab",
     "nbformat": "jupyterlab",
+    "jinja2": "jupyterlab",
     "PIL": "matplotlib",
     "scipy": "scikit-learn",
     "requests": "remotezip",
@@ -145,8 +146,8 @@ def test_whatever_is_imported_is_required():
                 require(imports(cell.source), learner, path)
     for path in sorted((ROOT / "tests").rglob("*.py")):
         require(imports(path.read_text(encoding="utf-8")), learner | tester, path)
-    for path in sorted((ROOT / "experiments").glob("*.py")):  # one compares our loading with that of pandas
-        require(imports(path.read_text(encoding="utf-8")), learner | {"pandas"}, path)
+    for path in sorted((ROOT / "experiments").glob("*.py")):  # they compare with pandas and tokenizers
+        require(imports(path.read_text(encoding="utf-8")), learner | {"pandas", "tokenizers"}, path)
     for path in sorted((ROOT / "tools" / "notebooks").glob("*.py")):
         require(imports(path.read_text(encoding="utf-8")), learner, path)
     for path in sorted((ROOT / "tools" / "site").glob("*.py")):

@@ -53,6 +53,19 @@ def require_list(**given: Any) -> None:
             raise ValueError(f"{name} must be a list of texts, not one: write [{one}], or {one}.split() for its words")
 
 
+def require_text(text: Any) -> None:
+    """ValueError unless it is a string that UTF-8 can hold: without half of a surrogate pair, such as "\\ud83d"."""
+    if not isinstance(text, str):
+        raise ValueError(f"a text must be a string, not {text!r} of the type {type(text).__name__}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as problem:
+        raise ValueError(
+            f"character {problem.start} of the text, {text[problem.start]!a}, is half of a surrogate pair, which is no "
+            "character; text.encode(errors='replace').decode() puts ? in its place"
+        ) from None
+
+
 def require_tensors(**given: Any) -> None:
     """ValueError unless everything, called by its name, is a tensor."""
     for name, x in given.items():
