@@ -15,10 +15,8 @@ from experiments.record_pieces import HARD, checksum, hard_texts, library, libra
 from utils import byte_pairs
 from utils.byte_pairs import BytePairs, chat_prompt, merge, visible, words
 
-RECORDED = (
-    130_713,
-    "121cb97632fde628e2c749e6ecebbe466db1334153c644638aa2a3dec8e69016",
-)  # python -m experiments.record_pieces FILE
+# python -m experiments.record_pieces FILE
+RECORDED = 126_637, "beafd2c30050ec35e3d705957ffb8be6add2747e35075575fe29c29d089d969a"
 ALL_BYTES = sorted({*map(chr, byte_pairs.VISIBLE), *map(chr, byte_pairs.TO_VISIBLE.values())})
 MERGES = ["e r", "l o", "lo w", "Ġ low", "a a", "Ã ©"]
 SMALL = BytePairs([*ALL_BYTES, "er", "lo", "low", "Ġlow", "aa", "Ã©", "<end>", "<end>!"], MERGES, ["<end>", "<end>!"])
