@@ -128,8 +128,9 @@ class BytePairs:
     def encode(self, text: str, special: bool = True) -> list[int]:
         """The ids of a text. special: what reads like a special token is one; False, where others typed the text.
 
-        A byte without a piece is left out, as the library does: SmolLM2 lacks six control characters, and the first
-        byte of characters from U+40000 on. ValueError: half of a surrogate pair."""
+        A byte without a piece is left out, as the library does: SmolLM2 has none for six control characters, and none
+        that begins a character from U+40000 to U+BFFFF, where Unicode has no characters. ValueError: half of a
+        surrogate pair."""
         require_text(text)
         ids: list[int] = []
         for part in self._cut_special(text) if special else [text]:
