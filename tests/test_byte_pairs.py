@@ -19,7 +19,8 @@ from utils.byte_pairs import BytePairs, chat_prompt, merge, visible, words
 RECORDED = 126_637, "beafd2c30050ec35e3d705957ffb8be6add2747e35075575fe29c29d089d969a"
 ALL_BYTES = sorted({*map(chr, byte_pairs.VISIBLE), *map(chr, byte_pairs.TO_VISIBLE.values())})
 MERGES = ["e r", "l o", "lo w", "Ġ low", "a a", "Ã ©"]
-SMALL = BytePairs([*ALL_BYTES, "er", "lo", "low", "Ġlow", "aa", "Ã©", "<end>", "<end>!"], MERGES, ["<end>", "<end>!"])
+SPECIAL = ["<end>", "<end>!", "<é a>"]
+SMALL = BytePairs([*ALL_BYTES, "er", "lo", "low", "Ġlow", "aa", "Ã©", *SPECIAL], MERGES, SPECIAL)
 NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 FOLDERS = [os.environ.get("ATTENTION_CHAT", "."), Path(__file__).parent.parent / "data" / "published"]
 
@@ -62,11 +63,18 @@ def test_pieces_of_a_small_vocabulary():
         "aaaaa": ["aa", "aa", "a"],
         "lo<end>low": ["lo", "<end>", "low"],
         "<end>!!<end": ["<end>!", "!", "<", "e", "n", "d"],
+        "a<é a>": ["a", "<é a>"],
         "": [],
     }.items():
         assert SMALL.pieces(text) == pieces, text
     assert SMALL.pieces("<end>", special=False) == ["<", "e", "n", "d", ">"]
-    assert len(SMALL) == 264 and SMALL.encode(" low<end>") == [SMALL.names.index("Ġlow"), 262]
+    assert len(SMALL) == 265 and SMALL.encode(" low<end>") == [SMALL.names.index("Ġlow"), 262]
+
+
+def test_a_file_says_which_pieces_are_special():
+    kinds = {"tokens": ["a", "b", "ab"], "token_type": [1, 1, 3], "merges": [], "model": "gpt2", "pre": "smollm"}
+    small = BytePairs.from_metadata({f"tokenizer.ggml.{key}": value for key, value in kinds.items()})
+    assert small.encode("bab") == [1, 2] and small.special == {"ab"}
 
 
 def test_a_byte_without_a_piece_is_left_out():
@@ -77,7 +85,7 @@ def test_a_byte_without_a_piece_is_left_out():
 # Laws
 
 
-@given(st.lists(st.text() | st.sampled_from(HARD), max_size=8).map("".join), st.booleans())
+@given(st.lists(st.text() | st.sampled_from([*HARD, *SPECIAL]), max_size=8).map("".join), st.booleans())
 def test_what_is_encoded_is_decoded(text, special):
     assert "".join(words(text)) == text
     assert SMALL.decode(SMALL.encode(text, special)) == text
@@ -175,8 +183,8 @@ def test_half_of_a_surrogate_pair_is_an_error_with_a_remedy():
 def test_errors_name_what_is_wrong():
     with pytest.raises(ValueError, match="must be a string, not 7"):
         SMALL.encode(7)
-    for number in (-1, 264):
-        with pytest.raises(ValueError, match=f"the id {number} must lie between 0 and 263"):
+    for number in (-1, 265):
+        with pytest.raises(ValueError, match=f"the id {number} must lie between 0 and 264"):
             SMALL.decode([0, number])
     with pytest.raises(ValueError, match="the vocabulary lacks 'ab'"):
         BytePairs(["a", "b"], ["a b"])
