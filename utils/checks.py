@@ -30,6 +30,13 @@ def require_whole(least: float = 1, **given: Any) -> None:
         raise ValueError(f"{named} must be at least {least}")
 
 
+def require_above_0(**given: float) -> None:
+    """ValueError, with its name, unless each number is above 0; NaN is not."""
+    for name, number in given.items():
+        if not number > 0:
+            raise ValueError(f"{name} {number} must be above 0")
+
+
 def require_shares(**given: int) -> None:
     """ValueError, with their names, unless both numbers are sizes and the first is a multiple of the second."""
     require_whole(**given)
@@ -92,12 +99,13 @@ def require_vectors(name: str, x: Tensor, weight: Tensor) -> None:
         raise ValueError(f"{name} holds {x.dtype}, the weights {weight.dtype}: {name}.to({weight.dtype}) converts")
 
 
-def require_rotatable(x: Tensor, places: Tensor | None) -> None:
-    """ValueError unless x (…, n, e) holds floats, with an even e, and the places broadcast to (…, n)."""
+def require_rotatable(x: Tensor, places: Tensor | None, base: float) -> None:
+    """ValueError unless x (…, n, e) holds floats, with an even e, places broadcast to (…, n), and base is above 0."""
     require_tensors(x=x)
     if x.ndim < 2 or not x.is_floating_point():
         raise ValueError(f"x {tuple(x.shape)} of {x.dtype} must be (…, n, e) and hold floats")
     require_shares(e=x.shape[-1], entries_of_a_pair=2)
+    require_above_0(base=base)
     if places is not None:
         require_tensors(places=places)
         if places.ndim >= x.ndim or any(p not in (1, n) for p, n in zip(places.shape[::-1], x.shape[-2::-1])):

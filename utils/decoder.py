@@ -2,12 +2,14 @@
 translator.
 
 Axis letters: b batch, n position, q and k the same as query and as key, h head, e head dimension, d model dimension,
-v vocabulary. Masks are boolean, True = may attend. Sizes are keyword arguments, in the order of `transformer.py`.
+v vocabulary. Masks are boolean, True = may attend. Sizes are keyword arguments, in the order of `transformer.py`, and
+go down to the blocks as one, `Sizes`.
 What reads word by word returns (output, state, weights)."""
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -24,9 +26,56 @@ from .checks import (
     require_whole,
 )
 from .decoding import write
-from .transformer import PAIRINGS, POSITIONS, Encoder, FeedForward, LayerNorm, ResidualNorm, TokenEmbedding, rotate
+from .transformer import (
+    PAIRINGS,
+    POSITIONS,
+    Encoder,
+    FeedForward,
+    GatedFeedForward,
+    LayerNorm,
+    ResidualNorm,
+    RMSNorm,
+    TokenEmbedding,
+    rotate,
+)
 
 ROTARY = {"rotary": "interleaved", "rotary halves": "halves"}  # positions that are not added, and their pairing
+NORMS = {"layer": LayerNorm, "rms": RMSNorm}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """What a decoder is built of: its sizes, then its choices. A `Decoder` passes them whole to its blocks.
+
+    num_layers: needed by a stack, not by a single block. norm, dropout, activation: as in `EncoderBlock`. final_norm: a
+    norm after the last block. cross: blocks attend to a memory, too. num_kv_heads, rotary, base: as in
+    `CachedAttention`; num_kv_heads holds for both attentions, rotary for the first alone. norm_kind: "layer" or "rms",
+    for `LayerNorm` and `RMSNorm`. gated: the feed-forward layer is a `GatedFeedForward`. bias False leaves the biases
+    of attention and feed-forward layer out. Another norm_kind: ValueError."""
+
+    d_model: int
+    num_heads: int
+    num_layers: int | None = None
+    d_ff: int
+    dropout: float = 0.0
+    norm: str = "pre"
+    activation: str = "relu"
+    final_norm: bool = False
+    cross: bool = True
+    num_kv_heads: int | None = None
+    rotary: str | None = None
+    base: float = 10000
+    norm_kind: str = "layer"
+    gated: bool = False
+    bias: bool = True
+
+    def __post_init__(self):
+        require_choice(self.norm_kind, NORMS, "norm_kind")
+
+
+def sizes_of(sizes: Sizes | None, fields: dict[str, Any]) -> Sizes:
+    """The sizes, with the fields in which they differ; made of the fields alone where there are none."""
+    return Sizes(**fields) if sizes is None else replace(sizes, **fields)
 
 
 class KeysValues(NamedTuple):
@@ -41,7 +90,8 @@ class CachedAttention(nn.Module):
 
     num_kv_heads: how many heads of keys and values there are, each for num_heads / num_kv_heads heads of queries: one
     (multi-query attention, Shazeer 2019), fewer than num_heads (grouped, Ainslie et al. 2023), or as many, the default.
-    rotary: a pairing of `rotate`, by which queries and keys are turned to their places (…, 1, n), 0, 1, … if not given.
+    rotary: a pairing of `rotate`, by which queries and keys are turned to their places (…, 1, n), 0, 1, … if not given,
+    with the base of `rotate`. bias False: no layer has a bias.
     Called with query (…, q, d), and perhaps a memory (…, k, d) and a mask, it returns the output (…, q, d) and the
     weights (…, h, q, k), as a `MultiHeadAttention` does whose key and value are the memory."""
 
@@ -53,24 +103,28 @@ class CachedAttention(nn.Module):
         num_kv_heads: int | None = None,
         dropout: float = 0.0,
         rotary: str | None = None,
+        base: float = 10000,
+        bias: bool = True,
     ):
         super().__init__()
         self.num_heads = num_heads
         self.num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
-        self.rotary = require_choice(rotary, (None, *PAIRINGS), "rotary")
+        self.rotary, self.base = require_choice(rotary, (None, *PAIRINGS), "rotary"), base
         self.dropout = nn.Dropout(dropout)
-        plain = MultiHeadAttention(d_model=d_model, num_heads=num_heads)  # W_q and W_o start as they do there
+        plain = MultiHeadAttention(
+            d_model=d_model, num_heads=num_heads, bias=bias
+        )  # W_q and W_o start as they do there
         require_shares(num_heads=num_heads, num_kv_heads=self.num_kv_heads)
         d_kv = d_model // num_heads * self.num_kv_heads
         self.W_q = plain.W_q
-        self.W_k = nn.Linear(d_model, d_kv)
-        self.W_v = nn.Linear(d_model, d_kv)
+        self.W_k = nn.Linear(d_model, d_kv, bias)
+        self.W_v = nn.Linear(d_model, d_kv, bias)
         self.W_o = plain.W_o
 
     def keep(self, x: Tensor, kept: KeysValues | None = None, places: Tensor | None = None) -> KeysValues:
         """The keys and values of x (…, n, d), behind those that were kept before."""
         require_vectors("x", x, self.W_k.weight)
-        keys = rotate(split_heads(self.W_k(x), self.num_kv_heads), places, self.rotary)  # (…, h, n, e)
+        keys = rotate(split_heads(self.W_k(x), self.num_kv_heads), places, self.rotary, self.base)  # (…, h, n, e)
         values = split_heads(self.W_v(x), self.num_kv_heads)  # (…, h, n, e)
         return appended(kept, KeysValues(keys, values))
 
@@ -79,7 +133,7 @@ class CachedAttention(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """The output (…, q, d) and weights (…, h, q, k) of the queries of x (…, q, d)."""
         require_vectors("x", x, self.W_q.weight)
-        Q = rotate(split_heads(self.W_q(x), self.num_heads), places, self.rotary)  # (…, h, q, e)
+        Q = rotate(split_heads(self.W_q(x), self.num_heads), places, self.rotary, self.base)  # (…, h, q, e)
         K, V = (repeat_heads(part, self.num_heads // self.num_kv_heads) for part in kept)  # (…, h, k, e)
         require_fitting_shapes(Q, K, V, mask)
         weights = attention_weights(Q, K, mask)  # (…, h, q, k)
@@ -112,22 +166,24 @@ NOTHING_YET = BlockState(None, None)
 class DecoderBlock(nn.Module):
     """Self-attention, cross-attention to a memory, feed-forward layer (Vaswani et al. 2017, section 3.1).
 
-    norm and dropout are as in `EncoderBlock`. cross False leaves the cross-attention out. num_kv_heads holds for both
-    attentions, rotary for the first alone; see `CachedAttention`.
+    Built of `Sizes`, or of their fields by name: `DecoderBlock(d_model=8, num_heads=2, d_ff=16)`.
     Called with x (b, n, d), a mask (…, n, k) that keeps the future away, the memory (b, k, d) and its mask, and perhaps
     the state after the words before x and the places (b, 1, n) of x, it returns the output (b, n, d), the state, and
     the weights (b, h, n, k) of both attentions. With a state, the memory is not read: its keys are in the state."""
 
-    def __init__(
-        self, *, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm: str = "pre", cross: bool = True,
-        activation: str = "relu", num_kv_heads: int | None = None, rotary: str | None = None):  # fmt: skip
+    def __init__(self, sizes: Sizes | None = None, **fields: Any):
         super().__init__()
-        heads = dict(d_model=d_model, num_heads=num_heads, num_kv_heads=num_kv_heads, dropout=dropout)
-        self.attention = CachedAttention(**heads, rotary=rotary)
-        self.cross_attention = CachedAttention(**heads) if cross else None
-        self.feed_forward = FeedForward(d_model=d_model, d_ff=d_ff, activation=activation, dropout=dropout)
-        self.norm_1, self.norm_3 = (ResidualNorm(d_model, norm=norm, dropout=dropout) for _ in range(2))
-        self.norm_2 = ResidualNorm(d_model, norm=norm, dropout=dropout) if cross else None
+        sizes = sizes_of(sizes, fields)
+        d_model, dropout = sizes.d_model, sizes.dropout
+        heads = dict(num_heads=sizes.num_heads, num_kv_heads=sizes.num_kv_heads)
+        layers = dict(d_model=d_model, dropout=dropout, bias=sizes.bias)
+        around = dict(norm=sizes.norm, dropout=dropout, kind=NORMS[sizes.norm_kind])
+        self.attention = CachedAttention(**layers, **heads, rotary=sizes.rotary, base=sizes.base)
+        self.cross_attention = CachedAttention(**layers, **heads) if sizes.cross else None
+        of_kind = GatedFeedForward if sizes.gated else FeedForward
+        self.feed_forward = of_kind(**layers, d_ff=sizes.d_ff, activation=sizes.activation)
+        self.norm_1, self.norm_3 = (ResidualNorm(d_model, **around) for _ in range(2))
+        self.norm_2 = ResidualNorm(d_model, **around) if sizes.cross else None
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, memory: Tensor | None = None, memory_mask: Tensor | None = None,
@@ -153,31 +209,16 @@ class Weights(NamedTuple):
 
 
 class Decoder(nn.Module):
-    """num_layers decoder blocks, one after the other; final_norm as in `Encoder`, all else as in `DecoderBlock`.
+    """num_layers decoder blocks, one after the other, and perhaps a norm, of `Sizes` or of their fields by name.
 
     Called as a block is, with a list of their states, it returns the output (b, n, d), such a list, and `Weights`."""
 
-    def __init__(
-        self,
-        *,
-        d_model: int,
-        num_heads: int,
-        num_layers: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm: str = "pre",
-        activation: str = "relu",
-        final_norm: bool = False,
-        cross: bool = True,
-        num_kv_heads: int | None = None,
-        rotary: str | None = None,
-    ):
+    def __init__(self, sizes: Sizes | None = None, **fields: Any):
         super().__init__()
-        require_whole(num_layers=num_layers)
-        sizes = dict(d_model=d_model, num_heads=num_heads, num_kv_heads=num_kv_heads, d_ff=d_ff)
-        options = dict(dropout=dropout, norm=norm, activation=activation, cross=cross, rotary=rotary)
-        self.blocks = nn.ModuleList(DecoderBlock(**sizes, **options) for _ in range(num_layers))
-        self.final_norm = LayerNorm(d_model) if final_norm else nn.Identity()
+        sizes = sizes_of(sizes, fields)
+        require_whole(num_layers=sizes.num_layers)
+        self.blocks = nn.ModuleList(DecoderBlock(sizes) for _ in range(sizes.num_layers))
+        self.final_norm = NORMS[sizes.norm_kind](sizes.d_model) if sizes.final_norm else nn.Identity()
 
     def forward(
         self,
@@ -244,8 +285,8 @@ class LanguageModel(nn.Module):
 
     positions: "sine", "learned", None, "rotary", "rotary halves". tied: the output layer `to_logits` and the embedding
     have one matrix (Press & Wolf 2017), which should be `scaled` then. causal False lets every token see all others.
-    cross: there is a memory. final_norm: as in `Encoder`; if not given, norm "pre" brings one with it. All else is as
-    in `DecoderBlock`.
+    cross: there is a memory. final_norm: if not given, norm "pre" brings one with it. fields: the others of `Sizes`,
+    d_model, num_heads, num_layers and d_ff among them.
     Called with token ids (b, n), and perhaps the state after those before them, the mask (b, 1, 1, n) of padding, which
     may stand anywhere, a memory (b, k, d) and its mask, it returns logits (b, n, v), the state, and `Weights`."""
 
@@ -253,41 +294,25 @@ class LanguageModel(nn.Module):
         self,
         vocabulary_size: int,
         *,
-        d_model: int,
-        num_heads: int,
-        num_layers: int,
-        d_ff: int,
         positions: str | None = "sine",
         max_len: int = 64,
         scaled: bool = False,
         tied: bool = False,
         causal: bool = True,
         cross: bool = False,
-        dropout: float = 0.0,
         norm: str = "pre",
-        activation: str = "relu",
         final_norm: bool | None = None,
-        num_kv_heads: int | None = None,
+        **fields: Any,
     ):
         super().__init__()
+        final_norm = norm == "pre" if final_norm is None else final_norm
+        sizes = Sizes(**fields, cross=cross, norm=norm, final_norm=final_norm, rotary=ROTARY.get(positions))
         self.causal = causal
         self.embedding = PlacedEmbedding(
-            vocabulary_size, d_model=d_model, positions=positions, max_len=max_len, scaled=scaled
+            vocabulary_size, d_model=sizes.d_model, positions=positions, max_len=max_len, scaled=scaled
         )
-        self.decoder = Decoder(
-            d_model=d_model,
-            num_heads=num_heads,
-            num_layers=num_layers,
-            d_ff=d_ff,
-            dropout=dropout,
-            norm=norm,
-            activation=activation,
-            final_norm=norm == "pre" if final_norm is None else final_norm,
-            cross=cross,
-            num_kv_heads=num_kv_heads,
-            rotary=ROTARY.get(positions),
-        )
-        self.to_logits = nn.Linear(d_model, vocabulary_size, bias=False)
+        self.decoder = Decoder(sizes)
+        self.to_logits = nn.Linear(sizes.d_model, vocabulary_size, bias=False)
         if tied:
             self.to_logits.weight = self.embedding.vectors.weight
 
@@ -326,7 +351,8 @@ class LanguageModel(nn.Module):
 class TokenEncoder(nn.Module):
     """From source tokens (b, k) with their mask a memory (b, k, d), and the weights (b, h, k, k) of each layer.
 
-    positions, scaled and final_norm are as in `LanguageModel`, all else as in `Encoder`."""
+    positions, scaled and final_norm are as in `LanguageModel`, all else as in `Encoder`, num_layers and d_ff among
+    it."""
 
     def __init__(
         self,
@@ -334,35 +360,24 @@ class TokenEncoder(nn.Module):
         *,
         d_model: int,
         num_heads: int,
-        num_layers: int,
-        d_ff: int,
         positions: str | None = "sine",
         max_len: int = 64,
         scaled: bool = False,
         dropout: float = 0.0,
         norm: str = "pre",
-        activation: str = "relu",
         final_norm: bool | None = None,
+        **options: Any,
     ):
         super().__init__()
         self.embedding = PlacedEmbedding(
             vocabulary_size, d_model=d_model, positions=positions, max_len=max_len, scaled=scaled
         )
-        self.encoder = Encoder(
-            d_model=d_model,
-            num_heads=num_heads,
-            num_layers=num_layers,
-            d_ff=d_ff,
-            dropout=dropout,
-            norm=norm,
-            activation=activation,
-            final_norm=norm == "pre" if final_norm is None else final_norm,
-        )
+        heads = dict(d_model=d_model, num_heads=num_heads, dropout=dropout)
+        final_norm = norm == "pre" if final_norm is None else final_norm
+        self.encoder = Encoder(**heads, norm=norm, final_norm=final_norm, **options)
         if positions in ROTARY:
             for block in self.encoder.blocks:
-                block.attention = CachedAttention(
-                    d_model=d_model, num_heads=num_heads, dropout=dropout, rotary=ROTARY[positions]
-                )
+                block.attention = CachedAttention(**heads, rotary=ROTARY[positions])
 
     def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, list[Tensor]]:
         require_tokens(tokens, self.embedding.vectors, mask)

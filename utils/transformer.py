@@ -1,9 +1,11 @@
-"""The Transformer encoder: tokens with positions, layer norm, feed-forward layer, block, stack; and a tagger of them.
+"""The Transformer encoder: tokens with positions, norms, feed-forward layers, block, stack; and a tagger of them.
 
 Axis letters: b batch, n position, q and k the same as query and as key, h head, e head dimension, d model dimension.
 Masks are boolean, True = may attend, and broadcast to (b, h, q, k).
 Sizes are keyword arguments in one order: the vocabulary's, which comes first and needs no name, d_model, num_heads,
 num_layers, d_ff."""
+
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +13,7 @@ from torch.nn import functional as F
 
 from .attention import MultiHeadAttention
 from .checks import (
+    require_above_0,
     require_boolean,
     require_choice,
     require_last_axes,
@@ -22,7 +25,7 @@ from .checks import (
 )
 from .masks import causal_mask
 
-ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
+ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
 PAIRINGS = {"interleaved": -1, "halves": -2}  # the axis of a pair, once the e entries are (e/2, 2) or (2, e/2)
 
 
@@ -32,8 +35,7 @@ def sinusoidal_positions(n: int, d_model: int, base: float = 10000.0, device: to
     Vaswani et al. 2017, section 3.5; an odd d_model ends with a sine. device: where they are made, torch's default
     device if not given. Sizes below 1, a base that is not above 0: ValueError."""
     require_whole(n=n, d_model=d_model)
-    if not base > 0:
-        raise ValueError(f"base {base} must be above 0")
+    require_above_0(base=base)
     position = torch.arange(n, device=device)[:, None]  # (n, 1)
     two_j = torch.arange(0, d_model, 2, dtype=torch.float64, device=device)  # (⌈d/2⌉,)
     angles = position / base ** (two_j / d_model)  # (n, ⌈d/2⌉)
@@ -64,19 +66,19 @@ class LearnedPositions(PositionalEncoding):
         self.table = nn.Parameter(torch.randn_like(self.table))
 
 
-def rotate(x: Tensor, places: Tensor | None = None, pairing: str | None = "interleaved") -> Tensor:
-    """Rotary positions (Su et al. 2021): pair i of the entries of x (…, n, e) is turned by place / 10000^(2i/e).
+def rotate(x: Tensor, places: Tensor | None = None, pairing: str | None = "interleaved", base: float = 10000) -> Tensor:
+    """Rotary positions (Su et al. 2021): pair i of the entries of x (…, n, e) is turned by place / base^(2i/e).
 
     places broadcast to (…, n), and are 0, 1, … if not given. pairing: "interleaved" turns the entries 2i and 2i + 1
     together, as in the paper, "halves" i and i + e/2, as many models do; None returns x. An x that holds no floats or
-    has a single axis, an odd e, places that do not fit, another pairing: ValueError."""
+    has a single axis, an odd e, places that do not fit, another pairing, a base that is not above 0: ValueError."""
     if pairing is None:
         return x
     require_choice(pairing, PAIRINGS, "pairing")
-    require_rotatable(x, places)
+    require_rotatable(x, places, base)
     places = torch.arange(x.shape[-2], device=x.device) if places is None else places
     two_i = torch.arange(0, x.shape[-1], 2, dtype=torch.float64, device=x.device)  # (e/2,)
-    angles = places[..., None] / 10000 ** (two_i / x.shape[-1])  # (…, n, e/2)
+    angles = places[..., None] / base ** (two_i / x.shape[-1])  # (…, n, e/2)
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     axis = PAIRINGS[pairing]
     first, second = x.unflatten(-1, (-1, 2) if axis == -1 else (2, -1)).unbind(axis)  # (…, n, e/2) each
@@ -104,17 +106,40 @@ class LayerNorm(nn.Module):
         return (centred / torch.sqrt(variance + self.eps) * self.gamma + self.beta).to(x.dtype)
 
 
-class ResidualNorm(LayerNorm):
-    """The residual connection around a sublayer, with a layer norm before it ("pre") or after it ("post").
+class RMSNorm(nn.Module):
+    """x / √(mean of x² + eps) · gamma over the last axis (Zhang & Sennrich 2019, equation 4): LayerNorm without mean
+    and beta.
+
+    float16 is computed in float32, as in PyTorch. Another width than d_model: ValueError."""
+
+    def __init__(self, d_model: int):
+        super().__init__()
+        require_whole(d_model=d_model)
+        self.gamma = nn.Parameter(torch.ones(d_model))
+        self.eps = 1e-5
+
+    def forward(self, x: Tensor) -> Tensor:
+        require_last_axes(self.gamma.shape, x=x)
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        mean_square = wide.square().mean(dim=-1, keepdim=True)  # (…, 1)
+        return (wide / torch.sqrt(mean_square + self.eps) * self.gamma).to(x.dtype)
+
+
+class ResidualNorm(nn.Module):
+    """The residual connection around a sublayer, with a norm before it ("pre") or after it ("post").
 
     "post" is norm(x + sublayer(x)), Vaswani et al. 2017, section 3.1; "pre" is x + sublayer(norm(x)), Xiong et al.
     2020. In either, the sublayer gets `before(x)`, and `after(x, added)` goes on from what it added, on which dropout
-    falls. Another norm: ValueError."""
+    falls. kind: LayerNorm or RMSNorm. Called with x, it returns norm(x). Another norm: ValueError."""
 
-    def __init__(self, d_model: int, *, norm: str = "pre", dropout: float = 0.0):
-        super().__init__(d_model)
+    def __init__(self, d_model: int, *, norm: str = "pre", dropout: float = 0.0, kind: type = LayerNorm):
+        super().__init__()
+        self.layer = kind(d_model)
         self.norm = require_choice(norm, ("pre", "post"), "norm")
         self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x)
 
     def before(self, x: Tensor) -> Tensor:
         return self(x) if self.norm == "pre" else x
@@ -124,23 +149,69 @@ class ResidualNorm(LayerNorm):
         return self(x) if self.norm == "post" else x
 
 
+# Weights have the names that they had when a ResidualNorm was a LayerNorm itself, `norm_1.gamma` for
+# `norm_1.layer.gamma`: in files, saved and loaded, and where they are asked for. Notebooks show the class without this.
+
+
+def state_dict_with_short_names(self: ResidualNorm, *given: Any, prefix: str = "", **options: Any) -> dict[str, Any]:
+    """The state dict in which the norm's weights are named as those of the residual connection."""
+    weights = nn.Module.state_dict(self, *given, prefix=prefix, **options)
+    for name in [name for name in weights if name.startswith(f"{prefix}layer.")]:
+        weights[prefix + name.removeprefix(f"{prefix}layer.")] = weights.pop(name)
+    return weights
+
+
+def load_from_short_names(self: ResidualNorm, weights: dict[str, Any], prefix: str, *given: Any) -> None:
+    """What nn.Module does to load its own weights, before it comes to its layers; long names are loaded, too."""
+    for name, _ in self.layer.named_parameters():
+        if prefix + name in weights:
+            weights[f"{prefix}layer.{name}"] = weights.pop(prefix + name)
+    nn.Module._load_from_state_dict(self, weights, prefix, *given)
+
+
+ResidualNorm.state_dict = state_dict_with_short_names
+ResidualNorm._load_from_state_dict = load_from_short_names
+ResidualNorm.gamma = property(lambda self: self.layer.gamma)
+ResidualNorm.beta = property(lambda self: self.layer.beta)
+
+
 class FeedForward(nn.Module):
     """activation(x W_1 + b_1) W_2 + b_2, the same at every position (Vaswani et al. 2017, equation 2).
 
-    activation: "relu" or "gelu". Dropout falls on the d_ff hidden values. Another activation, sizes below 1, or an x
-    that is not (…, n, d_model): ValueError."""
+    activation: "relu", "gelu" or "silu". bias False leaves b_1 and b_2 out. Dropout falls on the d_ff hidden values.
+    Another activation, sizes below 1, or an x that is not (…, n, d_model): ValueError."""
 
-    def __init__(self, *, d_model: int, d_ff: int, activation: str = "relu", dropout: float = 0.0):
+    def __init__(
+        self, *, d_model: int, d_ff: int, activation: str = "relu", dropout: float = 0.0, bias: bool = True
+    ):  # fmt: skip
         super().__init__()
         require_whole(d_model=d_model, d_ff=d_ff)
         self.activation = require_choice(activation, ACTIVATIONS, "activation")
         self.dropout = nn.Dropout(dropout)
-        self.W_1 = nn.Linear(d_model, d_ff)
-        self.W_2 = nn.Linear(d_ff, d_model)
+        self.W_1 = nn.Linear(d_model, d_ff, bias)
+        self.W_2 = nn.Linear(d_ff, d_model, bias)
 
     def forward(self, x: Tensor) -> Tensor:
         require_vectors("x", x, self.W_1.weight)
         hidden = ACTIVATIONS[self.activation](self.W_1(x))  # (…, n, d_ff)
+        return self.W_2(self.dropout(hidden))
+
+
+class GatedFeedForward(FeedForward):
+    """(activation(x W_1) · (x W_3)) W_2: the activation is a gate for a second product (Shazeer 2020, equation 6).
+
+    With "silu" it is SwiGLU, with "gelu" GEGLU, with "relu" ReGLU. As in the paper, no layer has a bias unless bias is
+    True. All else is as in `FeedForward`."""
+
+    def __init__(
+        self, *, d_model: int, d_ff: int, activation: str = "silu", dropout: float = 0.0, bias: bool = False
+    ):  # fmt: skip
+        super().__init__(d_model=d_model, d_ff=d_ff, activation=activation, dropout=dropout, bias=bias)
+        self.W_3 = nn.Linear(d_model, d_ff, bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        require_vectors("x", x, self.W_1.weight)
+        hidden = ACTIVATIONS[self.activation](self.W_1(x)) * self.W_3(x)  # (…, n, d_ff)
         return self.W_2(self.dropout(hidden))
 
 
