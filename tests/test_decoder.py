@@ -18,6 +18,7 @@ from utils.decoder import (
     DecoderBlock,
     LanguageModel,
     PlacedEmbedding,
+    Sizes,
     TokenEncoder,
     TransformerTranslator,
 )
@@ -124,7 +125,7 @@ def gradients_of(theirs, prefix=""):
             f"blocks.{i}.feed_forward.W_2", one.linear2
         )
         for j in (1, 2, 3):
-            found |= by_name(f"blocks.{i}.norm_{j}", getattr(one, f"norm{j}"), "gamma", "beta")
+            found |= by_name(f"blocks.{i}.norm_{j}.layer", getattr(one, f"norm{j}"), "gamma", "beta")
     return found if theirs.norm is None else found | by_name("final_norm", theirs.norm, "gamma", "beta")
 
 
@@ -209,11 +210,81 @@ def test_without_a_memory_it_is_an_encoder_block():
     assert none is None
 
 
+@pytest.mark.parametrize("training", [True, False])
+def test_a_block_of_today_is_torch_s_with_rms_norms_and_a_gate_forward_and_backward(training):
+    """PyTorch's layer without biases, its norms and its feed-forward layer replaced: linear1 holds W_1 and W_3."""
+    torch.manual_seed(0)
+    theirs = layer("pre", bias=False, activation=lambda both: F.silu(both[..., :20]) * both[..., 20:])
+    theirs.linear1 = nn.Linear(12, 40, bias=False)
+    for j in (1, 2, 3):
+        setattr(theirs, f"norm{j}", nn.RMSNorm(12, eps=1e-5))
+    theirs = stirred(theirs).train(training)
+    options = dict(norm_kind="rms", gated=True, activation="silu", bias=False)
+    ours = DecoderBlock(**SIZES, **options).double().train(training)
+    load(ours.attention, theirs.self_attn)
+    load(ours.cross_attention, theirs.multihead_attn)
+    for j in (1, 2, 3):
+        load(getattr(ours, f"norm_{j}"), getattr(theirs, f"norm{j}"))
+    gate, up = theirs.linear1.weight.detach().chunk(2)
+    names = {"W_1.weight": gate, "W_3.weight": up, "W_2.weight": theirs.linear2.weight}
+    ours.feed_forward.load_state_dict(names)
+    assert not any("bias" in name or "beta" in name for name, _ in ours.named_parameters())
+    given, twins = ([draw(3, 5, 12).requires_grad_(), draw(3, 7, 12, seed=2).requires_grad_()] for _ in range(2))
+    output, _, _ = ours(given[0], causal_mask(5), given[1])
+    expected = theirs(*twins, tgt_mask=~causal_mask(5))
+    close(output, expected)
+    output.backward(draw(3, 5, 12, seed=9))
+    expected.backward(draw(3, 5, 12, seed=9))
+    close([one.grad for one in given], [one.grad for one in twins])
+    feed_forward = ours.feed_forward
+    close(torch.cat([feed_forward.W_1.weight.grad, feed_forward.W_3.weight.grad]), theirs.linear1.weight.grad)
+    close(ours.norm_3.gamma.grad, theirs.norm3.weight.grad)
+    close(ours.attention.W_o.weight.grad, theirs.self_attn.out_proj.weight.grad)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_a_stack_without_biases_takes_the_weights_of_one_of_torch_s(norm):
+    torch.manual_seed(0)
+    theirs = stirred(nn.TransformerDecoder(layer(norm, bias=False), 2, nn.LayerNorm(12)))
+    ours = load(Decoder(num_layers=2, **SIZES, norm=norm, final_norm=True, bias=False), theirs)
+    assert not any(name.endswith("bias") for name, _ in ours.named_parameters())
+    x, memory = draw(3, 5, 12), draw(3, 7, 12, seed=2)
+    close(ours(x, causal_mask(5), memory)[0], theirs(x, memory, tgt_mask=~causal_mask(5)))
+
+
+@pytest.mark.parametrize("kind", [Decoder, DecoderBlock])
+def test_sizes_given_whole_or_by_name_make_the_same_layers(kind):
+    fields = dict(**SIZES, num_layers=2, norm="post", num_kv_heads=1, rotary="halves", gated=True, norm_kind="rms")
+    made = []
+    for build in (lambda: kind(Sizes(**fields)), lambda: kind(**fields), lambda: kind(Sizes(**SIZES), **fields)):
+        torch.manual_seed(0)
+        made.append(build())
+    assert len({str(one) for one in made}) == 1
+    states = [one.state_dict() for one in made]
+    assert states[0].keys() == states[1].keys() == states[2].keys()
+    assert all(torch.equal(state[name], tensor) for state in states[1:] for name, tensor in states[0].items())
+
+
+def test_a_language_model_of_today_has_the_size_of_a_published_one():
+    """SmolLM2-135M: 134,515,008 numbers, the output layer's being those of the embedding."""
+    with torch.device("meta"):  # shapes without numbers
+        model = LanguageModel(
+            49_152, d_model=576, num_heads=9, num_layers=30, d_ff=1536, positions="rotary", base=100_000, tied=True,
+            num_kv_heads=3, norm_kind="rms", gated=True, activation="silu", bias=False,
+        )  # fmt: skip
+    block = 2 * 576 * 576 + 2 * 576 * 192 + 3 * 576 * 1536 + 2 * 576
+    by_hand = 49_152 * 576 + 30 * block + 576
+    assert sum(p.numel() for p in model.parameters()) == by_hand == 134_515_008
+
+
 REFUSED = [
     (nn.TransformerEncoderLayer(12, 2, 20), {}, "cannot load a TransformerEncoderLayer"),
     (layer("pre"), {}, "(20, 'pre', 'relu') in"),
     (layer(activation="gelu"), {}, "(20, 'post', 'gelu') in"),
     (layer(), dict(cross=False), "cross=True"),
+    (layer(), dict(gated=True), "cannot load a TransformerDecoderLayer"),
+    (layer(), dict(norm_kind="rms"), "is not an nn.RMSNorm with a weight for d_model = 12"),
+    (layer(), dict(bias=False), "PyTorch's layer has biases, the block has none"),
     (layer(), dict(num_kv_heads=1), "neither fewer heads of keys and values nor rotary"),
     (layer(), dict(rotary="halves"), "neither fewer heads of keys and values nor rotary"),
 ]
@@ -242,14 +313,16 @@ def test_rotation_keeps_lengths_and_scores_depend_on_the_distance_alone(pairing,
     assert torch.equal(rotate(q, torch.zeros(7), pairing), q)
 
 
-def test_a_pair_is_a_complex_number_that_is_turned():
+@pytest.mark.parametrize("base", [10_000, 100_000.0, 7])
+def test_a_pair_is_a_complex_number_that_is_turned(base):
     x, places = draw(3, 6, 8), torch.tensor([0, 1, 2, 5, 9, 1000])
-    angles = places[:, None] * 10000.0 ** -(torch.arange(4, dtype=torch.float64) / 4)
+    angles = places[:, None] * float(base) ** -(torch.arange(4, dtype=torch.float64) / 4)
     for pairing, (first, second) in {"interleaved": (x[..., 0::2], x[..., 1::2]), "halves": x.chunk(2, -1)}.items():
         turned = torch.complex(first, second) * torch.polar(torch.ones_like(angles), angles)
         parts = [turned.real, turned.imag]
         expected = torch.stack(parts, -1).flatten(-2) if pairing == "interleaved" else torch.cat(parts, -1)
-        close(rotate(x, places, pairing), expected, atol=1e-12)
+        close(rotate(x, places, pairing, base), expected, atol=1e-12)
+        assert base != 10_000 or torch.equal(rotate(x, places, pairing), rotate(x, places, pairing, base))
 
 
 def test_the_two_pairings_are_one_up_to_the_order_of_rows_in_W_q_and_W_k():
@@ -589,6 +662,9 @@ def test_what_does_not_fit_is_named():
         (lambda: rotate(draw(4)), "x (4,) of torch.float64 must be (…, n, e)"),
         (lambda: rotate(draw(3, 4), torch.arange(2)), "places (2,) do not broadcast to (3,)"),
         (lambda: rotate(draw(3, 4), [0, 1, 2]), "places is of the type list"),
+        (lambda: rotate(draw(3, 4), base=0), "base 0 must be above 0"),
+        (lambda: DecoderBlock(**SIZES, norm_kind="batch"), "norm_kind 'batch' is unknown; there are layer, rms"),
+        (lambda: Decoder(**SIZES), "num_layers None must be whole numbers"),
         (
             lambda: CachedAttention(d_model=12, num_heads=3, num_kv_heads=2),
             "num_heads = 3 cannot be shared by num_kv_heads = 2",
@@ -617,7 +693,10 @@ def test_a_block_goes_on_from_its_own_state():
     assert isinstance(state, BlockState) and state.own.keys.shape == (2, 2, 6, 6)
 
 
-@pytest.mark.parametrize("kind", [LanguageModel, TokenEncoder])
-def test_an_option_that_does_not_exist_is_named_by_what_was_called(kind):
+@pytest.mark.parametrize("kind", [LanguageModel, TokenEncoder, Decoder, DecoderBlock])
+def test_an_option_that_does_not_exist_or_is_missing_is_named_by_what_was_called(kind):
+    words = (9,) if kind in (LanguageModel, TokenEncoder) else ()
     with pytest.raises(TypeError, match=rf"{kind.__name__}.*'dropuot'"):
-        kind(9, d_model=8, num_heads=2, num_layers=1, d_ff=8, dropuot=0.1)
+        kind(*words, d_model=8, num_heads=2, num_layers=1, d_ff=8, dropuot=0.1)
+    with pytest.raises(TypeError, match=rf"{kind.__name__}.*'d_ff'"):
+        kind(*words, d_model=8, num_heads=2, num_layers=1)

@@ -1,6 +1,7 @@
 """The house around the notebooks: the environment, the commands, the rules that keep the course small and portable."""
 
 import ast
+import dataclasses
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from tools.notebooks import execute as execute_notebooks
 from tools.notebooks import files, links
 from tools.notebooks import seeds as repeat_with_seeds
 from utils.cells import VOLATILE
+from utils.decoder import Sizes
 
 ROOT = Path(__file__).parent.parent
 POSIX = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
@@ -243,7 +245,7 @@ SIZES = ["vocabulary_size", "d_model", "num_heads", "num_layers", "d_ff"]  # the
 
 def test_sizes_of_a_module_are_given_by_name_in_one_order():
     """`Encoder(16, 4, 2, 32)` would build some encoder whatever was meant; a single size, and a vocabulary's, need no
-    name."""
+    name. The fields of `Sizes`, which go down through a decoder as one, have that order, too."""
     trees = [ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in CORE]
     classes = [node for tree in trees for node in tree if isinstance(node, ast.ClassDef)]
     made = [(node.name, one.args) for node in classes for one in node.body if getattr(one, "name", "") == "__init__"]
@@ -253,7 +255,11 @@ def test_sizes_of_a_module_are_given_by_name_in_one_order():
         assert sizes == sorted(sizes, key=SIZES.index), name
         assert not any(size in SIZES or re.match("d_|num_", size) for size in bare[1:]), name
         assert not named or bare[:1] in ([], ["vocabulary_size"]) or not set(SIZES).intersection(named), name
-    assert {"MultiHeadAttention", "Encoder", "Decoder", "Tagger", "LanguageModel"} <= dict(made).keys()
+    assert {"MultiHeadAttention", "Encoder", "Tagger", "TokenEncoder"} <= dict(made).keys()
+    fields = dataclasses.fields(Sizes)
+    assert [field.name for field in fields][:4] == SIZES[1:] and all(field.kw_only for field in fields)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Sizes(d_model=8, num_heads=2, d_ff=16).d_model = 4
 
 
 UNWANTED = [

@@ -34,6 +34,8 @@ PAIRS = {
         lambda: nn.MultiheadAttention(4, 2),
     ),
     "LayerNorm": (lambda: transformer.LayerNorm(4), lambda: nn.LayerNorm(4)),
+    "RMSNorm": (lambda: transformer.RMSNorm(4), lambda: nn.RMSNorm(4)),
+    "ResidualNorm": (lambda: transformer.ResidualNorm(4), lambda: nn.LayerNorm(4)),
     "EncoderBlock": (lambda: transformer.EncoderBlock(d_model=4, num_heads=2, d_ff=8, norm="post"), block),
     "Encoder": (
         lambda: transformer.Encoder(d_model=4, num_heads=2, num_layers=2, d_ff=8, norm="post"),

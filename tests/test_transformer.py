@@ -17,9 +17,12 @@ from utils.transformer import (
     Encoder,
     EncoderBlock,
     FeedForward,
+    GatedFeedForward,
     LayerNorm,
     LearnedPositions,
     PositionalEncoding,
+    ResidualNorm,
+    RMSNorm,
     Tagger,
     sinusoidal_positions,
 )
@@ -97,7 +100,7 @@ def gradients_of(theirs):
     found = {}
     for i, layer in enumerate(theirs.layers):
         attention = layer.self_attn
-        named = {"attention.W_o": attention.out_proj, "norm_1": layer.norm1, "norm_2": layer.norm2}
+        named = {"attention.W_o": attention.out_proj, "norm_1.layer": layer.norm1, "norm_2.layer": layer.norm2}
         named |= {"feed_forward.W_1": layer.linear1, "feed_forward.W_2": layer.linear2}
         kinds = {"weight": attention.in_proj_weight, "bias": attention.in_proj_bias}
         for kind, packed in kinds.items():
@@ -265,10 +268,14 @@ def test_an_optimiser_from_before_loading_goes_on_training_the_stack():
     assert not any(torch.equal(old, parameter) for old, parameter in zip(loaded, ours.parameters()))
 
 
+every_norm = pytest.mark.parametrize("kind, of_torch", [(LayerNorm, nn.LayerNorm), (RMSNorm, nn.RMSNorm)])
+
+
+@every_norm
 @pytest.mark.parametrize("size", [1, 300, 30_000])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_layer_norm_in_half_precision_is_right_where_torch_is(dtype, size):
-    ours, theirs = LayerNorm(12).to(dtype), nn.LayerNorm(12, dtype=dtype)
+def test_a_norm_in_half_precision_is_right_where_torch_is(kind, of_torch, dtype, size):
+    ours, theirs = kind(12).to(dtype), of_torch(12, eps=1e-5, dtype=dtype)
     for parameter in theirs.parameters():
         nn.init.normal_(parameter)
     load(ours, theirs)
@@ -312,28 +319,30 @@ def test_parameters_of_the_paper_s_base_encoder():
     assert by_hand == 18_914_304
 
 
-# Layer norm and the feed-forward layer
+# Norms and feed-forward layers
 
 
+@every_norm
 @given(
     d_model=st.integers(2, 64),
     scale=st.sampled_from([1e-3, 1.0, 1e3]),
-    eps=st.sampled_from([1e-5, 0.1]),
+    eps=st.sampled_from([1e-5, 0.1, None]),
     seed=st.integers(0, 99),
 )
 @settings(max_examples=60, deadline=None)
-def test_layer_norm_is_torch_s(d_model, scale, eps, seed):
-    theirs = nn.LayerNorm(d_model, eps, dtype=torch.float64)
-    gamma, beta = draw(d_model, seed=seed + 100), draw(d_model, seed=seed + 200)
-    theirs.load_state_dict({"weight": gamma, "bias": beta})
-    ours = load(LayerNorm(d_model).double(), theirs)
+def test_a_norm_is_torch_s(kind, of_torch, d_model, scale, eps, seed):
+    """An RMSNorm of PyTorch without an eps takes the smallest step of its dtype; a LayerNorm has one."""
+    theirs = of_torch(d_model, 1e-5 if eps is None and kind is LayerNorm else eps, dtype=torch.float64)
+    for number, parameter in enumerate(theirs.parameters(), start=1):
+        parameter.data = draw(d_model, seed=seed + 100 * number)
+    ours = load(kind(d_model).double(), theirs)
     x, twin = (((draw(3, 2, d_model, seed=seed) + 1) * scale).requires_grad_() for _ in range(2))
     output, expected, upstream = ours(x), theirs(twin), draw(3, 2, d_model, seed=seed + 1)
     close(output, expected)
     output.backward(upstream)
     expected.backward(upstream)
     torch.testing.assert_close(x.grad, twin.grad, rtol=1e-8, atol=1e-10)
-    close([ours.gamma.grad, ours.beta.grad], [theirs.weight.grad, theirs.bias.grad])
+    close([one.grad for one in ours.parameters()], [one.grad for one in theirs.parameters()])
 
 
 def test_layer_norm_gives_mean_0_and_deviation_1():
@@ -352,6 +361,65 @@ def test_feed_forward_is_its_equation_at_every_position(activation):
         phi = (1 + torch.erf(hidden / math.sqrt(2))) / 2  # the normal distribution up to each value
         hidden = hidden * (phi if activation == "gelu" else (hidden > 0))
         close(layer(x)[b, n], hidden @ W_2 + b_2, atol=1e-12)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("activation, of_torch", [("silu", nn.SiLU()), ("gelu", nn.GELU()), ("relu", nn.ReLU())])
+def test_a_gated_feed_forward_layer_is_its_equation_forward_and_backward(activation, of_torch, bias):
+    torch.manual_seed(0)
+    ours = GatedFeedForward(d_model=6, d_ff=10, activation=activation, bias=bias).double()
+    W_1, W_3, W_2 = theirs = [nn.Linear(a, b, bias, dtype=torch.float64) for a, b in ((6, 10), (6, 10), (10, 6))]
+    for mine, linear in zip((ours.W_1, ours.W_3, ours.W_2), theirs):
+        mine.load_state_dict(linear.state_dict())
+    x, twin = draw(2, 5, 6).requires_grad_(), draw(2, 5, 6).requires_grad_()
+    output, expected, upstream = ours(x), W_2(of_torch(W_1(twin)) * W_3(twin)), draw(2, 5, 6, seed=9)
+    close(output, expected, atol=1e-12)
+    output.backward(upstream)
+    expected.backward(upstream)
+    close(x.grad, twin.grad, atol=1e-12)
+    for mine, linear in zip((ours.W_1, ours.W_3, ours.W_2), theirs):
+        close([one.grad for one in mine.parameters()], [one.grad for one in linear.parameters()], atol=1e-12)
+
+
+def test_layers_without_biases_are_those_whose_biases_are_0():
+    without, ours = FeedForward(d_model=6, d_ff=10, bias=False).double(), FeedForward(d_model=6, d_ff=10).double()
+    assert without.state_dict().keys() == {"W_1.weight", "W_2.weight"}
+    ours.load_state_dict(without.state_dict(), strict=False)
+    nn.init.zeros_(ours.W_1.bias)
+    nn.init.zeros_(ours.W_2.bias)
+    close(without(draw(2, 5, 6)), ours(draw(2, 5, 6)), atol=1e-12)
+
+
+# The residual connection and the names of its norm's weights
+
+
+@every_norm
+def test_a_residual_connection_has_its_norm_before_or_after(kind, of_torch):
+    norm, x, added = of_torch(12, eps=1e-5, dtype=torch.float64), draw(2, 5, 12), draw(2, 5, 12, seed=2)
+    for parameter in norm.parameters():
+        nn.init.normal_(parameter)
+    pre, post = (load(ResidualNorm(12, norm=where, kind=kind).double(), norm) for where in ("pre", "post"))
+    close([pre.before(x), pre.after(x, added)], [norm(x), x + added])
+    close([post.before(x), post.after(x, added)], [x, norm(x + added)])
+
+
+@pytest.mark.parametrize("kind, names", [(LayerNorm, ["gamma", "beta"]), (RMSNorm, ["gamma"])])
+def test_files_name_the_weights_of_a_norm_as_those_of_its_residual_connection(kind, names):
+    """`norm_1.gamma`, as they did when a ResidualNorm was a LayerNorm itself, alone and in a model."""
+    holder = nn.ModuleDict({"norm_1": ResidualNorm(4, kind=kind), "norm_2": nn.Linear(4, 4)})
+    for parameter in holder.parameters():
+        nn.init.normal_(parameter)
+    saved = holder.state_dict()
+    assert list(saved) == [*(f"norm_1.{name}" for name in names), "norm_2.weight", "norm_2.bias"]
+    assert list(holder["norm_1"].state_dict()) == names
+    by_parameter = {name: parameter.detach() for name, parameter in holder.named_parameters()}
+    for weights in (saved, by_parameter):
+        other = nn.ModuleDict({"norm_1": ResidualNorm(4, kind=kind), "norm_2": nn.Linear(4, 4)})
+        other.load_state_dict(weights)
+        assert all(map(torch.equal, other.parameters(), holder.parameters()))
+    assert all(getattr(holder["norm_1"], name) is getattr(holder["norm_1"].layer, name) for name in names)
+    with pytest.raises(RuntimeError, match=r"Missing key.*norm_1\.layer\.gamma"):
+        other.load_state_dict({name: value for name, value in saved.items() if name != "norm_1.gamma"})
 
 
 # Positions
@@ -558,6 +626,10 @@ WRONG = {
     "d_model 4 and d_ff 0 must": lambda: FeedForward(d_model=4, d_ff=0),
     "n 4 and d_model 2.5 must be whole numbers": lambda: sinusoidal_positions(4, 2.5),
     "d_model 4.0 must be whole numbers": lambda: LayerNorm(4.0),
+    "x (2, 1) must end in 5": lambda: RMSNorm(5)(torch.zeros(2, 1)),
+    "d_model 0 must be at least 1": lambda: RMSNorm(0),
+    "activation 'swiglu' is unknown": lambda: GatedFeedForward(d_model=4, d_ff=8, activation="swiglu"),
+    "x (2, 6) must be (…, positions, 4)": lambda: GatedFeedForward(d_model=4, d_ff=8)(torch.zeros(2, 6)),
     "x is of the type list": lambda: LayerNorm(4)([0.0] * 4),
     "x is None": lambda: PositionalEncoding(d_model=4, max_len=6)(None),
     "x holds torch.float64, the weights torch.float32": lambda: FeedForward(d_model=4, d_ff=8)(

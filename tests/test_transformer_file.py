@@ -51,7 +51,8 @@ def test_outputs_weights_and_gradients_are_those_of_utils(both):
     for model in both:
         logits, weights = model(SOURCE, padding_mask(SOURCE), TARGET[:, :-1])
         cross_entropy(logits.flatten(0, 1), TARGET[:, 1:].flatten(), ignore_index=PAD_ID).backward()
-        gradients = {name: parameter.grad for name, parameter in model.named_parameters()}
+        named = model.named_parameters()
+        gradients = {name.replace(".layer.", "."): parameter.grad for name, parameter in named}
         found.append((logits, [*weights.own, *weights.cross, *weights.source], gradients))
     same(*found)
     assert all(gradient.abs().sum() > 0 for gradient in found[0][2].values() if gradient.shape != (16,))

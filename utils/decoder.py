@@ -73,9 +73,14 @@ class Sizes:
         require_choice(self.norm_kind, NORMS, "norm_kind")
 
 
-def sizes_of(sizes: Sizes | None, fields: dict[str, Any]) -> Sizes:
-    """The sizes, with the fields in which they differ; made of the fields alone where there are none."""
-    return Sizes(**fields) if sizes is None else replace(sizes, **fields)
+def sizes_of(layer: nn.Module, sizes: Sizes | None, **fields: Any) -> Sizes:
+    """The sizes of a layer, with the fields in which they differ; made of the fields alone where there are none.
+
+    Fields that are missing or do not exist: TypeError that names the layer."""
+    try:
+        return Sizes(**fields) if sizes is None else replace(sizes, **fields)
+    except TypeError as error:
+        raise TypeError(f"{type(layer).__name__}: {error}") from None
 
 
 class KeysValues(NamedTuple):
@@ -173,7 +178,7 @@ class DecoderBlock(nn.Module):
 
     def __init__(self, sizes: Sizes | None = None, **fields: Any):
         super().__init__()
-        sizes = sizes_of(sizes, fields)
+        sizes = sizes_of(self, sizes, **fields)
         d_model, dropout = sizes.d_model, sizes.dropout
         heads = dict(num_heads=sizes.num_heads, num_kv_heads=sizes.num_kv_heads)
         layers = dict(d_model=d_model, dropout=dropout, bias=sizes.bias)
@@ -215,7 +220,7 @@ class Decoder(nn.Module):
 
     def __init__(self, sizes: Sizes | None = None, **fields: Any):
         super().__init__()
-        sizes = sizes_of(sizes, fields)
+        sizes = sizes_of(self, sizes, **fields)
         require_whole(num_layers=sizes.num_layers)
         self.blocks = nn.ModuleList(DecoderBlock(sizes) for _ in range(sizes.num_layers))
         self.final_norm = NORMS[sizes.norm_kind](sizes.d_model) if sizes.final_norm else nn.Identity()
@@ -306,7 +311,8 @@ class LanguageModel(nn.Module):
     ):
         super().__init__()
         final_norm = norm == "pre" if final_norm is None else final_norm
-        sizes = Sizes(**fields, cross=cross, norm=norm, final_norm=final_norm, rotary=ROTARY.get(positions))
+        given = dict(cross=cross, norm=norm, final_norm=final_norm, rotary=ROTARY.get(positions))
+        sizes = sizes_of(self, None, **fields, **given)
         self.causal = causal
         self.embedding = PlacedEmbedding(
             vocabulary_size, d_model=sizes.d_model, positions=positions, max_len=max_len, scaled=scaled
@@ -351,8 +357,7 @@ class LanguageModel(nn.Module):
 class TokenEncoder(nn.Module):
     """From source tokens (b, k) with their mask a memory (b, k, d), and the weights (b, h, k, k) of each layer.
 
-    positions, scaled and final_norm are as in `LanguageModel`, all else as in `Encoder`, num_layers and d_ff among
-    it."""
+    positions, scaled and final_norm are as in `LanguageModel`, all else as in `Encoder`."""
 
     def __init__(
         self,
@@ -360,21 +365,23 @@ class TokenEncoder(nn.Module):
         *,
         d_model: int,
         num_heads: int,
+        num_layers: int,
+        d_ff: int,
         positions: str | None = "sine",
         max_len: int = 64,
         scaled: bool = False,
         dropout: float = 0.0,
         norm: str = "pre",
+        activation: str = "relu",
         final_norm: bool | None = None,
-        **options: Any,
     ):
         super().__init__()
         self.embedding = PlacedEmbedding(
             vocabulary_size, d_model=d_model, positions=positions, max_len=max_len, scaled=scaled
         )
         heads = dict(d_model=d_model, num_heads=num_heads, dropout=dropout)
-        final_norm = norm == "pre" if final_norm is None else final_norm
-        self.encoder = Encoder(**heads, norm=norm, final_norm=final_norm, **options)
+        sizes = dict(heads, num_layers=num_layers, d_ff=d_ff, norm=norm, activation=activation)
+        self.encoder = Encoder(**sizes, final_norm=norm == "pre" if final_norm is None else final_norm)
         if positions in ROTARY:
             for block in self.encoder.blocks:
                 block.attention = CachedAttention(**heads, rotary=ROTARY[positions])

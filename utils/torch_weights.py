@@ -16,8 +16,8 @@ def load(ours: nn.Module, theirs: nn.Module) -> nn.Module:
 
     MultiHeadAttention and CachedAttention take them from nn.MultiheadAttention, EncoderBlock from
     nn.TransformerEncoderLayer, Encoder from nn.TransformerEncoder, DecoderBlock and Decoder likewise,
-    TransformerTranslator its two stacks from nn.Transformer, LayerNorm from nn.LayerNorm, ElmanCell from nn.RNN. Rates
-    of dropout are not copied.
+    TransformerTranslator its two stacks from nn.Transformer, LayerNorm from nn.LayerNorm, RMSNorm from nn.RMSNorm,
+    ResidualNorm from the one of these that it has, ElmanCell from nn.RNN. Rates of dropout are not copied.
     ValueError where kind, sizes, norm or activation differ; then nothing is copied."""
     kinds = [kind.__name__ for kind in type(ours).__mro__]  # by name, for notebooks define these layers once more
     name = next((kind for kind in kinds if kind in CHANGES), None)
@@ -69,11 +69,15 @@ def of_multi_head(ours: nn.Module, theirs: nn.MultiheadAttention, bias: bool | N
     return changes
 
 
-def of_norm(ours: nn.Module, theirs: nn.LayerNorm) -> Changes:
-    """ValueError unless it has a gamma of the same width."""
-    if not isinstance(theirs, nn.LayerNorm) or theirs.weight is None or theirs.weight.shape != ours.gamma.shape:
-        raise ValueError(f"{theirs} is not an nn.LayerNorm with a weight for d_model = {len(ours.gamma)}")
-    return [(ours, "gamma", theirs.weight), (ours, "beta", bias_or_zeros(theirs)), (ours, "eps", theirs.eps)]
+def of_norm(ours: nn.Module, theirs: nn.LayerNorm | nn.RMSNorm) -> Changes:
+    """ValueError unless both are layer norms, or both RMSNorms, and theirs has a weight of the same width."""
+    ours = getattr(ours, "layer", ours)  # that of a ResidualNorm
+    kind = nn.LayerNorm if hasattr(ours, "beta") else nn.RMSNorm
+    if not isinstance(theirs, kind) or theirs.weight is None or theirs.weight.shape != ours.gamma.shape:
+        raise ValueError(f"{theirs} is not an nn.{kind.__name__} with a weight for d_model = {len(ours.gamma)}")
+    eps = torch.finfo(theirs.weight.dtype).eps if theirs.eps is None else theirs.eps
+    changes = [(ours, "gamma", theirs.weight), (ours, "eps", eps)]
+    return changes + [(ours, "beta", bias_or_zeros(theirs))] if kind is nn.LayerNorm else changes
 
 
 def of_block(ours: nn.Module, theirs: nn.TransformerEncoderLayer) -> Changes:
@@ -91,8 +95,11 @@ def of_decoder_block(ours: nn.Module, theirs: nn.TransformerDecoderLayer) -> Cha
 def of_sublayers(ours: nn.Module, theirs: nn.Module, kind: type, attentions: dict[str, str]) -> Changes:
     """The attentions, given by our name and PyTorch's, the feed-forward layer, and the norm of each of these."""
     feed_forward = ours.feed_forward
-    if not isinstance(theirs, kind) or feed_forward is None:
+    if not isinstance(theirs, kind) or feed_forward is None or hasattr(feed_forward, "W_3"):
         raise ValueError(f"a block with feed-forward layer {feed_forward} cannot load a {type(theirs).__name__}")
+    has_bias = feed_forward.W_1.bias is not None
+    if theirs.linear1.bias is not None and not has_bias:
+        raise ValueError("PyTorch's layer has biases, the block has none: give both the same bias")
     here = (feed_forward.W_1.out_features, ours.norm_1.norm, feed_forward.activation)
     activation = activation_name(theirs.activation, theirs.linear1.weight.dtype, theirs.linear1.weight.device)
     there = (theirs.linear1.out_features, "pre" if theirs.norm_first else "post", activation)
@@ -100,9 +107,9 @@ def of_sublayers(ours: nn.Module, theirs: nn.Module, kind: type, attentions: dic
         raise ValueError(f"d_ff, norm, activation are {here} here and {there} in PyTorch's layer; make them equal")
     linears = ((feed_forward.W_1, theirs.linear1), (feed_forward.W_2, theirs.linear2))
     changes = [(mine, "weight", linear.weight) for mine, linear in linears]
-    changes += [(mine, "bias", bias_or_zeros(linear)) for mine, linear in linears]
+    changes += [(mine, "bias", bias_or_zeros(linear)) for mine, linear in linears if has_bias]
     for mine, name in attentions.items():
-        changes += of_multi_head(getattr(ours, mine), getattr(theirs, name), bias=True)
+        changes += of_multi_head(getattr(ours, mine), getattr(theirs, name), bias=has_bias or None)
     for i in range(1, len(attentions) + 2):
         changes += of_norm(getattr(ours, f"norm_{i}"), getattr(theirs, f"norm{i}"))
     return changes
@@ -160,6 +167,8 @@ CHANGES = {
     "MultiHeadAttention": of_multi_head,
     "CachedAttention": of_multi_head,
     "LayerNorm": of_norm,
+    "RMSNorm": of_norm,
+    "ResidualNorm": of_norm,
     "EncoderBlock": of_block,
     "Encoder": of_encoder,
     "DecoderBlock": of_decoder_block,
