@@ -325,6 +325,24 @@ def test_a_pair_is_a_complex_number_that_is_turned(base):
         assert base != 10_000 or torch.equal(rotate(x, places, pairing), rotate(x, places, pairing, base))
 
 
+@pytest.mark.parametrize("rotary", ["interleaved", "halves", None])
+def test_a_stack_turns_as_its_blocks_do_one_by_one(rotary):
+    """It computes the angles once for all blocks, forwards and backwards the same as blocks that are told the places."""
+    torch.manual_seed(0)
+    ours = Decoder(**SIZES, num_layers=3, cross=False, rotary=rotary, base=50, num_kv_heads=1).double()
+    x, twin, places = draw(2, 5, 12).requires_grad_(), draw(2, 5, 12).requires_grad_(), torch.tensor([0, 3, 4, 9, 70])
+    output, _, _ = ours(x, causal_mask(5), places=places.expand(2, 1, 5))
+    expected = twin
+    for block in ours.blocks:
+        expected, _, _ = block(expected, causal_mask(5), places=places)
+    assert torch.equal(output, expected)
+    gradients = [torch.autograd.grad(y.square().sum(), at)[0] for y, at in ((output, x), (expected, twin))]
+    assert torch.equal(*gradients)
+    other = Decoder(**SIZES, num_layers=3, cross=False, rotary=rotary, num_kv_heads=1).double()
+    other.load_state_dict(ours.state_dict())
+    assert torch.allclose(other(x, causal_mask(5), places=places)[0], output) == (rotary is None), "another base"
+
+
 def test_the_two_pairings_are_one_up_to_the_order_of_rows_in_W_q_and_W_k():
     torch.manual_seed(0)
     ours = CachedAttention(d_model=16, num_heads=2, rotary="interleaved").double()

@@ -36,7 +36,9 @@ from .transformer import (
     ResidualNorm,
     RMSNorm,
     TokenEmbedding,
+    Turns,
     rotate,
+    turns,
 )
 
 ROTARY = {"rotary": "interleaved", "rotary halves": "halves"}  # positions that are not added, and their pairing
@@ -126,7 +128,13 @@ class CachedAttention(nn.Module):
         self.W_v = nn.Linear(d_model, d_kv, bias)
         self.W_o = plain.W_o
 
-    def keep(self, x: Tensor, kept: KeysValues | None = None, places: Tensor | None = None) -> KeysValues:
+    def turns(self, places: Tensor | None, dtype: torch.dtype) -> Tensor | Turns | None:
+        """What `keep` and `attend` take for places (b, 1, n), made once for all layers with the same base."""
+        if places is None or self.rotary is None:
+            return places
+        return turns(places, self.W_q.out_features // self.num_heads, self.base, dtype)
+
+    def keep(self, x: Tensor, kept: KeysValues | None = None, places: Tensor | Turns | None = None) -> KeysValues:
         """The keys and values of x (…, n, d), behind those that were kept before."""
         require_vectors("x", x, self.W_k.weight)
         keys = rotate(split_heads(self.W_k(x), self.num_kv_heads), places, self.rotary, self.base)  # (…, h, n, e)
@@ -134,7 +142,7 @@ class CachedAttention(nn.Module):
         return appended(kept, KeysValues(keys, values))
 
     def attend(
-        self, x: Tensor, kept: KeysValues, mask: Tensor | None = None, places: Tensor | None = None
+        self, x: Tensor, kept: KeysValues, mask: Tensor | None = None, places: Tensor | Turns | None = None
     ) -> tuple[Tensor, Tensor]:
         """The output (…, q, d) and weights (…, h, q, k) of the queries of x (…, q, d)."""
         require_vectors("x", x, self.W_q.weight)
@@ -192,7 +200,7 @@ class DecoderBlock(nn.Module):
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, memory: Tensor | None = None, memory_mask: Tensor | None = None,
-        state: BlockState = NOTHING_YET, places: Tensor | None = None,
+        state: BlockState = NOTHING_YET, places: Tensor | Turns | None = None,
     ) -> tuple[Tensor, BlockState, tuple[Tensor, Tensor | None]]:  # fmt: skip
         y = self.norm_1.before(x)
         own = self.attention.keep(y, state.own, places)
@@ -237,6 +245,7 @@ class Decoder(nn.Module):
         if state is None and (memory is None) != (self.blocks[0].cross_attention is None):
             raise ValueError("there must be a memory where the blocks have cross=True, and only there")
         before = [NOTHING_YET] * len(self.blocks) if state is None else state
+        places = self.blocks[0].attention.turns(places, x.dtype)  # once, as all blocks have one base
         after, weights = [], Weights([], [])
         for block, state_of_block in zip(self.blocks, before):
             x, state_of_block, (own, cross) = block(x, mask, memory, memory_mask, state_of_block, places)

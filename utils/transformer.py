@@ -5,7 +5,7 @@ Masks are boolean, True = may attend, and broadcast to (b, h, q, k).
 Sizes are keyword arguments in one order: the vocabulary's, which comes first and needs no name, d_model, num_heads,
 num_layers, d_ff."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -66,20 +66,37 @@ class LearnedPositions(PositionalEncoding):
         self.table = nn.Parameter(torch.randn_like(self.table))
 
 
-def rotate(x: Tensor, places: Tensor | None = None, pairing: str | None = "interleaved", base: float = 10000) -> Tensor:
+class Turns(NamedTuple):
+    """By which angles the pairs of entries are turned at some places: their cosines and sines, (…, n, e/2) each."""
+
+    cos: Tensor
+    sin: Tensor
+
+
+def turns(places: Tensor, e: int, base: float, dtype: torch.dtype) -> Turns:
+    """At places (…, n), pair i of e entries is turned by place / base^(2i/e) (Su et al. 2021, section 3.2.2)."""
+    two_i = torch.arange(0, e, 2, dtype=torch.float64, device=places.device)  # (e/2,)
+    angles = places[..., None] / base ** (two_i / e)  # (…, n, e/2)
+    return Turns(angles.cos().to(dtype), angles.sin().to(dtype))
+
+
+def rotate(
+    x: Tensor, places: Tensor | Turns | None = None, pairing: str | None = "interleaved", base: float = 10000
+) -> Tensor:
     """Rotary positions (Su et al. 2021): pair i of the entries of x (…, n, e) is turned by place / base^(2i/e).
 
-    places broadcast to (…, n), and are 0, 1, … if not given. pairing: "interleaved" turns the entries 2i and 2i + 1
-    together, as in the paper, "halves" i and i + e/2, as many models do; None returns x. An x that holds no floats or
-    has a single axis, an odd e, places that do not fit, another pairing, a base that is not above 0: ValueError."""
+    places broadcast to (…, n), and are 0, 1, … if not given; or they are their `turns`, made once for many x, whose
+    base holds then. pairing: "interleaved" turns the entries 2i and 2i + 1 together, as in the paper, "halves" i and
+    i + e/2, as many models do; None returns x. An x that holds no floats or has a single axis, an odd e, places that do
+    not fit, another pairing, a base that is not above 0: ValueError."""
     if pairing is None:
         return x
     require_choice(pairing, PAIRINGS, "pairing")
-    require_rotatable(x, places, base)
-    places = torch.arange(x.shape[-2], device=x.device) if places is None else places
-    two_i = torch.arange(0, x.shape[-1], 2, dtype=torch.float64, device=x.device)  # (e/2,)
-    angles = places[..., None] / base ** (two_i / x.shape[-1])  # (…, n, e/2)
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    if not isinstance(places, Turns):
+        require_rotatable(x, places, base)
+        places = torch.arange(x.shape[-2], device=x.device) if places is None else places
+        places = turns(places, x.shape[-1], base, x.dtype)
+    cos, sin = places
     axis = PAIRINGS[pairing]
     first, second = x.unflatten(-1, (-1, 2) if axis == -1 else (2, -1)).unbind(axis)  # (…, n, e/2) each
     return torch.stack([first * cos - second * sin, first * sin + second * cos], dim=axis).flatten(-2)
