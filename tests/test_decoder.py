@@ -327,7 +327,7 @@ def test_a_pair_is_a_complex_number_that_is_turned(base):
 
 @pytest.mark.parametrize("rotary", ["interleaved", "halves", None])
 def test_a_stack_turns_as_its_blocks_do_one_by_one(rotary):
-    """It computes the angles once for all blocks, forwards and backwards the same as blocks that are told the places."""
+    """It computes the angles once for all blocks; the result is that of blocks which are told the places."""
     torch.manual_seed(0)
     ours = Decoder(**SIZES, num_layers=3, cross=False, rotary=rotary, base=50, num_kv_heads=1).double()
     x, twin, places = draw(2, 5, 12).requires_grad_(), draw(2, 5, 12).requires_grad_(), torch.tensor([0, 3, 4, 9, 70])

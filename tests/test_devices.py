@@ -190,6 +190,11 @@ def of_transformers():
             encoder, decoder.LanguageModel(9, **STACK, positions=positions, cross=True)
         )
         yield f"translator {positions}", partial(there_and_back, translator, tokens, mask, tokens)
+    today = decoder.LanguageModel(
+        9, **STACK, positions="rotary", base=100, norm_kind="rms", gated=True, activation="silu", bias=False
+    )
+    yield "model of today", partial(there_and_back, today, tokens, mask=mask)
+    yield "model of today, its weights", lambda: today.load_state_dict(today.state_dict())
     yield "all words", partial(there_and_back, decoder.LanguageModel(9, **STACK, causal=False), tokens)
     yield "translation, read", partial(translator.translate, tokens, mask, 4)
     for width in (1, 3):
@@ -297,7 +302,7 @@ def of_a_published_encoder():
 
 GROUPS = [group for name, group in list(globals().items()) if name.startswith("of_")]
 WITHOUT_TENSORS = set(
-    """checks.require_text measures.alignment_error_rate measures.sequence_accuracy published.course_text
+    """checks.require_text decoder.sizes_of measures.alignment_error_rate measures.sequence_accuracy published.course_text
     published.load_published published.our_name published.sentences rnn.recurrent training.seed translating.by_length
     translating.right_by_length translating.vocabularies""".split()
 )  # words, files, numbers of Python, and layers, which are made wherever torch makes them
