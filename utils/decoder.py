@@ -52,8 +52,8 @@ class Sizes:
     num_layers: needed by a stack, not by a single block. norm, dropout, activation: as in `EncoderBlock`. final_norm: a
     norm after the last block. cross: blocks attend to a memory, too. num_kv_heads, rotary, base: as in
     `CachedAttention`; num_kv_heads holds for both attentions, rotary for the first alone. norm_kind: "layer" or "rms",
-    for `LayerNorm` and `RMSNorm`. gated: the feed-forward layer is a `GatedFeedForward`. bias False leaves the biases
-    of attention and feed-forward layer out. Another norm_kind: ValueError."""
+    for `LayerNorm` and `RMSNorm`. gated: the feed-forward layer is a `GatedFeedForward`, with activation "silu" a
+    SwiGLU. bias False leaves the biases of attention and feed-forward layer out. Another norm_kind: ValueError."""
 
     d_model: int
     num_heads: int
