@@ -302,7 +302,8 @@ def of_a_published_encoder():
 
 GROUPS = [group for name, group in list(globals().items()) if name.startswith("of_")]
 WITHOUT_TENSORS = set(
-    """checks.require_text decoder.sizes_of measures.alignment_error_rate measures.sequence_accuracy published.course_text
+    """checks.require_text decoder.sizes_of measures.alignment_error_rate measures.sequence_accuracy
+    published.course_text
     published.load_published published.our_name published.sentences rnn.recurrent training.seed translating.by_length
     translating.right_by_length translating.vocabularies""".split()
 )  # words, files, numbers of Python, and layers, which are made wherever torch makes them
