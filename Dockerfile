@@ -11,6 +11,8 @@ RUN apt-get update \
     && install --directory --owner=learner --group=learner /course
 USER learner
 WORKDIR /course
+# What is fetched once, the files of published models, is kept in the volume, too.
+ENV XDG_CACHE_HOME=/course/.cache
 
 FROM base
 # The packages, in a layer of their own: they are installed anew only where their versions change.

@@ -19,7 +19,7 @@ SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_
 AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
 
 
-.PHONY: help lab update site site-serve cards check test test-all test-processors test-colab test-classroom answers notebooks trainings checkpoints encoder glove vectors pins links clean setup setup-test setup-site setup-all python
+.PHONY: help lab update site site-serve cards check test test-all test-processors test-colab test-classroom answers notebooks trainings checkpoints models encoder glove vectors pins links clean setup setup-test setup-site setup-all python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
@@ -37,7 +37,7 @@ help:
 	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
 	@echo "make trainings              train what takes longest, and keep it for the tests"
 	@echo "make checkpoints            train what notebooks hand on to others, and store its weights"
-	@echo "make encoder                fetch the published encoder (91 MB, once) for the last notebook"
+	@echo "make models                 fetch the published models, an encoder and a chat model (91 + 98 MB, once); make encoder: the first alone"
 	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for the notebook on similarity"
 	@echo "make vectors                train the vectors that ship with the course anew (needs WordNet)"
 	@echo "make pins                   raise all pinned versions; PINS=\"torch==VERSION\" keeps that one"
@@ -64,12 +64,12 @@ check: setup-test
 	@$(COMPARABLE) $(BIN)/python -m pytest --lane check $(PYTEST)
 
 test: setup-all
-	@$(BIN)/python -m utils.encoder_files --if-possible
+	@$(BIN)/python -m utils.model_files --if-possible
 	@$(COMPARABLE) $(BIN)/python -m pytest --lane test $(PYTEST)
 
-# Where the published encoder cannot be had, the tests that need it are skipped. The night begins with what no other command runs; the others are told that it is night.
+# Where a published model cannot be had, the tests that need it are skipped. The night begins with what no other command runs; the others are told that it is night.
 test-all: setup-all
-	@$(BIN)/python -m utils.encoder_files --if-possible
+	@$(BIN)/python -m utils.model_files --if-possible
 	@$(COMPARABLE) $(BIN)/python -m pytest --lane all $(PYTEST)
 	@$(MAKE) --no-print-directory LANE=all test-processors test-colab test-classroom
 
@@ -102,8 +102,11 @@ trainings: setup-test
 checkpoints: setup-test
 	@$(COMPARABLE) $(BIN)/python -m tools.notebooks.checkpoints
 
+models: setup
+	@$(BIN)/python -m utils.model_files
+
 encoder: setup
-	@$(BIN)/python -m utils.encoder_files
+	@$(BIN)/python -m utils.model_files encoder
 
 glove: python
 	@$(SET_UP) tools/vectors/requirements-glove.txt

@@ -4,6 +4,7 @@ No network, each training once, or not at all where it is kept (tests/offline/),
 bars, no record of what is checked; unrun cells are refused. lanes.py says which tests run, onward.py what notebooks do.
 """
 
+import contextlib
 import os
 import re
 import runpy
@@ -15,7 +16,8 @@ from pathlib import Path
 import nbval.plugin
 import pytest
 
-from utils import encoder_files
+from utils.encoder_files import WEIGHTS
+from utils.model_files import ENCODER, Missing
 
 pytest_plugins = ["lanes", "onward"]
 
@@ -58,16 +60,16 @@ FIRST += [
 FIRST += ["tests/test_setup", "tests/test_site", "tests/test_widget_states", "tests/test_grading", "notebooks/"]
 
 
-if (encoder_files.FOLDER / encoder_files.WEIGHTS).is_file():  # for notebooks that fetch the course into another folder
-    os.environ.setdefault(encoder_files.VARIABLE, str(encoder_files.FOLDER))
+with contextlib.suppress(Missing):  # for notebooks that fetch the course into another folder
+    os.environ.setdefault(ENCODER.variable, str(ENCODER.find(WEIGHTS).parent))
 
 
 def without_encoder():
     """Why the cells that need the published encoder cannot run; nothing where they can."""
-    folders = filter(None, (os.environ.get(encoder_files.VARIABLE), encoder_files.FOLDER))
-    if any((Path(folder) / encoder_files.WEIGHTS).is_file() for folder in folders):
+    with contextlib.suppress(Missing):
+        ENCODER.find(WEIGHTS)
         return ""
-    return "the published encoder is not here, and neither source could be reached: `make encoder` fetches it"
+    return "the published encoder is not here, and neither source could be reached: `make models` fetches it"
 
 
 def pytest_collection_modifyitems(items):

@@ -34,6 +34,7 @@ from utils import encoder_files, widgets
 from utils.exercises import catalogue
 from utils.exercises.tasks import DOWNLOADS
 from utils.files import write_whole
+from utils.model_files import Missing
 
 HERE = Path(__file__).resolve().parent
 
@@ -121,7 +122,7 @@ def can_run(path: Path) -> bool:
     """Is everything here that the notebook needs?"""
     try:
         return not needs_download(path) or bool(encoder_files.content(encoder_files.WEIGHTS))
-    except encoder_files.Missing:
+    except Missing:
         return False
 
 
