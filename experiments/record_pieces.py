@@ -9,10 +9,11 @@ tokenizer.json says: each digit alone, then GPT-2's pattern, on bytes. Needs req
 import argparse
 import hashlib
 import random
-import struct
 import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from utils import gguf_file
 
 HARD = [  # characters, words and runs that go wrong easily
     *"aZ9_ '’`\"“…!?.,;:#$€%&@*()[]{}<>|/\\^~+=-–—½²Ⅷªº٣३๓三〇𝟗①",
@@ -69,30 +70,10 @@ def library(names: list[str], merges: list[str], special: Iterable[str]):
     return tokenizer
 
 
-NUMBERS = dict(zip(range(13), "BbHhIif?saQqd"))  # GGUF's kinds of values; 8 is a text and 9 a list
-
-
-def metadata(path: Path) -> dict:
-    """What a GGUF file says of itself, before its tensors."""
-    with open(path, "rb") as file:
-
-        def value(kind):
-            if kind == 8:
-                return file.read(value(10)).decode()
-            if kind == 9:
-                kind, length = value(4), value(10)
-                return [value(kind) for _ in range(length)]
-            (number,) = struct.unpack("<" + NUMBERS[kind], file.read(struct.calcsize("<" + NUMBERS[kind])))
-            return number
-
-        file.seek(16)  # behind GGUF, the version and the number of tensors
-        return {value(8): value(value(4)) for _ in range(value(10))}
-
-
 def main() -> None:
     ask = argparse.ArgumentParser(description="Record the ids that tokenizers gives for hard texts.")
     ask.add_argument("file", type=Path, help="SmolLM2-135M-Instruct.Q4_1.gguf")
-    found = metadata(ask.parse_args().file)
+    found, _ = gguf_file.read(ask.parse_args().file.read_bytes())
     names, kinds, merges = (found[f"tokenizer.ggml.{key}"] for key in ("tokens", "token_type", "merges"))
     theirs = library(names, merges, [name for name, kind in zip(names, kinds) if kind == 3])
     print(checksum(theirs.encode(text).ids for text in hard_texts()))

@@ -1,9 +1,7 @@
 """utils/byte_pairs.py: pieces by hand and by the `tokenizers` library, there and back, and a chat as one text."""
 
 import json
-import os
 import random
-from pathlib import Path
 
 import jinja2
 import pytest
@@ -11,9 +9,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.record_pieces import HARD, checksum, hard_texts, library, library_words, metadata
-from utils import byte_pairs
+from experiments.record_pieces import HARD, checksum, hard_texts, library, library_words
+from utils import byte_pairs, gguf_file
 from utils.byte_pairs import BytePairs, chat_prompt, merge, visible, words
+from utils.model_files import CHAT, Missing
 
 # python -m experiments.record_pieces FILE
 RECORDED = 126_637, "beafd2c30050ec35e3d705957ffb8be6add2747e35075575fe29c29d089d969a"
@@ -21,17 +20,16 @@ ALL_BYTES = sorted({*map(chr, byte_pairs.VISIBLE), *map(chr, byte_pairs.TO_VISIB
 MERGES = ["e r", "l o", "lo w", "Ġ low", "a a", "Ã ©"]
 SPECIAL = ["<end>", "<end>!", "<é a>"]
 SMALL = BytePairs([*ALL_BYTES, "er", "lo", "low", "Ġlow", "aa", "Ã©", *SPECIAL], MERGES, SPECIAL)
-NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
-FOLDERS = [os.environ.get("ATTENTION_CHAT", "."), Path(__file__).parent.parent / "data" / "published"]
 
 
 @pytest.fixture(scope="module")
 def found():
     """What the model's file says of itself."""
-    path = next((Path(folder) / NAME for folder in FOLDERS if (Path(folder) / NAME).is_file()), None)
-    if path is None:
-        pytest.skip(f"{NAME} is not here: ATTENTION_CHAT may name its folder")
-    return metadata(path)
+    try:
+        content = CHAT.content(next(iter(CHAT.sha256)))
+    except Missing:
+        pytest.skip("the chat model is not here, and neither source could be reached: `make models` fetches it")
+    return gguf_file.read(content)[0]
 
 
 @pytest.fixture(scope="module")
