@@ -1,5 +1,6 @@
 """The chat model in the course's layers says what `transformers` says of the same file (experiments/record_chat.py)."""
 
+import functools
 import hashlib
 import json
 from pathlib import Path
@@ -9,6 +10,10 @@ import torch
 
 from utils import chat, gguf_file
 from utils.byte_pairs import chat_prompt
+from utils.exercises.tasks.decoder import tied_logits
+from utils.exercises.tasks.masking import causal_mask, masked_attention
+from utils.exercises.tasks.multi_head_attention import merge_heads, split_heads
+from utils.exercises.tasks.transformer_encoder_block import residual_step, rotate_pair
 from utils.model_files import CHAT, Missing
 
 RECORDED = json.loads((Path(__file__).parent / "chat_reference.json").read_text(encoding="utf-8"))
@@ -129,3 +134,42 @@ def test_a_file_of_another_model_is_refused(change, problem):
     change(tensors)
     with pytest.raises(ValueError, match=problem):
         chat.fill(model, iter(tensors.items()))
+
+
+def test_it_is_carried_by_the_functions_that_a_learner_writes(loaded):
+    """The whole model once more, in the answers to exercises: rotate_pair, split_heads, masked_attention, causal_mask,
+    merge_heads, residual_step, tied_logits. Only RMSNorm and the gated layer are written out."""
+    model, _ = loaded
+    ids = torch.tensor(RECORDED[0]["ids"])
+    half = torch.arange(0, 64, 2).double()
+    angles = (torch.arange(len(ids))[:, None] / 100_000 ** (half / 64)).float()  # (n, e/2)
+    mask = causal_mask(len(ids))
+
+    def turned(heads):
+        return rotate_pair(heads.unflatten(-1, (-1, 2)), angles).flatten(-2)
+
+    def norm(gamma):
+        return lambda x: x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt() * gamma
+
+    def attention(layer, x):
+        query, key, value = (
+            turned(split_heads(layer.W_q(x), 9)),
+            split_heads(layer.W_k(x), 3),
+            split_heads(layer.W_v(x), 3),
+        )
+        key, value = (part.repeat_interleave(3, dim=0) for part in (turned(key), value))
+        return layer.W_o(merge_heads(masked_attention(query, key, value, mask)))
+
+    def gated(layer, x):
+        return layer.W_2(torch.nn.functional.silu(layer.W_1(x)) * layer.W_3(x))
+
+    with torch.no_grad():
+        x = model.embedding.vectors.weight[ids]  # (n, d)
+        for block in model.decoder.blocks:
+            for sublayer, layer, gamma in (
+                (attention, block.attention, block.norm_1.gamma),
+                (gated, block.feed_forward, block.norm_3.gamma),
+            ):
+                x = residual_step(x, functools.partial(sublayer, layer), norm(gamma), True)
+        logits = tied_logits(norm(model.decoder.final_norm.gamma)(x), model.embedding.vectors.weight)
+        torch.testing.assert_close(logits, model(ids[None])[0][0], atol=1e-3, rtol=0)
