@@ -236,24 +236,24 @@ def said(box):
 
 @in_chromium
 def test_a_handle_is_dragged_along_the_recorded_states(open_page):
-    """The tip of b, to where the angle is 90°, then by keys; what a finger asks for is rounded to what was recorded."""
-    box = open_page("two_arrows")
-    page, tip = box.page, box.get_by_role("slider", name="tip of b")
+    """The query, far out, then by keys; what a finger asks for is rounded to what was recorded."""
+    box = open_page("hull")
+    page, tip = box.page, box.get_by_role("slider", name="tip of the query")
     ring, svg = tip.bounding_box(), box.locator("svg").bounding_box()
     unit = svg["width"] / 356
     page.mouse.move(ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2)
     page.mouse.down()
-    for x, y in ((200, 80), (190, 60), (179, 52.5)):
-        page.mouse.move(svg["x"] + unit * x, svg["y"] + unit * y)
-    assert "at 90°, lengths 2.0 and 2.0" in said(box) and "✔" in said(box)
-    page.mouse.move(svg["x"] + unit * 179, svg["y"] - 500)
+    for x, y in ((2, 1), (1, 0), (-2, -1.1)):  # the plane of the keys: its middle, 18 units for 1
+        page.mouse.move(svg["x"] + unit * (89 + 18 * x), svg["y"] + unit * (111 - 18 * y))
+    assert said(box).startswith("Query (-2.0, -1.2).")
+    page.mouse.move(svg["x"] - 500, svg["y"] + unit * 111)
     page.mouse.up()
-    assert "at 90°, lengths 2.0 and 3.0" in said(box), "no further than recorded"
+    assert said(box).startswith("Query (-4.0, 0.0)."), "no further than recorded"
     assert tip.evaluate("one => one === document.activeElement"), "the handle stays in hand when it is drawn anew"
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
-    assert "at 85°, lengths 2.0 and 2.5" in said(box)
-    assert box.locator("input").nth(0).input_value() == "17", "the control follows"
+    assert said(box).startswith("Query (-3.6, -0.4).")
+    assert box.locator("input").nth(0).input_value() == "1", "the control follows"
 
 
 @in_chromium
@@ -287,6 +287,16 @@ def test_no_barriers(open_page, name, scheme):
 
 @in_chromium
 def test_a_guess_comes_before_its_result(open_page):
+    box = open_page("guess")
+    assert "0.8" not in box.locator("svg").text_content()
+    box.get_by_role("button", name="2", exact=True).click()
+    assert "You guessed 2, which is not right." in said(box) and "0.8" in box.locator("svg").text_content()
+    assert box.get_by_role("button", name="2, your guess").get_attribute("aria-pressed") == "true"
+
+
+@in_chromium
+@pytest.mark.lane("all", "guess", topic(WIDGETS["guess_2"]))
+def test_a_curve_is_drawn_before_it_is_shown(open_page):
     box = open_page("guess_2")
     points = box.get_by_role("slider")
     assert points.count() == 5 and "measured" not in box.locator("svg").text_content()
