@@ -46,7 +46,7 @@ def draw_fall(canvas: Phone, top: float, gradients: Mapping[str, np.ndarray], po
     """How the largest gradient falls with d_k = 2⁰ … 2¹⁰, on a scale of powers of ten: {name: gradients (11,)}, a curve
     each, and a dot where the learner stands, at `power` on the curve `name`; it is dragged, and a name is clicked."""
     canvas.text(8, top, "largest gradient, by d_k", 12, "start", bold=True)
-    canvas.hint(160, top, "drag the dot")
+    canvas.hint(190, top, "drag the dot")
     for tens in (0, 3, 6, 9):
         y = top + 16 + 9 * tens
         canvas.line(48, y, 268, y, "edge")
