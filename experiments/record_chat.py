@@ -4,8 +4,13 @@
 
 Needs transformers 5.24 and gguf 0.19, which no part of the course needs. Recorded are, for the ids of two chats: the
 five largest logits after each of the last eight ids, and the ids that are written greedily.
+
+    python -m experiments.record_chat path/to/folder/of/the/file --numbers
+
+prints the SHA-256 of all tensors, names and float32 numbers, as the package gguf reads them.
 """
 
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -15,7 +20,21 @@ CHATS = ("What is the capital of France?", "Write one sentence about the sea.")
 WRITTEN, PLACES, LARGEST = 40, 8, 5
 
 
+def checksum(file: Path) -> str:
+    from gguf import GGUFReader
+    from gguf.quants import dequantize
+
+    digest = hashlib.sha256()
+    for tensor in GGUFReader(file).tensors:
+        digest.update(tensor.name.encode())
+        digest.update(dequantize(tensor.data, tensor.tensor_type).astype("<f4").tobytes())
+    return digest.hexdigest()
+
+
 def main() -> None:
+    if sys.argv[2:] == ["--numbers"]:
+        print(checksum(Path(sys.argv[1]) / FILE))
+        return
     import torch
     from transformers import AutoModelForCausalLM
 

@@ -149,7 +149,9 @@ def test_whatever_is_imported_is_required():
     for path in sorted((ROOT / "tests").rglob("*.py")):
         require(imports(path.read_text(encoding="utf-8")), learner | tester, path)
     for path in sorted((ROOT / "experiments").glob("*.py")):  # they compare with other libraries
-        require(imports(path.read_text(encoding="utf-8")), learner | {"pandas", "tokenizers", "transformers"}, path)
+        require(
+            imports(path.read_text(encoding="utf-8")), learner | {"pandas", "tokenizers", "transformers", "gguf"}, path
+        )
     for path in sorted((ROOT / "tools" / "notebooks").glob("*.py")):
         require(imports(path.read_text(encoding="utf-8")), learner, path)
     for path in sorted((ROOT / "tools" / "site").glob("*.py")):
