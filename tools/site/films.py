@@ -66,13 +66,6 @@ class Recorder:
         for name, value in state.items():
             self.explorer.controls[name].value = value
 
-    def try_on(self, name: str, value: object) -> bool:
-        """Give a control a value, where it can have it now."""
-        possible = value in self.options(name)
-        if possible:
-            self.explorer.controls[name].value = value
-        return possible
-
     def walk(self, *names: str) -> Iterator[None]:
         """Every value of the first control, and under each all states of the others, whose values may depend on it."""
         name, *others = names or self.shown
