@@ -1,9 +1,9 @@
 """nbval runs and compares the cells of a notebook as they ship; then, in the same kernel, the notebook goes on.
 
-One execution serves four checks. Each exercise is answered with the first of its known mistakes, and judged so; then
-with its reference, and judged right; then every other cell runs again, last to first, and is compared once more: no
-name was bound to something else, no generator used up, nothing piled up. Cells tagged `seconds:N` run again only at
-night. `--once` stops where nbval does.
+One execution serves five checks. Each claims cell runs again on its own. Each exercise is answered with the first of
+its known mistakes, and judged so; then with its reference, and judged right. Then every other cell runs again, last to
+first, and is compared once more: no name was bound to something else, no generator used up, nothing piled up. Cells
+tagged `seconds:N` run again only at night. `--once` stops where nbval does.
 """
 
 import ast
@@ -15,7 +15,7 @@ from pathlib import Path
 import nbval.plugin
 import pytest
 
-from utils.cells import after, exercise, has
+from utils.cells import CLAIMS, after, exercise, has
 
 runs = []  # (name of a notebook, seconds, peak memory in MB or None), in the order in which they ran
 
@@ -99,6 +99,9 @@ class Notebook(nbval.plugin.IPyNbFile):
         from utils.exercises.engine import source
         from utils.exercises.reading import source_of
 
+        for one in cells:
+            if has(one.cell, CLAIMS):
+                yield FurtherCell.of(self, f"{one.name} on its own", one.cell, one.options)
         exercises = [one for one in cells if exercise(one.cell)]
         benches = [below for one, below in zip(cells, cells[1:]) if has(below.cell, "bench")]
         for one in exercises:

@@ -88,7 +88,7 @@ def test_spreads_are_carried_over_where_a_run_says_the_same(tmp_path, monkeypatc
     nbformat.write(tiny("x = 9", "print(f'{SEED} of {x}')\nassert x > 2", "print(x)\nassert x"), path)
     assert execute_notebooks.main([str(path)]) == 0
     assert repeat_with_seeds.main([str(path), "--seeds", "1", "--store"]) == 0
-    before = {cell.id: cell for cell in files.read(path).cells}
+    before = [files.read(path)]
     for source, carried, spread in (("x = 3 * 3", 2, "0 to 1"), ("x = 8", 0, "")):
         changed = files.read(path)
         changed.cells[2].source = source
@@ -99,7 +99,68 @@ def test_spreads_are_carried_over_where_a_run_says_the_same(tmp_path, monkeypatc
         assert (len(found), len(void)) == (carried, 2 - carried)
         claims = ledger.claims(path, repeat_with_seeds.read_measured(), {})
         assert [claim.seeds for claim in claims] == [spread] * 2
-        before = {cell.id: cell for cell in files.read(path).cells}
+        before = [files.read(path)]
+
+
+CLAIMS = "assert first < 2, 'fewer than two'\nassert second == 9, 'nine'"
+
+
+def claimed(source=CLAIMS):
+    """A notebook whose last cell claims something of two others: one that trains, and one that does not."""
+    notebook = tiny("first = SEED\nprint(f'{first} of 9')")
+    notebook.cells += [new_code_cell("second = 9\nprint('it is', second)"), new_code_cell(source)]
+    notebook.cells[-1].metadata |= {"tags": ["claims"], "of": [cell.id for cell in notebook.cells[2:4]]}
+    return notebook
+
+
+def test_a_claims_cell_tells_what_the_cells_say_that_it_names(tmp_path):
+    path, notebook = tmp_path / "tiny.ipynb", claimed()
+    first, second = notebook.cells[-1].metadata["of"]
+    for cell, text in zip(notebook.cells[2:4], ("1 of 9\n", "it is 9\n")):
+        cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=text)]
+    nbformat.write(notebook, path)
+    row = ledger.rows(f"[{second} agrees: Cho (2014)]\nIt is nine.\n")
+    beside, claim = ledger.claims(path, {}, row)
+    assert claim.cell == notebook.cells[-1].id and claim.asserted == ["first < 2", "second == 9"]
+    assert claim.measured == ["1 of 9", "it is 9"] and claim.trained and not claim.rows
+    assert (beside.cell, beside.asserted) == (second, []) and beside.telling(*beside.rows) == ["it is 9"]
+    notebook.cells[-1].metadata["of"] = [first, "nowhere"]
+    nbformat.write(notebook, path)
+    with pytest.raises(ValueError, match=r"^the claims cell \S+ speaks of 'nowhere', which is no code cell"):
+        list(ledger.claims(path, {}, {}))
+
+
+@pytest.mark.lane("all", "ledger", "seeds")
+def test_a_claims_cell_is_repeated_with_other_seeds(tmp_path, monkeypatch):
+    path, record = tmp_path / "tiny.ipynb", tmp_path / "measured.json"
+    monkeypatch.setattr(repeat_with_seeds, "MEASURED", record)
+    nbformat.write(claimed(), path)
+    assert execute_notebooks.main([str(path)]) == 0
+    assert repeat_with_seeds.main([str(path), "--seeds", "1", "2", "--store"]) == 1, "seed 2 fails"
+    (claim,) = ledger.claims(path, repeat_with_seeds.read_measured(), {})
+    assert (claim.measured, claim.seeds, claim.failed) == (["«0 to 2» of 9", "it is 9"], "0 to 2", [2])
+    moved = files.read(path)
+    moved.cells[-1].source = CLAIMS.replace("< 2", "< 3")
+    nbformat.write(moved, path)
+    (claim,) = ledger.claims(path, repeat_with_seeds.read_measured(), {})
+    assert claim.seeds == "", "another claim was not tried with other seeds"
+
+
+@pytest.mark.lane("all", "ledger", "seeds")
+def test_a_spread_is_kept_where_an_assertion_moves_into_a_claims_cell(tmp_path, monkeypatch):
+    path, record = tmp_path / "tiny.ipynb", tmp_path / "measured.json"
+    monkeypatch.setattr(repeat_with_seeds, "MEASURED", record)
+    nbformat.write(tiny("first = SEED\nprint(first)\nassert first < 2"), path)
+    assert execute_notebooks.main([str(path)]) == 0
+    assert repeat_with_seeds.main([str(path), "--seeds", "1", "--store"]) == 0
+    before, moved = files.read(path), files.read(path)
+    moved.cells[2].source = moved.cells[2].source.replace("\nassert first < 2", "")
+    moved.cells.append(new_code_cell("assert first < 2", metadata={"tags": ["claims"], "of": [moved.cells[2].id]}))
+    nbformat.write(moved, path)
+    assert execute_notebooks.main([str(path)]) == 0
+    assert repeat_with_seeds.carry([before], [files.read(path)]) == ([moved.cells[2].id], [])
+    (claim,) = ledger.claims(path, repeat_with_seeds.read_measured(), {})
+    assert (claim.seeds, claim.measured) == ("0 to 1", ["«0 to 1»"])
 
 
 # What others have found
@@ -155,7 +216,7 @@ def test_every_claim_is_on_the_page_once_at_least_and_many_have_a_spread(made):
         and re.search(r"^\s*(?:assert |torch\.testing\.assert_close)", cell.source, re.MULTILINE)
     ]
     assert sorted(asserting) == sorted(claim.cell for claim in claims)
-    assert sum(len(claim.said) > 1 for claim in claims) >= 20, "python -m tools.notebooks.seeds NOTEBOOK --store"
+    assert sum(bool(claim.seeds) for claim in claims) >= 20, "python -m tools.notebooks.seeds NOTEBOOK --store"
 
 
 def test_links_lead_somewhere(made):

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 
 EXERCISE = "exercise:"  # begins the tag of a cell that holds an exercise, its name follows
 VOLATILE = "nbval-ignore-output"  # the tag of a cell whose output differs from run to run
+CLAIMS = "claims"  # the tag of the cell at the end of a section that asserts what the section says
+LIBRARY = "library"  # the tag of code that a notebook needs and that is not its subject
+FOLDED = {"setup", CLAIMS, LIBRARY}  # the tags of the cells that are folded; no other cell is
 
 
 def tags(cell: Mapping) -> list[str]:
@@ -26,6 +29,17 @@ def after(cell: Mapping, prefix: str) -> str | None:
 def is_volatile(cell: Mapping) -> bool:
     """Does the output of the cell differ from run to run?"""
     return has(cell, VOLATILE)
+
+
+def is_folded(cell: Mapping) -> bool:
+    """Is the code of the cell folded, so that it does not count as a cell to be read?"""
+    return not FOLDED.isdisjoint(tags(cell))
+
+
+def speaks_of(cell: Mapping) -> list[str]:
+    """The ids of the cells whose results the assertions of this cell are about: a claims cell names them, every other
+    cell asserts something of its own results."""
+    return cell["metadata"].get("of", []) if has(cell, CLAIMS) else [cell["id"]]
 
 
 def exercise(cell: Mapping) -> str | None:

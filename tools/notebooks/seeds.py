@@ -13,6 +13,8 @@ is kept of it is void (dependencies.py says what counts). After a change that on
 run `make notebooks` and then `--carry REVISION` with the commit before it: where a cell says with seed 0 what it said
 there, to the letter, its spread is kept; the others are named.
 
+What is asserted of a cell may also stand in a claims cell at the end of its section, which names it.
+
 At the end, the margins: for every comparison of two numbers inside an assertion, the smallest distance to its bound
 over all runs, and the spread of that distance, largest minus smallest. `thin` stands before a margin of less than half
 the spread: there the next seed may fail, so the bound is to be widened, or the claim reworded.
@@ -21,19 +23,17 @@ the spread: there the next seed may fail, so the bound is to be widened, or the 
 import argparse
 import ast
 import datetime
+import hashlib
 import json
-import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
 
-import nbformat
-
 from tools.notebooks import execute
-from tools.notebooks.files import COURSE, paths, read
-from utils.cells import is_volatile
+from tools.notebooks.files import COURSE, at, choose, paths, read
+from utils.cells import is_volatile, speaks_of
 from utils.files import write_whole
 
 MEASURED = COURSE / "tools" / "site" / "measured.json"
@@ -101,7 +101,7 @@ def with_seed(notebook, number):
         raise ValueError(f"{len(cells)} cells begin with SEED = 0; there must be one")
     cells[0].source = cells[0].source.replace("SEED = 0", f"SEED = {number}", 1)
     for _, cell in execute.code_cells(notebook):
-        cell.outputs = []  # where a run ends early, what is stored is not what the rest would have said
+        cell.outputs, cell.execution_count = [], None  # where a run ends early, the rest said nothing
     return notebook
 
 
@@ -125,9 +125,29 @@ def holds(cell):
 
 
 def claiming(notebook):
-    """The cells that assert something of numbers that trainings decide."""
-    cells = [cell for _, cell in execute.code_cells(notebook) if is_volatile(cell)]
-    return [cell for cell in cells if "assert" in cell.source]
+    """{cell id: the cells that assert something of its results} of the cells whose results trainings decide.
+
+    ValueError: a claims cell names a cell that is not there."""
+    cells = {cell.id: cell for _, cell in execute.code_cells(notebook)}
+    found = {}
+    for cell in cells.values():
+        for one in speaks_of(cell) if "assert" in cell.source else []:
+            if one not in cells:
+                raise ValueError(f"the claims cell {cell.id} speaks of {one!r}, which is no code cell of its notebook")
+            if is_volatile(cells[one]):
+                found.setdefault(one, []).append(cell)
+    return found
+
+
+def keys(notebook):
+    """{cell id: key} of these cells: it changes with what the cell depends on, and with a claims cell about it."""
+    fingerprints = execute.fingerprints(notebook)
+
+    def key(cell, claims):
+        texts = [fingerprints[cell], *(fingerprints[claim.id] for claim in claims if claim.id != cell)]
+        return texts[0] if len(texts) == 1 else hashlib.sha256(" ".join(texts).encode()).hexdigest()[:12]
+
+    return {cell: key(cell, claims) for cell, claims in claiming(notebook).items()}
 
 
 def read_measured():
@@ -140,58 +160,46 @@ def write_measured(kept):
 
 
 def store(path, number, notebook):
-    """Keep what the claiming cells of an executed notebook said with one seed, by cell id.
+    """Keep what the cells of an executed notebook said with one seed of which something is asserted, by cell id.
 
-    With the fingerprint of the cell as it stands in the file: of what it is, and what it depends on.
+    With the key of the cell as it stands in the file. Of a cell whose claims were not reached nothing is kept.
     """
-    fingerprints = execute.fingerprints(read(path))
-    cells, today = read_measured(), datetime.date.today().isoformat()
-    for cell in claiming(notebook):
-        source = fingerprints[cell.id]
-        if cells.get(cell.id, {}).get("source") != source:
-            cells[cell.id] = {"source": source, "date": today, "said": {}, "failed": []}
-        entry = cells[cell.id]
-        entry["failed"] = sorted({*entry["failed"], number} - ({number} if holds(cell) else set()))
-        if text := said(cell):
+    current, kept, today = keys(read(path)), read_measured(), datetime.date.today().isoformat()
+    cells = {cell.id: cell for _, cell in execute.code_cells(notebook)}
+    for cell, claims in claiming(notebook).items():
+        if kept.get(cell, {}).get("source") != current[cell]:
+            kept[cell] = {"source": current[cell], "date": today, "said": {}, "failed": []}
+        entry, held = kept[cell], all(map(holds, [cells[cell], *claims]))
+        entry["failed"] = sorted({*entry["failed"], number} - ({number} if held else set()))
+        if (text := said(cells[cell])) and all(claim.execution_count for claim in claims):
             entry["said"][str(number)] = text
             entry["date"] = today
     course = {cell.id for one in path.parent.glob("*.ipynb") for cell in read(one).cells}
-    write_measured({id: cell for id, cell in cells.items() if id in course and cell["said"]})
+    write_measured({id: entry for id, entry in kept.items() if id in course and entry["said"]})
 
 
 def carry(before, notebooks):
     """Give what is kept of a cell its new key where the code reads otherwise and computes the same.
 
-    `before`: {cell id: cell} as they were when the spreads held; `notebooks`: as they are, executed since. A cell whose
+    `before`: the notebooks as they were when the spreads held; `notebooks`: as they are, executed since. A cell whose
     output with seed 0 is the same to the letter does the same with other seeds. Returns ids: (carried, void)."""
     kept, carried, void = read_measured(), [], []
+    cells = {cell.id: cell for notebook in before for cell in execute.stored_and_valid(notebook)}
+    belonged = {cell: key for notebook in before for cell, key in keys(notebook).items() if cell in cells}
     for notebook in notebooks:
-        fingerprints = execute.fingerprints(notebook)
-        valid = {cell.id for cell in execute.stored_and_valid(notebook)}
+        current, valid = keys(notebook), {cell.id for cell in execute.stored_and_valid(notebook)}
         for cell in notebook.cells:
-            entry, old = kept.get(cell.id), before.get(cell.id)
-            if entry is None or entry["source"] == fingerprints[cell.id]:
+            entry, key = kept.get(cell.id), current.get(cell.id)
+            if entry is None or entry["source"] == key:
                 continue
-            belonged = old is not None and old.metadata.get(execute.FINGERPRINT) == entry["source"]
-            if belonged and cell.id in valid and said(old) == said(cell):
-                entry["source"] = fingerprints[cell.id]
+            held = belonged.get(cell.id) == entry["source"]
+            if held and key and cell.id in valid and said(cells[cell.id]) == said(cell):
+                entry["source"] = key
                 carried.append(cell.id)
             else:
                 void.append(cell.id)
     write_measured(kept)
     return carried, void
-
-
-def cells_at(revision):
-    """{cell id: cell} of the notebooks as git has them at `revision`."""
-
-    def git(*arguments):
-        command = ["git", "-C", str(COURSE), *arguments]
-        return subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
-
-    names = [name for name in git("ls-tree", "--name-only", revision, "notebooks/").split() if name.endswith(".ipynb")]
-    notebooks = [nbformat.reads(git("show", f"{revision}:{name}"), as_version=4) for name in names]
-    return {cell.id: cell for notebook in notebooks for cell in notebook.cells}
 
 
 def print_margins(margins):
@@ -204,24 +212,25 @@ def print_margins(margins):
 
 def main(arguments=None):
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("notebook", type=Path, nargs="?")
+    ask.add_argument("notebook", nargs="?")
     ask.add_argument("--carry", metavar="REVISION", help="run nothing: keep spreads that held at this revision of git")
     ask.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     ask.add_argument("--store", action="store_true", help="keep what the cells say for the page of what was measured")
     options = ask.parse_args(arguments)
     if options.carry:
-        carried, void = carry(cells_at(options.carry), map(read, paths()))
+        carried, void = carry(at(options.carry).values(), map(read, paths()))
         print(f"carried over: {len(carried)}; to be measured anew: {', '.join(void) or 'none'}")
         return 0
     if options.notebook is None:
         ask.error("which notebook?")
+    (path,) = choose([options.notebook])
     failures, margins = 0, defaultdict(list)
     for number in options.seeds:
-        notebook, began = with_seed(read(options.notebook), number), time.perf_counter()
+        notebook, began = with_seed(read(path), number), time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "margins"
             try:
-                execute.execute(with_margins(notebook, file), options.notebook.resolve().parent, fresh=True)
+                execute.execute(with_margins(notebook, file), path.resolve().parent, fresh=True)
             except execute.CellFailed as problem:
                 failures += 1
                 print(f"seed {number}: {problem}", file=sys.stderr)
@@ -232,7 +241,7 @@ def main(arguments=None):
             for output in cell.get("outputs", []) if is_volatile(cell) else []:
                 print((output.get("text") or output.get("data", {}).get("text/plain", "")).rstrip(), flush=True)
         if options.store:
-            store(options.notebook, number, notebook)
+            store(path, number, notebook)
     print_margins(margins)
     return min(failures, 1)
 

@@ -1,9 +1,10 @@
 """The ledger of claims: what the notebooks assert, with the numbers they print and their spread over seeds.
 
-Nothing here is written by hand twice. A *claim* is a cell with an assertion; its number is what the cell prints, in the
-stored notebook (seed 0) and with other seeds, as `python -m tools.notebooks.seeds NOTEBOOK --store` has kept it in
-measured.json. A number that differs from seed to seed becomes a range. What somebody else has found about the same
-thing, and whether it is so here, stands in claims.txt by the id of the cell, which a cell keeps for life:
+Nothing here is written by hand twice. A *claim* is a cell with an assertion; its numbers are what the cell prints, or
+what the cells print that a claims cell names, in the stored notebook (seed 0) and with other seeds, as
+`python -m tools.notebooks.seeds NOTEBOOK --store` has kept it in measured.json. A number that differs from seed to seed
+becomes a range. What somebody else has found about the same thing, and whether it is so here, stands in claims.txt by
+the id of the cell that prints the numbers, which a cell keeps for life:
 
     [5c578f33 agrees: Bahdanau et al. (2015)]
     With attention, long sentences are translated as well as short ones.
@@ -17,9 +18,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.notebooks import execute, seeds
+from tools.notebooks import seeds
 from tools.notebooks.files import paths, read
-from utils.cells import is_volatile
+from utils.cells import is_volatile, speaks_of
 
 HERE = Path(__file__).parent
 NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -41,26 +42,13 @@ class Row(NamedTuple):
     unit: str = ""  # what their numbers are, where the lines do not say
 
 
-class Claim(NamedTuple):
-    """A cell with an assertion: where it stands, what it asserts, what it said with which seeds."""
+class Result(NamedTuple):
+    """What a cell said, by seed; with which seeds its claims failed, when it was repeated, and whether it trains."""
 
-    notebook: str  # the stem of its file
-    section: str  # 4 · Translating through one vector
-    cell: str
-    asserted: list[str]
     said: dict[int, str]
-    failed: list[int]
-    date: str
-    trained: bool
-    rows: list[Row]
-
-    @property
-    def seeds(self) -> str:
-        numbers = sorted(self.said)
-        if len(numbers) < 2:
-            return ""
-        whole = numbers == list(range(numbers[0], numbers[-1] + 1))
-        return f"{numbers[0]} to {numbers[-1]}" if whole else ", ".join(map(str, numbers))
+    failed: list[int] = []
+    date: str = ""
+    trained: bool = False
 
     @property
     def measured(self) -> list[str]:
@@ -72,6 +60,48 @@ class Claim(NamedTuple):
     def printed(self) -> list[str]:
         """What it prints with seed 0 alone."""
         return chosen(merged([self.said[0]]))
+
+
+class Claim(NamedTuple):
+    """A cell with assertions: where it stands, what it asserts, and the results that it speaks of. Or, asserting
+    nothing itself, a cell that stands beside what others found."""
+
+    notebook: str  # the stem of its file
+    section: str  # 4 · Translating through one vector
+    cell: str
+    asserted: list[str]
+    results: list[Result]
+    rows: list[Row]
+
+    @property
+    def trained(self) -> bool:
+        return any(result.trained for result in self.results)
+
+    @property
+    def failed(self) -> list[int]:
+        return sorted({seed for result in self.results for seed in result.failed})
+
+    @property
+    def date(self) -> str:
+        return max(result.date for result in self.results)
+
+    @property
+    def seeds(self) -> str:
+        """With which seeds all of its results that trainings decide were repeated; nothing where they were not."""
+        every = [set(result.said) for result in self.results if result.trained]
+        numbers = sorted(set.intersection(*every)) if every else []
+        if len(numbers) < 2:
+            return ""
+        whole = numbers == list(range(numbers[0], numbers[-1] + 1))
+        return f"{numbers[0]} to {numbers[-1]}" if whole else ", ".join(map(str, numbers))
+
+    @property
+    def measured(self) -> list[str]:
+        return [line for result in self.results for line in result.measured]
+
+    @property
+    def printed(self) -> list[str]:
+        return [line for result in self.results for line in result.printed]
 
     def telling(self, row: Row) -> list[str]:
         """The lines that stand beside what somebody else found."""
@@ -168,34 +198,34 @@ def spelled(source):
     return "\n".join(lines)
 
 
-def claims(path, kept, known):
-    """The claims of a notebook's file in its order, and the tables in its text that stand beside what others found.
+def result(cell, kept, key):
+    """What a cell says; of other seeds what is kept of it, unless it has changed since, or what it depends on."""
+    other = kept.get(cell.id, {})
+    other = other if key is not None and other.get("source") == key else {}
+    said = {0: seeds.said(cell)} | {int(seed): text for seed, text in other.get("said", {}).items()}
+    return Result(said, other.get("failed", []), other.get("date", ""), is_volatile(cell))
 
-    `kept` is measured.json, `known` the rows of claims.txt.
+
+def claims(path, kept, known):
+    """The claims of a notebook's file in its order, and what else in it stands beside what others found: results that
+    a claims cell speaks of, and tables in its text.
+
+    `kept` is measured.json, `known` the rows of claims.txt. ValueError: a claims cell names a cell that is not there.
     """
     notebook = read(path)
-    fingerprints = execute.fingerprints(notebook)
+    code = {cell.id: cell for cell in notebook.cells if cell.cell_type == "code"}
+    keys = seeds.keys(notebook)
     for section, cell in sections(notebook):
         others = known.get(cell.id, [])
-        if cell.cell_type == "markdown" and others:
-            yield Claim(path.stem, section, cell.id, [], {0: spelled(cell.source)}, [], "", False, others)
-        if cell.cell_type != "code" or not (asserted := assertions(cell.source)):
+        if cell.cell_type == "markdown":
+            if others:
+                yield Claim(path.stem, section, cell.id, [], [Result({0: spelled(cell.source)})], others)
             continue
-        other = kept.get(cell.id, {})
-        if other.get("source") != fingerprints.get(cell.id):
-            other = {}  # this cell, or one that it depends on, has been changed since
-        said = {0: seeds.said(cell)} | {int(seed): text for seed, text in other.get("said", {}).items()}
-        yield Claim(
-            path.stem,
-            section,
-            cell.id,
-            asserted,
-            said,
-            other.get("failed", []),
-            other.get("date", ""),
-            is_volatile(cell),
-            others,
-        )
+        asserted = assertions(cell.source)
+        if asserted or others:
+            spoken = speaks_of(cell) if asserted else [cell.id]
+            results = [result(code[one], kept, keys.get(one)) for one in spoken]
+            yield Claim(path.stem, section, cell.id, asserted, results, others)
 
 
 @functools.cache

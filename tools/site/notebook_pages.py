@@ -1,7 +1,7 @@
 """A notebook as a page of the site: its cells as Markdown that Sphinx reads, its pictures as files beside the pages.
 
 `page(notebook, name, folder, repo)` is the text of the page. What differs from the notebook: a picture is a file, so
-that a page is small and the picture comes when it scrolls into view; the setup cell is folded; an exercise says which
+that a page is small and the picture comes when it scrolls into view; an exercise says which
 it is and where it can be solved, and what `check` answers before anybody tried is folded; a link to another notebook
 leads to its page.
 """
@@ -20,6 +20,11 @@ from utils import cells
 FIGURES = "_static/figures"  # where pictures lie, seen from a page
 ENDINGS = {"image/svg+xml": "svg", "image/png": "png"}
 IMAGE = re.compile(r'<img alt="([^"]*)" src="data:([\w/+]+);base64,([^"]+)">')
+SUMMARIES = {  # of cells that are folded, by their tag
+    "setup": "The setup cell, the same in every notebook",
+    cells.CLAIMS: "What this section claims, asserted",
+    cells.LIBRARY: "Code that this section needs and that is not its subject",
+}
 LAB = "http://localhost:8888/lab/tree/"  # as `make lab` starts it: on a notebook, whose folder it shows
 SMALLEST = 10  # pixels of a picture's smallest letters: where there is no room for them, it scrolls
 
@@ -49,8 +54,9 @@ def headed(source, name):
 
 
 def with_site_links(source):
-    """Markdown of a notebook whose links to notebooks and to README lead to their pages."""
+    """Markdown of a notebook whose links to notebooks, docs and README lead to their pages."""
     source = re.sub(r"\]\((\d\d_\w+)\.ipynb(#[^)]*)?\)", r"](\1.md)", source)
+    source = re.sub(r"\]\(\.\./docs/(\w+\.md)\)", r"](\1)", source)
     return source.replace("](../README.md)", "](readme.md)")
 
 
@@ -64,8 +70,8 @@ def code_cell(cell, name, folder, repo, widget=None):
         outputs = [widget(re.search("<img [^>]+>", outputs[-1])[0])]
     outputs = "\n\n".join(filter(None, outputs))
     code = fenced(cell.source)
-    if cells.has(cell, "setup"):
-        code = folded("The setup cell, the same in every notebook", code)
+    for tag in filter(SUMMARIES.get, cells.tags(cell)):
+        code = folded(SUMMARIES[tag], code)
     if exercise:
         code = f"{heading(exercise, cell.outputs)}\n\n{code}\n\n{places(name, repo)}"
         outputs = folded("What <code>check</code> answers before anybody tried", outputs)

@@ -70,7 +70,7 @@ def code(text):
 def moved(text):
     """Markdown of a notebook or of docs/ whose links to notebooks lead to their pages."""
     text = re.sub(r"\]\((?:\.\./notebooks/|notebooks/)?(\d\d_\w+)\.ipynb(#[^)]*)?\)", r"](\1.md)", text)
-    return text.replace("](../README.md)", "](readme.md)")
+    return re.sub(r"\]\(\.\./docs/(\w+\.md)\)", r"](\1)", text).replace("](../README.md)", "](readme.md)")
 
 
 def written(name):
@@ -110,7 +110,7 @@ def counted(claims):
     claims = [claim for claim in claims if claim.asserted]
     verdicts = ", ".join(f"{rows.count(verdict)} {SIGNS[verdict]} {verdict}" for verdict in ledger.VERDICTS)
     trained = [claim for claim in claims if claim.trained]
-    spread = sum(len(claim.said) > 1 for claim in trained)
+    spread = sum(bool(claim.seeds) for claim in trained)
     return (
         f"**{len(claims)} cells** of the notebooks assert something. {len(claims) - len(trained)} of them say the same "
         f"in every run; {len(trained)} depend on a training or a timing, and {spread} of them were repeated with "
@@ -124,7 +124,7 @@ def beside(claims):
     pairs = [(one, row) for one in claims for row in one.rows]
     for claim, row in sorted(pairs, key=lambda pair: ORDER.index(pair[1].verdict)):
         unit = f"<i>{html.escape(row.unit)}</i><br>" if row.unit else ""
-        here = unit + (said(claim.telling(row)) or code(claim.asserted[0]))
+        here = unit + (said(claim.telling(row)) or "".join(map(code, claim.asserted[:1])))
         seeds = f"<br><small>seeds {claim.seeds}</small>" if claim.seeds and "<b>" in here else ""
         verdict = f"{SIGNS[row.verdict]}&nbsp;{row.verdict}"
         where = link(claim.notebook, claim.cell, f"{claim.notebook[:2]}, section {claim.section.partition(' ')[0]}")
@@ -158,7 +158,8 @@ def trained_claim(claim):
 
 def exact_claim(claim):
     place = link(claim.notebook, claim.cell, claim.section or "at the beginning")
-    numbers = said([line for line in claim.printed if not line.startswith(ledger.FIGURES)][:3])
+    lines = [[line for line in one.printed if not line.startswith(ledger.FIGURES)][:3] for one in claim.results]
+    numbers = said(sum(lines, []))
     return f"* {place}: {'; '.join(map(code, claim.asserted))}" + (f"<br>{numbers}" if numbers else "")
 
 
@@ -188,30 +189,21 @@ def sources(course):
 
 
 def symbols():
-    """The tables of axes and of letters from the first notebook, unfolded, and where each letter is first used."""
-    first_notebook, *_ = every = paths()
-    notebook = read(first_notebook)
-    cell = next(cell for cell in notebook.cells if cell.source.startswith("## ") and "| axis |" in cell.source)
-    text = re.sub(r"</?details>|<summary>.*?</summary>", "", cell.source.partition("| axis |")[2])
-    axes, letters = ("| axis |" + text).split("| symbol |")
-    table, rest = re.match(r"((?:[^\n]+\n)+)(.*)", "| symbol |" + letters, re.DOTALL).groups()
+    """docs/symbols.md, whose letters are told where each is first used."""
+    text = written("symbols")
+    (table,) = (found[0] for found in ledger.TABLE.finditer(text + "\n") if found[0].startswith("| symbol |"))
     head, line, *rows = table.splitlines()
-    texts = [(path.stem, place) for path in every for place in ledger.sections(read(path))]
-    rows = [f"{row} {first(row, texts, cell.id)} |" for row in rows]
-    table = "\n".join([f"{head} first met in |", f"{line}---|", *rows])
-    where = link(first_notebook.stem, cell.id, "the first notebook")
-    intro = "One letter, one meaning in all notebooks, but for the exceptions that are named. "
-    intro += f"The tables are those of {where}."
-    parts = ["# Symbols", intro, "## Axes", axes.strip(), "## Letters of the equations", table, rest.strip()]
-    return "\n\n".join(parts)
+    texts = [(path.stem, place) for path in paths() for place in ledger.sections(read(path))]
+    rows = [f"{row} {first(row, texts)} |" for row in rows]
+    return text.replace(table.rstrip(), "\n".join([f"{head} first met in |", f"{line}---|", *rows]))
 
 
-def first(row, texts, own):
-    """The first section in which the first letter of this row stands in an equation; the table's own cell aside."""
+def first(row, texts):
+    """The first section in which the first letter of this row stands in an equation."""
     letter = re.search(r"\$([^$,]+)", row.split("|")[1])[1]
     pattern = re.compile(rf"(?<![A-Za-z\\_^]){re.escape(letter)}(?![A-Za-z])")
     for stem, (heading, cell) in texts:
-        if cell.cell_type != "markdown" or cell.id == own:
+        if cell.cell_type != "markdown":
             continue
         maths = " ".join(re.findall(r"(?s)\$\$.+?\$\$|\$[^$\n]+\$", cell.source))
         if pattern.search(maths):
