@@ -1,6 +1,7 @@
 PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do "$$name" -c "import sys; assert sys.version_info >= (3, 11)" 2>/dev/null && echo "$$name" && break; done)
 PYTEST ?=
 LANE ?= test
+ONLY ?=
 REPO ?=
 PINS ?=
 BIN := .venv/bin
@@ -19,7 +20,7 @@ SSE := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 MKL_CBWR=SSE4_
 AVX2 := ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 MKL_CBWR=AVX2 OPENBLAS_CORETYPE=HASWELL DNNL_MAX_CPU_ISA=AVX2
 
 
-.PHONY: help lab update site site-serve cards check test test-all test-processors test-colab test-classroom answers notebooks trainings checkpoints models encoder glove vectors pins links clean setup setup-test setup-site setup-all python
+.PHONY: help lab update site site-serve cards check test test-all test-processors test-colab test-classroom answers notebooks text stale trainings checkpoints models encoder glove vectors pins links clean setup setup-test setup-site setup-all python
 
 help:
 	@echo "make lab                    build .venv where needed and open JupyterLab on the first notebook"
@@ -34,7 +35,9 @@ help:
 	@echo "make test-colab             the tests of the notebooks with Colab's IPython 7.34 and ipywidgets 7.7.1"
 	@echo "make test-classroom         export notebooks for nbgrader and otter-grader, and let both grade answers"
 	@echo "make answers                judge the answers of tests/answers: how often is the mistake named?"
-	@echo "make notebooks              execute every notebook in place; a second run leaves no diff"
+	@echo "make notebooks              execute every notebook in place, or ONLY=\"02 masking\"; a second run leaves no diff"
+	@echo "make text                   after a change of words alone: what takes no kernel, in seconds"
+	@echo "make stale                  what a change has made void, and which command renews it"
 	@echo "make trainings              train what takes longest, and keep it for the tests"
 	@echo "make checkpoints            train what notebooks hand on to others, and store its weights"
 	@echo "make models                 fetch the published models, an encoder and a chat model (91 and 98 MB, once)"
@@ -94,7 +97,13 @@ answers: setup-test
 	@$(COMPARABLE) $(BIN)/python -m tests.answers
 
 notebooks: setup-test
-	@$(COMPARABLE) $(BIN)/python -m tools.notebooks.execute
+	@$(COMPARABLE) $(BIN)/python -m tools.notebooks.execute $(ONLY)
+
+text: setup-test
+	@$(BIN)/python -m tools.notebooks.execute --text $(ONLY)
+
+stale: setup-test
+	@$(BIN)/python -m tools.notebooks.stale
 
 # What stands there before is left where a notebook fails.
 trainings: setup-test

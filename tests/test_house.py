@@ -346,7 +346,9 @@ def test_make_alone_lists_the_targets():
     listed = subprocess.run(["make", "-s"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     names = re.findall(r"^make ([\w-]+)", listed, re.MULTILINE)
     targets = "lab update site site-serve cards check test test-all test-processors test-colab test-classroom".split()
-    targets += "answers notebooks trainings checkpoints models encoder glove vectors pins links clean".split()
+    targets += (
+        "answers notebooks text stale trainings checkpoints models encoder glove vectors pins links clean".split()
+    )
     assert names == targets
     assert all(f"\n{name}:" in (ROOT / "Makefile").read_text() for name in names)
 
@@ -457,6 +459,36 @@ def test_a_second_execution_leaves_no_diff(notebook):
     assert execute_notebooks.WIDGET not in first and "IntSlider" in first and '"execution_count": 4' in first
     assert execute_notebooks.main([str(path)]) == 0
     assert path.read_text() == first
+
+
+@pytest.mark.lane("test", "execute", "dependencies")
+def test_words_are_renewed_without_a_kernel_and_code_is_not(notebook, capsys):
+    path = notebook("import math", ("x = 1\nprint(x)", "claims"))
+    assert execute_notebooks.main([str(path)]) == 0
+    changed = files.read(path)
+    assert changed.cells[2].metadata["jupyter"] == {"source_hidden": True} and execute_notebooks.has_run(changed)
+    changed.cells[0].source = "# Tiny, with a word more"
+    changed.cells[2].source = "x = 1  # and one here\nprint(x)"
+    nbformat.write(changed, path)
+    assert execute_notebooks.main(["--text", str(path)]) == 0
+    renewed = files.read(path)
+    assert [cell.source for cell in renewed.cells] == [cell.source for cell in changed.cells]
+    assert renewed.cells[2].outputs[0].text == "1\n"
+    before = path.read_bytes()
+    for cells in ([*renewed.cells[:2]], [*renewed.cells, new_code_cell("print(2)")]):
+        nbformat.write(new_notebook(cells=cells), path)
+        before = path.read_bytes()
+        assert execute_notebooks.main(["--text", str(path)]) == 1
+        assert "its code has changed since it was run: `make notebooks ONLY=ti`" in capsys.readouterr().err
+        assert path.read_bytes() == before
+
+
+def test_a_notebook_is_named_by_its_number_or_its_topic():
+    masking = next(path for path in files.paths() if path.stem.endswith("_masking"))
+    assert files.choose(["masking", masking.stem[:2], masking]) == [masking] * 3
+    assert files.choose([]) == files.paths()
+    with pytest.raises(ValueError, match="^sorting is no notebook: give a file, a number"):
+        files.choose(["sorting"])
 
 
 @pytest.mark.lane("all", "execute", "dependencies")

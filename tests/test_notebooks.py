@@ -18,12 +18,13 @@ import alone
 import nbformat
 import numpy as np
 import pytest
-from topics import SYLLABUS, TRAINS, named
+from topics import BEFORE, OLD_FORM, SYLLABUS, TRAINS, named
 
 from tools.notebooks import execute as execute_notebooks
 from tools.notebooks import files, links, reading_time
 from tools.notebooks import fill as fill_notebooks
-from utils.cells import VOLATILE, code, has, is_volatile, tags
+from tools.site import ledger
+from utils.cells import CLAIMS, VOLATILE, code, has, is_folded, is_volatile, speaks_of, tags
 from utils.cells import after as tagged
 from utils.cells import exercises as exercise_cells
 from utils.exercises import catalogue, tasks
@@ -82,13 +83,12 @@ def test_the_syllabus_lists_the_notebooks():
     assert list(SYLLABUS) == list(NOTEBOOKS)
 
 
-def test_the_map_of_the_course_is_the_readmes():
-    rows = fill_notebooks.map_rows()
-    assert "\n".join(rows) in prose(named("start_here"))
-    for row, (name, notebook) in zip((row for row in rows if ".ipynb" in row), NOTEBOOKS.items(), strict=True):
+def test_the_readme_names_every_notebook_with_its_minutes():
+    rows = [row for row in fill_notebooks.map_rows() if ".ipynb" in row]
+    for row, (name, notebook) in zip(rows, NOTEBOOKS.items(), strict=True):
         assert f"({name}.ipynb)" in row
-        told = re.search(r"(\d+) minutes to read and run.*?(\d+) more for", notebook.cells[0].source)
-        assert row.endswith(f" {told[1]} + {told[2]} |")
+        reading, solving = reading_time.told(notebook)
+        assert row.endswith(f" {reading} + {solving} |")
 
 
 @every_notebook
@@ -118,30 +118,40 @@ def test_no_cell_raised_or_wrote_to_stderr(name):
 
 
 @every_notebook
-def test_code_cells_are_short(name):
-    long = {cell.execution_count: n for cell in code_cells(name) if (n := cell.source.count("\n") + 1) > 25}
-    assert not long, "lines by code cell"
+def test_code_cells_are_short_and_hold_one_idea(name):
+    """Folded cells and exercises aside."""
+    counts = reading_time.count(NOTEBOOKS[name])
+    lines = [cell.source.count("\n") + 1 for cell in code_cells(name) if not is_folded(cell)]
+    assert max(lines) <= reading_time.LONG and counts.median <= reading_time.DENSE
 
 
 @every_notebook
-def test_cells_hold_one_idea_and_prose_stands_between_them(name):
-    counts = reading_time.count(NOTEBOOKS[name])
-    assert counts.median <= reading_time.DENSE, "lines of code of a cell, the median"
-    assert counts.words >= reading_time.THIN * counts.lines, "words for a line of code"
+def test_the_outputs_belong_to_the_code(name):
+    number = name[:2]
+    assert execute_notebooks.has_run(NOTEBOOKS[name]), f"its code has changed: run `make notebooks ONLY={number}`"
+
+
+@every_notebook
+def test_only_three_kinds_of_cells_are_folded(name):
+    """The setup, claims, and library code that is not the subject; their outputs never are."""
+    for cell in NOTEBOOKS[name].cells:
+        folds = cell.metadata.get("jupyter", {})
+        assert folds == ({"source_hidden": True} if is_folded(cell) else {}), f"{cell.id}: {folds}"
+        assert not is_folded(cell) or cell.cell_type == "code"
 
 
 @every_notebook
 def test_the_minutes_in_the_title_are_counted(name):
-    assert reading_time.told(NOTEBOOKS[name]) == reading_time.count(NOTEBOOKS[name]).minutes, (
-        "run python -m tools.notebooks.reading_time --write"
-    )
+    assert reading_time.told(NOTEBOOKS[name]) == reading_time.count(NOTEBOOKS[name]).minutes, "run `make text`"
 
 
 @every_notebook
 def test_few_outputs_are_ignored_and_those_belong_to_their_source(name):
     volatile = [cell for cell in code_cells(name) if is_volatile(cell)]
     assert len(volatile) <= (21 if name in TRAINS else 2)
-    assert name not in TRAINS or all("assert" in cell.source or "widgets." in cell.source for cell in volatile)
+    spoken = {one for cell in code_cells(name) if has(cell, CLAIMS) for one in speaks_of(cell)}
+    claims = [cell.id in spoken or "assert" in cell.source or "widgets." in cell.source for cell in volatile]
+    assert name not in TRAINS or all(claims)
     assert volatile == execute_notebooks.stored_and_valid(NOTEBOOKS[name]), "run `make notebooks`"
     other = [tag for cell in code_cells(name) for tag in tags(cell) if tag.startswith("nbval-")]
     assert set(other) <= {VOLATILE}
@@ -301,6 +311,114 @@ def test_the_summary_ends_with_an_open_question_and_two_papers(name):
     )
     assert len(papers) == 2, "two papers to begin with: authors (year), title, arXiv number"
     assert all(year == begins and address == begins + rest for year, begins, rest, address in papers)
+
+
+# Claims, and the form of discovery
+
+
+def claims_faults(cells):
+    """What is wrong with the claims cells among the cells of a notebook, in words."""
+    code = {cell.id: cell for cell in cells if cell.cell_type == "code"}
+    for number, cell in enumerate(cells):
+        if not has(cell, CLAIMS):
+            continue
+        after = next(
+            (one for one in cells[number + 1 :] if one.cell_type == "code" or one.source.startswith("## ")), None
+        )
+        if after is not None and not after.source.startswith("## "):
+            yield f"{cell.id}: code of its section stands below it"
+        if not speaks_of(cell) or not set(speaks_of(cell)) <= {one.id for one in cells[:number]} & set(code):
+            yield f"{cell.id}: `of` has to name code cells above it"
+        tree, own = ast.parse(cell.source), names_defined(cell.source)
+        asserted = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+        if (
+            not cell.source.startswith("# ")
+            or not all(node.msg for node in asserted)
+            or not ledger.assertions(cell.source)
+        ):
+            yield f"{cell.id}: it begins with a comment, and each assertion says its claim in words"
+        if cell.outputs:
+            yield f"{cell.id}: it shows something"
+        used = {name for one in code.values() if one is not cell for name, _ in names_in(one.source)}
+        if own & used:
+            yield f"{cell.id}: another cell uses {own & used}, which it defines"
+
+
+def names_in(source):
+    return names_used(symtable.symtable(source, "cell", "exec"))
+
+
+@every_notebook
+def test_claims_stand_at_the_end_of_their_section_and_read_well(name):
+    assert list(claims_faults(NOTEBOOKS[name].cells)) == []
+
+
+def test_faults_of_claims_are_found():
+    def claims(source="# Claims\nassert x == 1, 'x is one'", of=("a",), outputs=()):
+        metadata = {"tags": ["claims"], "of": list(of)}
+        return nbformat.v4.new_code_cell(source, id="c", metadata=metadata, outputs=list(outputs))
+
+    heading, below = nbformat.v4.new_markdown_cell("## 2 · Next"), nbformat.v4.new_code_cell("print(y)", id="b")
+    first = nbformat.v4.new_code_cell("x = 1", id="a")
+    assert list(claims_faults([first, claims(), heading, below])) == []
+    printed = nbformat.v4.new_output("stream", text="1")
+    for cells in (
+        [first, claims(), below],
+        [first, claims(of=[])],
+        [claims(), heading, first],
+        [first, claims("# Claims\nassert x == 1")],
+        [first, claims("assert x == 1, 'x is one'")],
+        [first, claims("# Claims\nx == 1")],
+        [first, claims(outputs=[printed])],
+        [first, claims("# Claims\ny = 2\nassert x < y, 'x is less'"), heading, below],
+    ):
+        assert len(list(claims_faults(cells))) == 1, cells
+
+
+GUESSES = re.compile(r"(?:^|[.?!:*] ?)(?:Guess|Predict)\b", re.MULTILINE)  # as an order to the reader
+
+
+def discovery_faults(notebook, before=None):
+    """What of the form of discovery a notebook does not keep; `before`: its words and lines in the edition before."""
+    counts = reading_time.count(notebook)
+    text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    if before and (counts.words > 0.9 * before[0] or counts.lines + counts.folded > 0.9 * before[1]):
+        yield f"{counts.words} words and {counts.lines + counts.folded} lines; {before} have to fall by a tenth"
+    if sum(cell.source.count("widgets.guess(") for cell in code(notebook)) < 2:
+        yield "fewer than two guesses"
+    if GUESSES.search(text):
+        yield "a guess that is not recorded"
+    if "## Where the sources disagree" in text or "Sources by section" in text:
+        yield "sources are told in the text"
+    for cell in code(notebook):
+        if "assert" in cell.source and not (is_volatile(cell) or has(cell, CLAIMS)):
+            yield f"{cell.id}: it asserts something, and is neither a training nor a claims cell"
+
+
+@pytest.mark.parametrize("name", [name for name in NOTEBOOKS if name[3:] not in OLD_FORM])
+def test_a_notebook_of_the_new_edition_lets_discover(name):
+    assert list(discovery_faults(NOTEBOOKS[name], BEFORE.get(name[3:]))) == []
+
+
+def test_the_old_form_is_noticed():
+    cells = [nbformat.v4.new_code_cell("x", metadata={"tags": ["setup"]})]
+    cells += [nbformat.v4.new_code_cell("widgets.guess('a')\nwidgets.guess('b')")]
+    new = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("Words."), *cells])
+    assert list(discovery_faults(new)) == [] == list(discovery_faults(new, (2, 4)))
+    assert len(list(discovery_faults(new, (1, 4)))) == len(list(discovery_faults(new, (2, 2)))) == 1
+    assert len(list(discovery_faults(nbformat.v4.new_notebook(cells=[*new.cells[:1], cells[0]])))) == 1
+    for text in ("How far? Guess first.", "**Guess** it.", "Predict it.", "## Where the sources disagree"):
+        new.cells[0].source = text
+        assert len(list(discovery_faults(new))) == 1, text
+    new.cells[0].source = "Your guess stands beside what was measured."
+    assert list(discovery_faults(new)) == []
+    new.cells.append(nbformat.v4.new_code_cell("assert x"))
+    assert len(list(discovery_faults(new))) == 1
+
+
+@pytest.mark.parametrize("name", [name for name in NOTEBOOKS if name[3:] in OLD_FORM])
+def test_what_is_listed_as_old_is_old(name):
+    assert list(discovery_faults(NOTEBOOKS[name])), f"{name} has the new form: take it off the list in topics.py"
 
 
 # Definitions and exercises

@@ -1,6 +1,7 @@
 """Fill notebooks with the code of utils/ that they show, and execute them in place (`make notebooks`).
 
     python -m tools.notebooks.execute [--fresh] [NOTEBOOK ...]        without names: every notebook of the course
+    python -m tools.notebooks.execute --text [NOTEBOOK ...]           only what takes no kernel (`make text`)
 
 A second run leaves no diff: what is stored holds nothing that changes from run to run, no timings, one kernelspec, of a
 widget its picture alone (a stored widget would need the kernel that made it). A cell keeps its id for life. A cell
@@ -10,26 +11,30 @@ that it depends on are what they were when it ran (a fingerprint in the cell's m
 is taken, and nothing is void. How many minutes a notebook takes is counted (reading_time.py) and written into its
 title, and at the end into README and the map of the course. A notebook in which a cell raises is not written; a
 notebook is written whole or not at all.
+
+The first code cell keeps a hash of all code that was run. `--text` asks for it: where words have changed and the code
+has not, comments aside, nothing has to run. NOTEBOOK is a file, a number or a topic.
 """
 
 import argparse
 import ast
 import functools
+import hashlib
 import os
 import sys
 import time
-from pathlib import Path
 
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 from tools.notebooks import dependencies, fill, reading_time
-from tools.notebooks.files import COURSE, paths, read, write
+from tools.notebooks.files import COURSE, choose, paths, read, write
 from utils.cells import is_volatile
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 FINGERPRINT = "output_of"  # the key in a volatile cell's metadata
 DRAWN = "drawn_by"  # and that of the code which drew its picture
+RAN = "ran"  # the key in the first code cell's metadata: a hash of all code as it was run
 DRAWERS = {"plots": ("style.py", "plots.py"), "widgets": ("style.py", "widgets/*.py")}  # by what a cell calls
 CELL_SECONDS = 3000  # ten times what the slowest cell may take on two cores: a guard against cells that hang
 
@@ -85,6 +90,17 @@ def fingerprints(notebook):
     return dependencies.keys([cell for _, cell in code_cells(notebook)])
 
 
+def code_key(notebook):
+    """A short hash of all code below the setup cell, in its order; comments and docstrings say nothing."""
+    return hashlib.sha256(" ".join(fingerprints(notebook).values()).encode()).hexdigest()[:12]
+
+
+def has_run(notebook):
+    """Is the code what it was when its outputs were stored?"""
+    (_, first), *_ = code_cells(notebook)
+    return first.metadata.get(RAN) == code_key(notebook)
+
+
 def stored_and_valid(notebook):
     """The volatile cells whose stored output still belongs to their source."""
     expected = fingerprints(notebook)
@@ -128,25 +144,41 @@ def stabilise(notebook, kept):
             cell.metadata |= {FINGERPRINT: expected[cell.id]} | ({DRAWN: drawer} if drawer else {})
         for output in cell.outputs:
             output.get("data", {}).pop(WIDGET, None)  # JupyterLab would show "model not found" instead of the picture
+    (_, first), *_ = code_cells(notebook)
+    first.metadata[RAN] = code_key(notebook)
+
+
+def run(path, fresh=False):
+    """The notebook in the file `path`, filled, executed, and with its minutes. Raises CellFailed."""
+    executed = execute(fill.fill(read(path)), path.resolve().parent, fresh)
+    return reading_time.with_minutes(executed)
+
+
+def renew_text(path):
+    """The notebook in the file `path`, filled, and with its minutes. CellFailed: its code has changed since it ran."""
+    notebook = fill.fill(read(path))
+    if not has_run(notebook):
+        raise CellFailed(f"its code has changed since it was run: `make notebooks ONLY={path.stem[:2]}`")
+    return reading_time.with_minutes(notebook)
 
 
 def main(arguments=None):
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("notebooks", nargs="*", type=Path)
+    ask.add_argument("notebooks", nargs="*")
     ask.add_argument("--fresh", action="store_true", help="do not keep the outputs of cells tagged nbval-ignore-output")
+    ask.add_argument("--text", action="store_true", help="run nothing: fill in code of utils/ and minutes")
     options = ask.parse_args(arguments)
-    failures = 0
-    for path in options.notebooks or paths():
+    failures, chosen = 0, choose(options.notebooks)
+    for path in chosen:
         began = time.perf_counter()
         try:
-            executed = execute(fill.fill(read(path)), path.resolve().parent, options.fresh)
-            changed = write(reading_time.with_minutes(executed), path)
+            changed = write(renew_text(path) if options.text else run(path, options.fresh), path)
         except CellFailed as problem:
             failures += 1
             print(f"{path.name}: {problem}. The file is left as it was.", file=sys.stderr)
         else:
             print(f"{path.name}: {time.perf_counter() - began:.1f} s, {'written' if changed else 'no change'}")
-    if not options.notebooks:
+    if set(chosen) <= set(paths()):
         reading_time.write_minutes()
     return min(failures, 1)
 

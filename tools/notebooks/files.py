@@ -1,6 +1,7 @@
 """The notebooks' files: where they are, and how they are read and written, so that a second writing leaves no diff."""
 
 import hashlib
+import subprocess
 from pathlib import Path
 
 import nbformat
@@ -34,6 +35,31 @@ def paths(course=COURSE):
 def read(path):
     """The notebook in the file `path`."""
     return nbformat.read(path, as_version=4)
+
+
+def choose(names, course=COURSE):
+    """The files that these names mean: a path, a number ("02"), or a topic ("masking"); all of them without a name.
+
+    ValueError for a name that means no notebook."""
+    by_name = {name: path for path in paths(course) for name in (path.stem[:2], path.stem[3:], path.stem)}
+    found = [by_name.get(name) or Path(name) for name in names]
+    for name, path in zip(names, found):
+        if not path.is_file():
+            raise ValueError(f"{name} is no notebook: give a file, a number (02) or a topic ({list(by_name)[1]})")
+    return found or paths(course)
+
+
+def git(*arguments):
+    """What git prints about the course. subprocess.CalledProcessError, or OSError without git."""
+    command = ["git", "-C", str(COURSE), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
+
+
+def at(revision):
+    """{stem: notebook} as git has them at `revision`."""
+    names = git("ls-tree", "--name-only", revision, "notebooks/").split()
+    texts = {Path(name).stem: git("show", f"{revision}:{name}") for name in names if name.endswith(".ipynb")}
+    return {stem: nbformat.reads(text, as_version=4) for stem, text in texts.items()}
 
 
 def text(notebook):

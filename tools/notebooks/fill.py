@@ -4,10 +4,11 @@ A cell tagged `defines` holds functions or classes that utils/ holds, too: their
 docstring stays the cell's own, or away, for in a notebook the prose around the cell says what a docstring says in a
 module. A cell tagged `exercise:name` holds a stub: its signature and docstring are those of the exercise's reference,
 and its body stays as it is, since it may be a learner's. The map of the course, in a cell tagged `map`, has the rows
-of the table in README.md.
+of the table in README.md. The code of a cell tagged `setup`, `claims` or `library` is folded in JupyterLab.
 """
 
 import ast
+import functools
 import re
 import textwrap
 
@@ -51,6 +52,7 @@ def docstring_lines(source, node):
     return lines[statement.lineno - 1 : statement.end_lineno + gap]
 
 
+@functools.cache
 def in_utils(root=COURSE):
     """{name: (source of its module, node)} of what one module of utils/ defines, exercises left out."""
     found = {}
@@ -116,6 +118,8 @@ def fill(notebook):
     """The notebook, changed in place, with the code of utils/ in its cells that show it."""
     held = in_utils()
     for cell in notebook.cells:
+        if cells.is_folded(cell):
+            cell.metadata["jupyter"] = {"source_hidden": True}
         if cells.has(cell, "map"):
             cell.source = with_map(cell.source)
         if cells.has(cell, "defines"):

@@ -1,13 +1,13 @@
 """How long a notebook takes to read and run, and to solve; and how dense it is. One rule for all of them.
 
-    python -m tools.notebooks.reading_time            a table of every notebook
-    python -m tools.notebooks.reading_time --write    and the minutes into titles, README, the map, the teachers' plan
+    python -m tools.notebooks.reading_time                     a table of every notebook
+    python -m tools.notebooks.reading_time --since REVISION    words and code, folded code included, now and then
 
 The rule: 100 words a minute, 10 seconds a displayed formula and 2 one in a line, 15 lines of code a minute, 40 seconds
 a figure or widget, and the seconds of a training whose cell is tagged `seconds:N`; to this comes the time that the
-exercises say they take. Both are rounded to 5 minutes. Left out are the setup cell, blank lines and lines that hold
+exercises say they take. Both are rounded to 5 minutes. Left out are folded cells, blank lines and lines that hold
 nothing but a comment, the map of the course, the links and the small print. The answers that are folded are read, too.
-`make notebooks` writes the minutes of whatever it executes.
+`make notebooks` and `make text` write the minutes into titles, README, the map and the teachers' plan.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import statistics
 from typing import NamedTuple
 
 from tools.notebooks import fill
-from tools.notebooks.files import COURSE, paths, read, write
+from tools.notebooks.files import COURSE, at, paths, read, write
 from utils import cells
 from utils.cells import source
 from utils.exercises import catalogue
@@ -33,17 +33,18 @@ PLAN = """\
 |---|---|---|---|---|---|
 """
 READING, SOLVING, CELLS = 60, 45, 90  # one sitting: minutes, minutes of exercises, cells at most
-LONG, DENSE, THIN = 25, 8, 7  # lines of a cell at most; its median at most; words for a line of code at least
+LONG, DENSE = 25, 8  # lines of a cell at most; its median at most
 
 
 class Counts(NamedTuple):
-    """What stands in a notebook; `cells` are the lines of its code cells, exercises and the setup cell left out."""
+    """What stands in a notebook; `cells` are the lines of its code cells, exercises and folded cells left out."""
 
     words: int
     displayed: int
     inline: int
     pictures: int
     cells: list[int]
+    folded: int
     training: int
     exercises: int
 
@@ -90,12 +91,14 @@ def count(notebook):
     texts = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown" and not cells.has(cell, "map")]
     prose = [words(source(cell)) for cell in texts]
     code, names = cells.code(notebook), cells.exercises(notebook)
-    to_read = [cell for cell in code[1:] if not cells.exercise(cell)]
+    to_read = [cell for cell in code if not cells.exercise(cell) and not cells.is_folded(cell)]
+    folded = [cell for cell in code if cells.is_folded(cell) and not cells.has(cell, "setup")]
     shown = [output.get("data", {}) for cell in code for output in cell.get("outputs", [])]
     return Counts(
         *map(sum, zip(*prose)),
         pictures=sum("image/png" in data or "image/svg+xml" in data for data in shown),
         cells=[code_lines(source(cell)) for cell in to_read],
+        folded=sum(code_lines(source(cell)) for cell in folded),
         training=sum(int(cells.after(cell, "seconds:") or 0) for cell in code),
         exercises=sum(catalogue()[name].minutes for name in names),
     )
@@ -176,25 +179,37 @@ def write_minutes(course=COURSE):
 
 
 def print_table(course=COURSE):
-    print("notebook                  words  formulas  pictures  lines  minutes     exact | median  words/line  long")
+    print("notebook                  words  formulas  pictures  lines folded  minutes     exact | median  long")
     for path in paths(course):
         one = count(read(path))
         reading, solving = one.minutes
         long = sum(lines > LONG for lines in one.cells)
         formulas = f"{one.displayed} + {one.inline}"
-        dense = f"{one.median:6g} {one.words / max(one.lines, 1):11.1f} {long:5}"
         print(
-            f"{path.stem:25} {one.words:5} {formulas:>9} {one.pictures:9} {one.lines:6}  {reading:3} + {solving:2} "
-            f"{one.exact:9.1f} | {dense}{'' if told(read(path)) == one.minutes else '   the title says otherwise'}"
+            f"{path.stem:25} {one.words:5} {formulas:>9} {one.pictures:9} {one.lines:6} {one.folded:6}  {reading:3} + "
+            f"{solving:2} {one.exact:9.1f} | {one.median:6g} {long:5}"
+            f"{'' if told(read(path)) == one.minutes else '   the title says otherwise: `make text`'}"
         )
+
+
+def print_change(revision, course=COURSE):
+    """By how much words and lines of code have changed since a revision; by topic, since numbers may change."""
+    before = {stem.partition("_")[2]: count(notebook) for stem, notebook in at(revision).items()}
+    for path in paths(course):
+        now, then = count(read(path)), before.get(path.stem.partition("_")[2])
+        if then:
+            code, was = now.lines + now.folded, then.lines + then.folded
+            print(
+                f"{path.stem:25} words {then.words:5} → {now.words:5} ({now.words / then.words - 1:+4.0%})", end="   "
+            )
+            print(f"code {was:4} → {code:4} ({code / was - 1:+4.0%})")
 
 
 def main(arguments=None):
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--write", action="store_true", help="write the minutes where they are read")
-    if ask.parse_args(arguments).write:
-        write_minutes()
-    print_table()
+    ask.add_argument("--since", metavar="REVISION", help="compare with the notebooks as git has them there")
+    revision = ask.parse_args(arguments).since
+    print_change(revision) if revision else print_table()
 
 
 if __name__ == "__main__":
