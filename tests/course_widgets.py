@@ -210,30 +210,30 @@ def softmax_sharing(widgets):
 
 
 def softmax_saturation(widgets):
-    generator = torch.Generator().manual_seed(7)
-    draw = [torch.randn(shape, generator=generator).double().numpy() for shape in [1024, (5, 1024)]]
-    (query, key), many = draw, torch.randn(500, 5, 1024, generator=generator).numpy()
-    others = torch.randn(500, 1, 1024, generator=generator).numpy()
-
-    def softmax(scores):
-        exponentials = np.exp(scores - scores.max(-1, keepdims=True))
-        return exponentials / exponentials.sum(-1, keepdims=True)
+    generator = torch.Generator().manual_seed(5)
+    queries, keys = (torch.randn(500, count, 1024, generator=generator).double() for count in (1, 5))
 
     def expected(state):
         e = 2 ** state["power"]
         scale = math.sqrt(e) if state["divide"] else 1.0
-        scores = np.array([np.dot(key[k, :e], query[:e]) for k in range(5)]) / scale
-        best, all_weights = scores.argmax(), softmax(np.einsum("nke,noe->nk", many[..., :e], others[..., :e]) / scale)
-        grows, weights = derivatives(scores.tolist(), best)
-        said = ", ".join(f"key {k} {weight:.12f}" for k, weight in enumerate(weights))
-        moves = ", ".join(f"key {k} {small(number)}" for k, number in enumerate(grows))
+        query = queries[:, 0, :e].clone().requires_grad_()
+        weights = torch.softmax(torch.einsum("ne,nke->nk", query, keys[..., :e]) / scale, dim=-1)
+        weights.amax(-1).sum().backward()
+        lengths = query.grad.norm(dim=-1)
+        own = weights[0].detach().tolist()
+        best = own.index(max(own))
+        grows, _ = derivatives([math.log(weight) for weight in own], best)
+        said = ", ".join(f"key {k} {weight:.12f}" for k, weight in enumerate(own))
+        norms = (keys[0, :, :e].square().sum(-1).sqrt() / scale).tolist()
+        moves = ", ".join(f"key {k} {small(one * norm)}" for k, (one, norm) in enumerate(zip(grows, norms)))
         title = f"d_k = {e}, {'divided by √d_k' if state['divide'] else 'not divided'}"
-        mean = (all_weights * (1 - all_weights)).max(-1).mean()
-        said = f"{title}. Shares of one bar: {said}. With each score the share of key {best} grows by: {moves}. "
-        task = f"{'✔' if max(weights) > 0.99 else '○'} Give one key more than 0.99. What moves its share then?"
-        return f"{said}Largest gradient: {small(max(grows))}. Its mean over 500 draws: {mean}. {task}", None
+        said = f"{title}. Shares of one bar: {said}. To raise the share of key {best}, the query learns from each key: "
+        task = f"{'✔' if max(own) > 0.99 else '○'} Give one key more than 0.99. What can the query learn then?"
+        median = sorted(lengths.tolist())[249]
+        said += f"{moves}. Gradient of this query: {small(lengths[0].item())}. Median of 500 queries: {small(median)}. "
+        return said + task, None
 
-    return widgets.softmax_saturation(keys=5, seed=7), expected
+    return widgets.softmax_saturation(keys=5, seed=5), expected
 
 
 def attention_flow(widgets):

@@ -34,12 +34,15 @@ class Question:
     question: str
     explanation: str
     levels: Sequence[float] = (0, 0, 1)
+    values: Sequence[float] = ()
     share: bool = False
     x: str = ""
     answer: str = "largest"
 
     @property
     def scale(self) -> list[float]:
+        if self.values:
+            return list(self.values)
         first, last, step = self.levels
         return [round(first + step * k, 9) for k in range(round((last - first) / step) + 1)]
 

@@ -33,20 +33,22 @@ def slopes(weights: np.ndarray, chosen: int) -> np.ndarray:
     )  # 1 - p would be rounding where p is near 1
 
 
-def draw_slope(canvas: Phone, x: float, foot: float, slope: float) -> None:
+def draw_slope(canvas: Phone, x: float, foot: float, slope: float, bounded: bool = True) -> None:
     """An arrow up where the weight grows with the score, down where it shrinks, as long as the slope; a dot where there
-    is hardly any."""
-    if abs(slope) * ARROW < 2:
+    is hardly any. What is not bounded by 1, as a slope is, is drawn half as long, and 58 pixels at most."""
+    length = ARROW * slope if bounded else max(-58, min(58, ARROW * slope / 2))
+    if abs(length) < 2:
         canvas.add("circle", cx=x, cy=foot, r=2.5, fill="here")
     else:
-        canvas.arrow(x, foot, x, foot - ARROW * slope, "here", 3)
+        canvas.arrow(x, foot, x, foot - length, "here", 3)
 
 
 def draw_fall(canvas: Phone, top: float, gradients: Mapping[str, np.ndarray], power: int, name: str) -> None:
-    """How the largest gradient falls with d_k = 2⁰ … 2¹⁰, on a scale of powers of ten: {name: gradients (11,)}, a curve
-    each, and a dot where the learner stands, at `power` on the curve `name`; it is dragged, and a name is clicked."""
-    canvas.text(8, top, "largest gradient, by d_k", 12, "start", bold=True)
-    canvas.hint(190, top, "drag the dot")
+    """How the gradient of a typical query changes with d_k = 2⁰ … 2¹⁰, on a scale of powers of ten: {name: medians
+    (11,)}, a curve each, and a dot where the learner stands, at `power` on the curve `name`; it is dragged, and a name
+    is clicked."""
+    canvas.text(8, top, "gradient of the median query, by d_k", 12, "start", bold=True)
+    canvas.hint(268, top, "drag the dot", "end")
     for tens in (0, 3, 6, 9):
         y = top + 16 + 9 * tens
         canvas.line(48, y, 268, y, "edge")
@@ -66,31 +68,42 @@ def draw_fall(canvas: Phone, top: float, gradients: Mapping[str, np.ndarray], po
     canvas.handle(x, y, "d_k as a power of 2", f"{power}: d_k is {2**power}", x=("power", 48, 22))
 
 
-def draw_sharing(
-    labels: Sequence[str], scores: ArrayLike, before: ArrayLike, dashed: str, chosen: int, title: str,
-    temperature: float = 1, facts: Sequence[str] = (),
-) -> tuple[Phone, str]:  # fmt: skip
-    """From scores (k,) to shares of one bar at a temperature: on each score an arrow, what it does to share number
-    `chosen`; as outlines, which are called `dashed`, the scores `before` (k,) and their shares at a temperature of 1.
-    `facts` are lines of text at the foot. Returns the canvas, to draw more on it, and the description."""
-    scores, before = as_numbers(scores, 1), as_numbers(before, 1)
-    weights, weights_before = softmax(scores / temperature), softmax(before)
-    slope, step = slopes(weights, chosen) / temperature, 340 / len(labels)
-    most = max(4.0, np.abs([*scores, *before]).max())
-    canvas, x, x_before = Phone(BAR + 84 + 19 * sum(-(-len(fact) // 46) for fact in facts)), 8.0, 8.0
+def name_parts(canvas: Phone, title: str, arrow: str, powers: str, dashed: str) -> None:
+    """The title, what bars, arrows and outlines are, and the lines on which the bars stand."""
     canvas.text(8, 18, title, 14.5, "start", bold=True)
     canvas.text(8, 38, "scores", 12, "start", "data", True)
-    canvas.text(348, 38, f"arrow: what raising it does to {cut(labels[chosen], 9)}", 12, "end", "here")
-    canvas.text(8, ZERO + 70, "exp(score)" if temperature == 1 else "exp(score / T)", 12, "start", "weight", True)
+    canvas.text(348, 38, f"arrow: {arrow}", 12, "end", "here")
+    canvas.text(8, ZERO + 70, powers, 12, "start", "weight", True)
     canvas.text(348, ZERO + 70, f"dashed: {dashed}", 12, "end", "quiet")
     for zone in (ZERO, GROUND):
         canvas.line(8, zone, 348, zone)
+
+
+def draw_sharing(
+    labels: Sequence[str], scores: ArrayLike, before: ArrayLike, dashed: str, chosen: int, title: str,
+    temperature: float = 1, facts: Sequence[str] = (), arrows: np.ndarray | None = None,
+) -> tuple[Phone, str]:  # fmt: skip
+    """From scores (k,) to shares of one bar at a temperature: on each score an arrow, what it does to share number
+    `chosen`, or else one of the `arrows` (k,), what the query learns from each key; as outlines, which are called
+    `dashed`, the scores `before` (k,) and their shares at a temperature of 1. `facts` are lines of text at the foot.
+    Returns the canvas, to draw more on it, and the description."""
+    scores, before = as_numbers(scores, 1), as_numbers(before, 1)
+    weights, weights_before = softmax(scores / temperature), softmax(before)
+    slope, step = slopes(weights, chosen) / temperature, 340 / len(labels)
+    arrow = f"what raising it does to {cut(labels[chosen], 9)}"
+    grows = f"With each score the share of {labels[chosen]} grows by"
+    if arrows is not None:
+        slope, arrow = arrows, "what the query learns here"
+        grows = f"To raise the share of {labels[chosen]}, the query learns from each key"
+    most = max(4.0, np.abs([*scores, *before]).max())
+    canvas, x, x_before = Phone(BAR + 84 + 19 * sum(-(-len(fact) // 46) for fact in facts)), 8.0, 8.0
+    name_parts(canvas, title, arrow, "exp(score)" if temperature == 1 else "exp(score / T)", dashed)
     powers = np.exp((scores - scores.max()) / temperature)
     for k, label in enumerate(labels):
         middle, wide, high, old = 8 + step * (k + 0.5), 30, TALL * scores[k] / most, TALL * before[k] / most
         canvas.rect(middle - wide / 2, ZERO - max(high, 0), wide, abs(high), "data", data_id=f"score {k}")
         canvas.rect(middle - wide / 2 - 3, ZERO - max(old, 0), wide + 6, abs(old), **BEFORE)
-        draw_slope(canvas, middle + wide / 2 + 10, ZERO - high, float(slope[k]))
+        draw_slope(canvas, middle + wide / 2 + 10, ZERO - high, float(slope[k]), arrows is None)
         beside = ZERO + 21 - min(old, 0) if scores[k] >= 0 else ZERO - 12 - max(old, 0)
         canvas.text(middle, beside, short(scores[k]), 12)
         tall, written = 34 * powers[k], f"{np.exp(scores[k] / temperature):.3g}"
@@ -111,8 +124,7 @@ def draw_sharing(
         y = canvas.prose(8, y, fact, 12.5, fill="right" if fact.startswith("✔") else "ink")
     said = ", ".join(f"{label} {weight:.3f}" for label, weight in zip(labels, weights))
     moves = ", ".join(f"{label} {in_words(number, 2)}" for label, number in zip(labels, slope))
-    grows = f"With each score the share of {labels[chosen]} grows by: {moves}."
-    return canvas, f"{title}. Shares of one bar: {said}. {grows} {' '.join(facts)}".rstrip()
+    return canvas, f"{title}. Shares of one bar: {said}. {grows}: {moves}. {' '.join(facts)}".rstrip()
 
 
 ENOUGH = 0.8  # the share of the task
@@ -170,32 +182,36 @@ ALL = 0.99  # the share of the task
 
 
 def softmax_saturation(keys: int = 5, seed: int = 0) -> Explorer:
-    """One random query and some keys, cut to any size: the shares with and without the division by √d_k, what is left
-    of the gradient of the largest, here and on average over 500 draws; as an outline, the shares with the division."""
+    """One random query and some keys, cut to any size: the shares with and without the division by √d_k, and what
+    reaches the query of the gradient of the largest share, from each key and as a whole; as an outline, the shares with
+    the division. A curve shows the median of 500 such queries."""
     generator = torch.Generator().manual_seed(seed)
-    query, key = torch.randn(1024, generator=generator), torch.randn(keys, 1024, generator=generator)
-    query, key = query.double(), key.double()  # in float32 the gradient below is rounding where one weight is near 1
-    many = torch.randn(500, keys, 1024, generator=generator) * torch.randn(500, 1, 1024, generator=generator)
-    sums = {power: many[..., : 2**power].sum(-1) for power in range(11)}  # each (500, k): scores of 500 draws
-    raws = [(key[:, : 2**power] @ query[: 2**power]).numpy() for power in range(11)]  # each (k,)
-    gradients = {
-        "not divided": np.array([largest_slope(raw) for raw in raws]),
-        "divided": np.array([largest_slope(raw / math.sqrt(2**power)) for power, raw in enumerate(raws)]),
+    query, key = (torch.randn(500, count, 1024, generator=generator).double() for count in (1, keys))
+    sizes, scales = [2**power for power in range(11)], {"not divided": lambda size: 1.0, "divided": math.sqrt}
+    medians = {
+        name: np.array([of_query(query[..., :size], key[..., :size], scale(size)).median() for size in sizes])
+        for name, scale in scales.items()
     }
 
     def draw(power, divide):
-        raw, root = raws[power], math.sqrt(2**power)
-        scores, scale = (raw / root, root) if divide else (raw, 1)
-        best = int(scores.argmax())
+        size, name = sizes[power], "divided" if divide else "not divided"
+        mine, own, root, scale = query[:1, :, :size], key[:1, :, :size], math.sqrt(size), scales[name](size)
+        raw = (mine * own).sum(-1)[0].numpy()  # (k,)
+        scores, best = raw / scale, int(raw.argmax())
+        lengths = own[0].norm(dim=-1).numpy() / scale  # (k,): how far each key moves the query
+        share = softmax(scores)[best]
         facts = (
-            f"Largest gradient: {in_words(largest_slope(scores), 2)}.",
-            f"Its mean over 500 draws: {largest_gradient(torch.softmax(sums[power] / scale, dim=-1)).mean():.2g}.",
-            f"{'✔' if softmax(scores)[best] > ALL else '○'} Give one key more than {ALL:g}. What moves its share then?",
+            f"Gradient of this query: {in_words(of_query(mine, own, scale).item(), 2)}.",
+            f"Median of 500 queries: {in_words(float(medians[name][power]), 2)}.",
+            f"{'✔' if share > ALL else '○'} Give one key more than {ALL:g}. What can the query learn then?",
         )
-        title = f"d_k = {2**power}, {'divided by √d_k' if divide else 'not divided'}"
+        title = f"d_k = {size}, {'divided by √d_k' if divide else 'not divided'}"
         names = [f"key {k}" for k in range(keys)]
-        canvas, said = draw_sharing(names, scores, raw / root, "divided by √d_k", best, title, facts=facts)
-        draw_fall(canvas, canvas.height + 12, gradients, power, "divided" if divide else "not divided")
+        arrows = slopes(softmax(scores), best) * lengths
+        canvas, said = draw_sharing(
+            names, scores, raw / root, "divided by √d_k", best, title, facts=facts, arrows=arrows
+        )
+        draw_fall(canvas, canvas.height + 12, medians, power, name)
         canvas.height += 148
         return canvas.view(said)
 
@@ -203,11 +219,10 @@ def softmax_saturation(keys: int = 5, seed: int = 0) -> Explorer:
     return Explorer(draw, controls, replaced=["divide"])
 
 
-def largest_slope(scores: np.ndarray) -> float:
-    """How much the largest weight that scores (k,) get grows with its own score."""
-    return slopes(softmax(scores), int(scores.argmax())).max()
-
-
-def largest_gradient(weights: Tensor) -> Tensor:
-    """The largest of the derivatives w (1 - w) of softmax weights (…, k), each by its own score: (…)."""
-    return (weights * (1 - weights)).max(-1).values
+def of_query(query: Tensor, keys: Tensor, scale: float) -> Tensor:
+    """The length (n,) of the gradient that reaches queries (n, 1, e) from the largest of their weights on keys
+    (n, k, e): of a_b (k_b - Σ a_j k_j) / scale, where b is the key with the largest weight."""
+    weights = torch.softmax((query * keys).sum(-1) / scale, dim=-1)  # (n, k)
+    best = weights.argmax(-1)[:, None, None]
+    apart = keys.gather(1, best.expand(-1, 1, keys.shape[-1])) - keys  # (n, k, e): 0 for b itself, so nothing cancels
+    return weights.amax(-1) / scale * (weights[..., None] * apart).sum(1).norm(dim=-1)
