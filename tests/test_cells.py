@@ -19,6 +19,11 @@ def test_tags_are_read_where_there_are_none():
     assert cells.is_volatile(tagged) and cells.exercises({"cells": [cell(""), tagged]}) == {"softmax": tagged}
 
 
+def test_a_cell_that_teaches_nothing_of_the_syllabus_has_no_ids():
+    assert cells.syllabus(cell("")) == cells.syllabus({}) == []
+    assert cells.syllabus({"metadata": {"syllabus": ["A3", "X1"]}}) == ["A3", "X1"]
+
+
 def test_make_update_has_a_reader_of_its_own_that_finds_the_same_exercises():
     notebooks = [files.read(path).cells for path in files.paths()]
     found = [(cells.exercise(one), carry_over.exercise(one)) for notebook in notebooks for one in notebook]

@@ -1,4 +1,4 @@
-"""What a cell of a notebook says of itself: its tags, and the exercise that it holds.
+"""What a cell of a notebook says of itself: its tags, the exercise that it holds, what of the syllabus it teaches.
 
 A cell is a dictionary, as JSON has it or as nbformat reads it. `make update` brings its own reader
 (tools/setup/carry_over.py), since it has to run where utils/ is half old, half new; a test holds the two equal.
@@ -24,6 +24,11 @@ def has(cell: Mapping, tag: str) -> bool:
 def after(cell: Mapping, prefix: str) -> str | None:
     """What follows `prefix` in the first tag that begins with it; None without one."""
     return next((tag.removeprefix(prefix) for tag in tags(cell) if tag.startswith(prefix)), None)
+
+
+def syllabus(cell: Mapping) -> list[str]:
+    """The ids of what the cell teaches, such as A3 (docs/texts.md has the words for each); none for most cells."""
+    return cell.get("metadata", {}).get("syllabus", [])
 
 
 def is_volatile(cell: Mapping) -> bool:
