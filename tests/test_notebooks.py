@@ -18,13 +18,13 @@ import alone
 import nbformat
 import numpy as np
 import pytest
-from topics import BEFORE, OLD_FORM, SYLLABUS, TRAINS, named
+from topics import BEFORE, OLD_FORM, SYLLABUS, TRAINS, WHOLE, named, spelled_out
 
 from tools.notebooks import execute as execute_notebooks
 from tools.notebooks import files, links, reading_time
 from tools.notebooks import fill as fill_notebooks
 from tools.site import ledger
-from utils.cells import CLAIMS, VOLATILE, code, has, is_folded, is_volatile, speaks_of, tags
+from utils.cells import CLAIMS, VOLATILE, code, has, is_folded, is_volatile, speaks_of, syllabus, tags
 from utils.cells import after as tagged
 from utils.cells import exercises as exercise_cells
 from utils.exercises import catalogue, tasks
@@ -271,27 +271,29 @@ def test_four_exercises_and_two_widgets(name):
     assert len(calls) >= 2
 
 
-def syllabus_ids(text):
-    """The ids that `text` names: "A1-A3, X9" gives A1, A2, A3 and X9."""
-    found = set(re.findall(r"\b[A-EXQ]\d+\b", text))
-    for letter, low, high in re.findall(r"\b([A-EXQ])(\d+)\s?(?:-|–|to)\s?(?:\1)?(\d+)\b", text):
-        found |= {f"{letter}{number}" for number in range(int(low), int(high) + 1)}
-    return found
+def taught(name):
+    """The ids of the syllabus in the metadata of a notebook's cells, a list for each cell that has some."""
+    return [ids for cell in NOTEBOOKS[name].cells if (ids := syllabus(cell))]
 
 
 @pytest.mark.parametrize("name", SYLLABUS)
-def test_the_sources_lines_name_the_syllabus(name):
-    paragraphs = [
-        text
-        for text in re.split(r"\n\s*\n", prose(name))
-        if re.search(r"<small>Sources|\*Sources?\b|^#+ .*Sources", text)
-    ]
-    missing = syllabus_ids(SYLLABUS[name]) - syllabus_ids("\n".join(paragraphs))
-    assert not missing
+def test_the_cells_of_a_notebook_teach_its_part_of_the_syllabus(name):
+    assert set().union(*taught(name)) == SYLLABUS[name], "topics.txt says which ids belong to a notebook"
+
+
+@every_notebook
+def test_a_cell_lists_its_ids_once_and_in_order(name):
+    for ids in taught(name):
+        assert set(ids) <= WHOLE
+        assert ids == sorted(set(ids), key=lambda one: (one[0], int(one[1:])))
+
+
+def test_the_course_teaches_the_whole_syllabus():
+    assert set().union(*(ids for name in NOTEBOOKS for ids in taught(name))) == WHOLE
 
 
 def test_ids_are_read_from_lists_and_ranges():
-    assert syllabus_ids("*Sources*: A1-A3, X9, B5 to B7") == {"A1", "A2", "A3", "X9", "B5", "B6", "B7"}
+    assert spelled_out("A1-A3 X9 B12 trains") == {"A1", "A2", "A3", "X9", "B12"} and len(WHOLE) == 75
 
 
 @every_notebook

@@ -1,4 +1,5 @@
-"""Where a notebook is: tests name its topic, and never its number, which changes when one comes before it."""
+"""Where a notebook is, and what of the syllabus it teaches. Tests name its topic, and never its number, which changes
+when one comes before it."""
 
 import re
 from pathlib import Path
@@ -19,7 +20,14 @@ def named(topic):
     return notebook(topic).stem
 
 
-SYLLABUS = {named(topic): re.sub(" (trains|download)$", "", ids) for topic, ids in LISTED}
+def spelled_out(ids):
+    """The ids that a list with ranges names: "A1-A3 X9" gives A1, A2, A3 and X9."""
+    found = re.findall(r"([A-Z])(\d+)(?:-[A-Z](\d+))?", ids)
+    return {f"{letter}{n}" for letter, low, high in found for n in range(int(low), int(high or low) + 1)}
+
+
+SYLLABUS = {named(topic): spelled_out(ids) for topic, ids in LISTED}
+WHOLE = spelled_out("A1-A8 B1-B13 C1-C9 D1-D19 E1-E6 X1-X10 Q1-Q10")  # all that the course has to teach
 TRAINS = {named(topic) for topic, ids in LISTED if ids.endswith(" trains")}
 
 # Notebooks of the edition before, which argue where they should let discover: what tests/test_notebooks.py asks of the
