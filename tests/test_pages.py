@@ -7,11 +7,13 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from topics import WHOLE
 
 from tools.notebooks import execute as execute_notebooks
 from tools.notebooks import files
 from tools.notebooks import seeds as repeat_with_seeds
 from tools.site import bugs, ledger, pages
+from utils import cells
 from utils.exercises import catalogue
 
 ROOT = Path(__file__).parent.parent
@@ -268,6 +270,30 @@ def test_a_teacher_sees_every_exercise_once(made):
     assert sorted(re.findall(r'#cell-[^"]+">(\w+)</a>[^|]* \| \d', made["teachers"])) == sorted(
         bugs.where_exercises_stand()
     )
+
+
+# The texts behind the course
+
+
+def test_everything_that_the_texts_teach_has_its_words_once(made):
+    lines = re.findall(r'^\* <a id="(\w+)"></a>(.+)$', made["texts"], re.MULTILINE)
+    assert sorted(one for one, _ in lines) == sorted(WHOLE) and made["texts"].count("<a id=") == len(WHOLE)
+    assert all(len(re.sub(r"<small>.*", "", words).split()) > 5 for _, words in lines)
+    shown = re.sub(r"<[^>]*>", "", made["texts"])
+    assert not WHOLE & set(re.findall(r"\w+", shown)), "readers see no id"
+
+
+def test_each_line_leads_to_every_section_that_teaches_it(made):
+    for stem, notebook in NOTEBOOKS.items():
+        for section, cell in ledger.sections(notebook):
+            for one in cells.syllabus(cell):
+                line = re.search(rf'<a id="{one}">.*', made["texts"])[0]
+                linked = re.findall(rf'href="{stem}.html#cell-([^"]+)"', line)
+                assert section in {where for where, other in ledger.sections(notebook) if other.id in linked}, one
+
+
+def test_no_other_page_tells_where_the_texts_disagree(made):
+    assert "| id | the claim |" not in made["measured"] and "](texts.md)" in made["measured"]
 
 
 # Real bugs

@@ -26,6 +26,7 @@ MADE = "*What follows here is made from the notebooks: see the page on the site 
 SIGNS = {"agrees": "✔", "in part": "◐", "differs": "✘", "not at this size": "○"}
 ORDER = ("differs", "not at this size", "in part", "agrees")
 OPEN = re.compile(r"^\*\*Open question\.\*\* (.+)$", re.MULTILINE)  # a paragraph of a summary
+TAUGHT = re.compile(r'<a id="(\w+)"></a>.+')  # a line of docs/texts.md, by the id of what it says
 SPREAD = re.compile(r"seeds? 0 to \d|by seed|over five trainings")
 
 
@@ -37,6 +38,11 @@ def title(notebook):
 def link(notebook, cell, text):
     """A link into the page of a notebook, at a cell; for one of text, which has no address, at code of its section."""
     return f'<a href="{notebook}.html#cell-{addresses(notebook)[cell]}">{html.escape(text)}</a>'
+
+
+def place(notebook, heading):
+    """05, section 3: the number of a notebook and that of a section, which some sections do not have."""
+    return f"{notebook[:2]}, section {heading.partition(' ')[0]}" if heading[:1].isdigit() else notebook[:2]
 
 
 @functools.cache
@@ -89,7 +95,7 @@ def measured():
     parts = [written("measured"), counted(every), beside(every), judge()]
     for path, claims in course.items():
         parts += notebook_claims(read(path), path.stem, claims)
-    return "\n\n".join([*parts, sources(course), written("costs")])
+    return "\n\n".join([*parts, written("costs")])
 
 
 def judge():
@@ -127,7 +133,7 @@ def beside(claims):
         here = unit + (said(claim.telling(row)) or "".join(map(code, claim.asserted[:1])))
         seeds = f"<br><small>seeds {claim.seeds}</small>" if claim.seeds and "<b>" in here else ""
         verdict = f"{SIGNS[row.verdict]}&nbsp;{row.verdict}"
-        where = link(claim.notebook, claim.cell, f"{claim.notebook[:2]}, section {claim.section.partition(' ')[0]}")
+        where = link(claim.notebook, claim.cell, place(claim.notebook, claim.section))
         lines.append(f"| {row.says} <small>{row.source}</small> | {here}{seeds} | {verdict} | {where} |")
     return "\n".join(lines)
 
@@ -173,18 +179,6 @@ def tables(cell):
         yield moved("\n\n".join([lead if lead.endswith(":") else "", found[0].rstrip()]).strip())
 
 
-def sources(course):
-    """The tables "Where the sources disagree" of all notebooks."""
-    parts = ["## Where our sources disagree", "The five texts that the course grows out of, and others."]
-    for path in course:
-        notebook = read(path)
-        for cell in notebook.cells:
-            if cell.cell_type == "markdown" and cell.source.startswith("## Where the sources disagree"):
-                body = "\n".join(ledger.TABLE.findall(cell.source)) or cell.source.partition("\n\n")[2]
-                parts += [f"**{title(notebook)}**", moved(body.strip())]
-    return "\n\n".join(parts)
-
-
 # Symbols
 
 
@@ -207,8 +201,7 @@ def first(row, texts):
             continue
         maths = " ".join(re.findall(r"(?s)\$\$.+?\$\$|\$[^$\n]+\$", cell.source))
         if pattern.search(maths):
-            place = f"{stem[:2]}, section {heading.partition(' ')[0]}" if heading[:1].isdigit() else stem[:2]
-            return f"[{place}]({stem}.md)"
+            return f"[{place(stem, heading)}]({stem}.md)"
     return ""
 
 
@@ -223,6 +216,33 @@ def questions():
         found = [OPEN.search(cell.source) for cell in notebook.cells if cell.cell_type == "markdown"]
         parts += [f"## [{title(notebook)}]({path.stem}.md)\n\n{moved(one[1])}" for one in found if one]
     return "\n\n".join(parts)
+
+
+# The texts behind the course
+
+
+def texts():
+    """docs/texts.md, each line with links to the cells that teach what it says."""
+    found = lessons()
+    return TAUGHT.sub(lambda line: f"{line[0]} <small>{' · '.join(found[line[1]])}</small>", written("texts"))
+
+
+def lessons():
+    """{id of the syllabus: a link for each section that teaches it, to code where some of it does}"""
+    found = {}
+    for path in paths():
+        for section, cell in ledger.sections(read(path)):
+            for one in cells.syllabus(cell):
+                found.setdefault(one, {}).setdefault((path.stem, section), []).append(cell)
+    return {
+        one: [link(stem, first_code(taught).id, place(stem, section)) for (stem, section), taught in places.items()]
+        for one, places in found.items()
+    }
+
+
+def first_code(some):
+    """The first cell of code of some cells, else the first of text."""
+    return min(some, key=lambda cell: cell.cell_type != "code")
 
 
 # For teachers
@@ -257,7 +277,7 @@ def lesson(path):
 def write(folder):
     """Write the pages into `folder`; returns their files."""
     made = {"measured": measured(), "bugs": bugs.page(written("bugs"), link), "symbols": symbols()}
-    made |= {"questions": questions(), "beside": written("beside")}
+    made |= {"questions": questions(), "texts": texts(), "beside": written("beside")}
     made |= {"teachers": teachers(), "places": written("places")}
     Path(folder).mkdir(parents=True, exist_ok=True)
     files = [Path(folder) / f"{name}.md" for name in made]
