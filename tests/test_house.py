@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import inspect
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from tools.notebooks import execute as execute_notebooks
 from tools.notebooks import files, links
 from tools.notebooks import seeds as repeat_with_seeds
+from utils import widgets
 from utils.cells import VOLATILE
 from utils.decoder import Sizes
 
@@ -517,13 +519,21 @@ def test_a_kept_picture_is_drawn_anew_when_the_code_that_draws_it_changes(monkey
         return {cell.id: cell.outputs for cell in made.cells[2:]}
 
     kept = shown("kept")
-    for function, first in (("lines", "new"), ("bars", "kept")):
-        drawn = (utils / "plots.py").read_text().replace(f"def {function}(", f"def {function}(more, ", 1)
-        (utils / "plots.py").write_text(drawn)
+    sampling = Path(inspect.getfile(widgets.sampling)).name
+    for file, function, figure, widget in (
+        ("plots.py", "lines", "new", "kept"),
+        ("plots.py", "bars", "kept", "kept"),
+        (f"widgets/{sampling}", "sampling", "kept", "new"),
+        ("widgets/canvas.py", "__init__", "kept", "new"),
+        ("widgets/recurrence.py", "draw_unrolled", "kept", "kept"),
+    ):
+        drawn = (utils / file).read_text()
+        assert f"def {function}(" in drawn
+        (utils / file).write_text(drawn.replace(f"def {function}(", f"def {function}(more, ", 1))
         execute_notebooks.key_of.cache_clear()
         shown("new")
         execute_notebooks.stabilise(made, kept)
-        assert [cell.outputs[0].text for cell in made.cells[2:]] == [first, "kept", "kept"]
+        assert [cell.outputs[0].text for cell in made.cells[2:]] == [figure, widget, "kept"], function
         assert execute_notebooks.stored_and_valid(made) == made.cells[2:], "nothing is void"
     execute_notebooks.key_of.cache_clear()
 

@@ -1,6 +1,6 @@
 """The course's own text, for the notebook on a published encoder, which searches in it.
 
-    python -m tools.notebooks.course_text         writes data/course_text.jsonl and data/SHA256SUMS
+    python -m tools.notebooks.course_text         writes data/course_text.jsonl, and checksums
 
 It holds the sections, with the topic of the notebook, their title and what is said in them, and the questions of
 *Check yourself* with their answers; that notebook's own are left out. The file is kept, and not made anew with every
@@ -8,12 +8,14 @@ change of a notebook, so that a sentence elsewhere changes no result there; a te
 """
 
 import argparse
+import hashlib
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from tools.notebooks.files import COURSE, paths, read, write_sums
+from utils.data_files import SUMS
 from utils.files import write_whole
 from utils.published import TEXT
 
@@ -51,11 +53,26 @@ def course_text() -> list[list[str]]:
     return [one for path in paths() if path.stem[3:] != SEARCHER for one in list(text_of(path))]
 
 
+def write_rows(files: list[Path]) -> None:
+    """Bring the sizes and checksums of these files in line in the table of data/README.md."""
+    readme = TEXT.with_name("README.md")
+    table = readme.read_text(encoding="utf-8")
+    for file in files:
+        content = file.read_bytes()
+        told = f"{len(content):,} | `{hashlib.sha256(content).hexdigest()}`"
+        table = re.sub(
+            rf"^(\| `{re.escape(file.name)}` \|.*\| )[\d,]+ \| `[0-9a-f]+`", rf"\g<1>{told}", table, flags=re.M
+        )
+    write_whole(readme, table)
+
+
 def main() -> None:
     argparse.ArgumentParser(description="Keep the course's own text.").parse_args()
     found = course_text()
     changed = write_whole(TEXT, "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in found))
-    write_sums(TEXT.parent, [TEXT, *TEXT.parent.glob("[a-z]*.txt")])
+    listed = [TEXT, *TEXT.parent.glob("[a-z]*.txt")]
+    write_sums(TEXT.parent, listed)
+    write_rows([*listed, TEXT.with_name(SUMS)])
     sections = sum(kind == "section" for kind, *_ in found)
     said = "written" if changed else "no change"
     print(f"{TEXT.relative_to(COURSE)}: {sections} sections, {len(found) - sections} questions, {said}")

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import symtable
 from collections.abc import Iterator
+from pathlib import Path
 
 from utils.cells import exercise
 
@@ -174,4 +175,16 @@ def told(source: str) -> list[tuple[str | None, str]]:
         for alias in one.names:
             bound = alias.asname or alias.name.partition(".")[0]
             found.append((bound, repr((getattr(one, "module", None), meaning(alias)))))
+    return found
+
+
+def neighbours(module: Path) -> set[Path]:
+    """The modules of its folder that a module imports, and those that these import."""
+    found, waiting = set(), [module]
+    while waiting:
+        for node in ast.walk(ast.parse(waiting.pop().read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
+                file = module.with_name(f"{node.module}.py")
+                waiting += {file} - found
+                found.add(file)
     return found

@@ -20,22 +20,25 @@ import argparse
 import ast
 import functools
 import hashlib
+import inspect
 import os
 import sys
 import time
+from pathlib import Path
 
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 from tools.notebooks import dependencies, fill, reading_time
 from tools.notebooks.files import COURSE, choose, paths, read, write
+from utils import widgets
 from utils.cells import is_volatile
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 FINGERPRINT = "output_of"  # the key in a volatile cell's metadata
 DRAWN = "drawn_by"  # and that of the code which drew its picture
 RAN = "ran"  # the key in the first code cell's metadata: a hash of all code as it was run
-DRAWERS = {"plots": ("style.py", "plots.py"), "widgets": ("style.py", "widgets/*.py")}  # by what a cell calls
+DRAWERS = ("plots", "widgets")  # what a cell calls to draw
 CELL_SECONDS = 3000  # ten times what the slowest cell may take on two cores: a guard against cells that hang
 
 
@@ -122,13 +125,20 @@ def drawn_by(cell):
 
 @functools.cache
 def key_of(drawer, called):
-    """A short hash of the code behind the functions called: their part of plots.py; of widgets, which share, all."""
-    style, *files = [path for pattern in DRAWERS[drawer] for path in sorted((COURSE / "utils").glob(pattern))]
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in files]
-    pieces = [one for tree in trees for one in tree.body] if drawer == "plots" else trees
-    cells = [dependencies.read(text) for text in [*map(ast.unparse, pieces), called]]
-    parts = [cells[one] for one in dependencies.needed(cells, len(cells) - 1)] if drawer == "plots" else cells[:-1]
-    return dependencies.key([dependencies.read(style.read_text(encoding="utf-8")), *parts])
+    """A short hash of the code behind the functions called: their part of plots.py, or the modules of their widgets."""
+    calls, style = [dependencies.read(called)], dependencies.read(text_of(COURSE / "utils" / "style.py"))
+    if drawer == "plots":
+        pieces = ast.parse(text_of(COURSE / "utils" / "plots.py")).body
+        cells = [*(dependencies.read(ast.unparse(piece)) for piece in pieces), *calls]
+        return dependencies.key([style, *(cells[one] for one in dependencies.needed(cells, len(cells) - 1))])
+    modules = {Path(inspect.getfile(getattr(widgets, name))).name for name in called.split(", ")}
+    own = {COURSE / "utils" / "widgets" / module for module in modules}
+    files = sorted(own.union(*map(dependencies.neighbours, own)))
+    return dependencies.key([style, *(dependencies.read(text_of(file)) for file in files)])
+
+
+def text_of(path):
+    return path.read_text(encoding="utf-8")
 
 
 def stabilise(notebook, kept):

@@ -63,7 +63,7 @@ def page_of(name: str) -> Page:
 def code_of(name: str, cells: Sequence[Cell]) -> list[Path]:
     """The files on which a film depends besides its notebook; of widgets and exercises those of these cells alone."""
     module = Path(sys.modules[getattr(widgets, kind(name)).__module__].__file__)
-    beside = neighbours(module) | ({WIDGETS / "guesses.toml"} if kind(name) == "guess" else set())
+    beside = dependencies.neighbours(module) | ({WIDGETS / "guesses.toml"} if kind(name) == "guess" else set())
     files = [path for path in (COURSE / "utils").rglob("*.py") if path.relative_to(COURSE).parts[1] not in APART]
     files += [module, *beside, HERE / "films.py"]
     data = "course_vectors.npz", "course_text.jsonl", "checkpoints/SHA256SUMS"
@@ -71,18 +71,6 @@ def code_of(name: str, cells: Sequence[Cell]) -> list[Path]:
     bound = set().union(*(cell.binds for cell in cells))
     files += [Path(inspect.getfile(found.reference)) for exercise, found in catalogue().items() if exercise in bound]
     return sorted({*files})
-
-
-def neighbours(module: Path) -> set[Path]:
-    """The modules of widgets that one imports, and those that these import."""
-    found, waiting = set(), [module]
-    while waiting:
-        for node in ast.walk(ast.parse(waiting.pop().read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
-                file = WIDGETS / f"{node.module}.py"
-                waiting += {file} - found
-                found.add(file)
-    return found
 
 
 def key(name: str, cells: Sequence[Cell]) -> str:
