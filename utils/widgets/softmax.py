@@ -47,8 +47,8 @@ def draw_fall(canvas: Phone, top: float, gradients: Mapping[str, np.ndarray], po
     """How the gradient of a typical query changes with d_k = 2⁰ … 2¹⁰, on a scale of powers of ten: {name: medians
     (11,)}, a curve each, and a dot where the learner stands, at `power` on the curve `name`; it is dragged, and a name
     is clicked."""
-    canvas.text(8, top, "gradient of the median query, by d_k", 12, "start", bold=True)
-    canvas.hint(268, top, "drag the dot", "end")
+    canvas.text(8, top, "median gradient, by d_k", 12, "start", bold=True)
+    canvas.hint(190, top, "drag the dot")
     for tens in (0, 3, 6, 9):
         y = top + 16 + 9 * tens
         canvas.line(48, y, 268, y, "edge")
