@@ -35,7 +35,7 @@ from .findings import at_an_edge, diagnosis
 from .isolation import Isolation, Printed, Stopped, standard_torch
 from .known import Known
 from .numbers import condition
-from .own import keep, kept
+from .own import former, keep, kept
 from .reading import is_stub, source_of
 from .rows import IMPORTS, Mistake, answers, given, mistake, read, sections
 from .running import (
@@ -593,7 +593,9 @@ def by_name(name: str) -> Exercise:
     if name in _catalogue:
         return _catalogue[name]
     near = difflib.get_close_matches(name, _catalogue, n=1)
-    raise ValueError(f"there is no exercise named {name!r}" + (f"; do you mean {near[0]!r}?" if near else ""))
+    raise ValueError(
+        former(name) or f"there is no exercise named {name!r}" + (f"; do you mean {near[0]!r}?" if near else "")
+    )
 
 
 def _fitted(function: Callable, want: Any) -> Callable:
@@ -645,6 +647,8 @@ def _find(function: Callable, verb: str) -> Exercise | None:
         )
     elif name == "<lambda>":
         print(f"✘ {verb}: a lambda has no name to find its exercise by. Write it with def, as in the exercise.")
+    elif name not in _catalogue and (gone := former(name)):
+        print(f"✘ {verb}: {gone}")
     elif name not in _catalogue:
         near = difflib.get_close_matches(name, _catalogue, n=1)
         print(

@@ -4,7 +4,8 @@ with it.
 The folder lies beside progress.json. Git ignores it, and no update touches it. A file holds the function as it was
 written, below what it needs of its notebook: imports, numbers and words, helper functions and classes. So it runs
 alone, and that is tried before it is kept: what does not come out right by itself is not. A file is written whole, and
-the last right answer counts. When it is used it is judged again, for a newer version may ask for something else.
+the last right answer counts. When it is used it is judged again, for a newer version may ask for something else. An
+answer to what an older version asked is never overwritten: it gets a name of its own (attend_earlier.py).
 
 Deleting a file, or the folder, gives back the course's functions. In marked work, in tests and where a tool executes
 notebooks nothing is kept, and nothing kept is used.
@@ -13,17 +14,19 @@ notebooks nothing is kept, and nothing kept is used.
 import ast
 import contextlib
 import inspect
+import io
 import linecache
 import math
 import symtable
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from .. import settings
+from .. import records, settings
 from ..files import write_whole
 from .isolation import Isolation, Stopped
 from .verdict import Verdict
@@ -54,8 +57,25 @@ def names() -> list[str]:
     return sorted(path.stem for path in place.glob("*.py") if path.stem.isidentifier()) if place else []
 
 
+def former(name: str) -> str:
+    """Sentences on an exercise that the course no longer has: it is gone, and where the learner's answer is.
+
+    "" for a name of which the learner has neither an answer nor a try."""
+    tried = {}
+    with contextlib.suppress(ValueError):
+        tried = records.entries()
+    file = file_of(name)
+    if not file and name not in tried:
+        return ""
+    gone = f"{name} is no longer an exercise of the course."
+    if file:
+        return f'{gone} Your answer to it is kept in {FOLDER}/{file.name}: my_answers("{name}") prints it.'
+    return gone if settings.marked() else f"{gone} No answer to it is kept."
+
+
 def keep(name: str, function: Callable, references: dict[str, Callable], judge: Callable[[Callable], Verdict]) -> str:
-    """Keep a right answer. Returns "", or a sentence on why it is not kept; nothing that goes wrong disturbs a check.
+    """Keep a right answer. Returns "", or a sentence: why it is not kept, or where the one kept before is that is no
+    longer right. Nothing that goes wrong disturbs a check.
 
     `references` are the course's functions by name, `judge` gives the verdict on a function.
     """
@@ -67,7 +87,15 @@ def keep(name: str, function: Callable, references: dict[str, Callable], judge: 
         if judge(made(name, text, f"<{name}, kept>")).status != "right":
             raise Bound("It is not kept for other notebooks: without this one it does not come out right.")
         place.mkdir(exist_ok=True)
-        write_whole(place / f"{name}.py", text)
+        file = place / f"{name}.py"
+        is_earlier = file.is_file() and file.read_bytes() != text.encode() and not _is_right(name, file, judge)
+        spare = _copied(file) if is_earlier else None
+        write_whole(file, text)
+        if spare:
+            return (
+                "The answer kept before is not right for this edition of the course: "
+                f"it stays in {FOLDER}/{spare.name}."
+            )
     except Bound as problem:
         return str(problem)
     except OSError as error:
@@ -99,6 +127,23 @@ def kept(name: str, judge: Callable[[Callable], Verdict]) -> tuple[Callable, Ver
         return None
     print(f"{name}: your own function, kept in {place}.")
     return function, verdict
+
+
+def _is_right(name: str, file: Path, judge: Callable[[Callable], Verdict]) -> bool:
+    """Is the answer in a file right? What it prints on the way is not shown."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            return judge(made(name, text_in(file), str(file))).status == "right"
+        except (Exception, SystemExit, Stopped):
+            return False
+
+
+def _copied(file: Path) -> Path:
+    """A copy of an answer under a name that is free, in the same folder."""
+    others = (file.with_stem(f"{file.stem}_earlier{'' if number == 1 else f'_{number}'}") for number in count(1))
+    spare = next(other for other in others if not other.exists())
+    write_whole(spare, file.read_bytes())
+    return spare
 
 
 def text_in(file: Path) -> str:
