@@ -573,7 +573,7 @@ def test_a_class_is_summed_up(tmp_path, capsys):
     for number in range(28):
         exercises = {"softmax": entry("right" if number < 20 else "wrong", number + 1, **{first: 9})}
         exercises |= {"attend": entry("wrong", 1, odd_name=1)} if number < 3 else {}
-        exercises |= {"bad\x1b[31m": entry("wrong", 1), "from_later": entry("right", 2)} if number == 0 else {}
+        exercises |= {"bad\x1b[31m": entry("wrong", 1), "from_later": entry("right", 2, odd=1)} if number == 0 else {}
         (tmp_path / f"{number:02}.json").write_text(json.dumps({"version": 1, "exercises": exercises}))
     verdict = {"status": "wrong", "message": "", "mistakes": [first, second]}
     untried = {"status": "todo", "message": "", "mistakes": []}

@@ -63,7 +63,7 @@ def report(files: list[Path]) -> None:
         print(f"  {name:<30} {len(tried[name]):5} {right:6} {f'{median(tries):g}' if tries else '–':>13}")
     if others[SHOWN:]:
         print(f"  and {len(others) - SHOWN:,} more")
-    entries = [(name, entry["mistakes"]) for name in tried for entry in tried[name]]
+    entries = [(name, entry["mistakes"]) for name in known if name in tried for entry in tried[name]]
     fallen = Counter((name, one) for name, mistakes in entries if len(mistakes) <= BELIEVED for one in {*mistakes})
     print("\nThe commonest mistakes, and how many made them" if fallen else "\nNo known mistakes.")
     ranked = sorted(fallen.items(), key=lambda pair: (-pair[1], pair[0][1] not in _sentences(pair[0][0])))

@@ -36,7 +36,7 @@ from IPython import get_ipython
 from IPython.display import display
 
 from ..cells import EXERCISE
-from ..records import TRIED, short
+from ..records import A_NAME, TRIED, short
 from .engine import Exercise, catalogue
 from .needed import Notebook
 from .processes import ROOT, STARTING, Processes
@@ -45,6 +45,7 @@ from .wording import shorten, text_of
 
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 LARGEST = 200_000_000  # bytes of a file that is read
+SHOWN = 20  # exercises of other versions that are named; who has more made them up
 LINE = 1_000_000  # bytes of a line that a process says
 MISSING = {"status": "missing", "message": "no cell defines it.", "mistakes": []}
 DISTURBED = "disturbed the process that judges it"
@@ -139,11 +140,19 @@ def grade(path: Path, seconds: float = 60.0, seed: int = 0, processes: Processes
         jobs = [(source, list(names)) for (source, _), names in zip(cells, found)]
         verdicts, graded["problems"] = _judge_all(jobs, seconds, seed, processes)
         graded["exercises"] = _of_each_exercise(found, verdicts, notebook)
+        if others := _of_other_editions(cells):
+            graded["problems"].append(f"not in this version of the course, and so not judged: {', '.join(others)}")
     except ValueError as problem:
         graded["problems"] = [str(problem)]
     except Exception as error:  # one notebook, whatever it holds, leaves the others judged
         graded["problems"] = [f"could not be judged: {type(error).__name__}: {error}"]
     return graded
+
+
+def _of_other_editions(cells: list[tuple[str, list[str]]]) -> list[str]:
+    """The exercises that tags name and this version of the course does not have."""
+    tagged = (tag.removeprefix(EXERCISE) for _, tags in cells for tag in tags if tag.startswith(EXERCISE))
+    return [name for name in dict.fromkeys(tagged) if name not in catalogue() and A_NAME.fullmatch(name)][:SHOWN]
 
 
 def _of_each_exercise(found: list[dict[str, bool]], verdicts: dict, notebook: str) -> dict[str, dict[str, Any]]:
