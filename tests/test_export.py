@@ -274,6 +274,18 @@ def test_own_cells_stay_on_demand_but_for_answers(tmp_path, capsys):
     assert exercises(cells) == exercises(files.read(NOTEBOOK)["cells"])
 
 
+@pytest.mark.parametrize("own_cells", [True, False])
+def test_an_exercise_of_an_earlier_edition_is_left_out(tmp_path, capsys, own_cells):
+    mine = files.read(NOTEBOOK)
+    source = "def of_old(x):\n    return 'SECRET'\n\ncheck(of_old)"
+    mine["cells"].insert(5, nbformat.v4.new_code_cell(source, metadata={"tags": ["exercise:of_old"]}))
+    path = tmp_path / "mine.ipynb"
+    path.write_text(files.text(mine), encoding="utf-8")
+    for export in (export_assignment.for_nbgrader, export_assignment.for_otter):
+        assert export(path, own_cells=own_cells) == export(NOTEBOOK)
+        assert "a cell of your own is left out, as it may hold an answer: def of_old(x):" in capsys.readouterr().out
+
+
 def test_an_exercise_that_a_teacher_took_out_stays_out(tmp_path):
     mine = files.read(NOTEBOOK)
     mine["cells"] = [cell for cell in mine["cells"] if exercise(cell) != "attend"]

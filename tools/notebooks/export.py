@@ -101,7 +101,8 @@ def student_cells(notebook, shipped, asked, own_cells):
         name = cells.exercise(course_cell or cell)
         shown = cell if course_cell is None or own_cells and not name else course_cell
         is_answer = not name and not cells.has(shown, "defines") and answers.search(shown.source)
-        if name in names or is_answer or not (name or course_cell or own_cells):
+        is_gone = name and name not in catalogue()  # an exercise of an earlier edition
+        if name in names or is_answer or is_gone or not (name or course_cell or own_cells):
             left_out.append(cell)
             continue
         changed += [cell] if shown is not cell and not name and shown.source != cell.source else []
