@@ -72,7 +72,7 @@ def test_an_answer_takes_the_place_of_the_new_stub_with_its_output():
     assert sources(out) == ["# 02, better", "import math", "More.", ANSWER["source"]]
     assert out["cells"][3]["outputs"] == ["✔"] and out["cells"][3]["id"] == "new-id"
     assert out["cells"][3]["metadata"]["tags"] == ["exercise:softmax", "hard"]
-    assert report == {"answers": 1, "edits": 0, "cells": 0, "changed": []}
+    assert report == {"answers": 1, "edits": 0, "cells": 0, "changed": [], "gone": []}
 
 
 def test_own_cells_stay_below_the_cell_that_they_stood_under():
@@ -127,7 +127,73 @@ def test_a_better_docstring_or_code_to_be_mended_does_not_cost_an_answer():
 def test_an_exercise_that_is_gone_leaves_a_note():
     out, report = carry_over.carry(notebook(HEAD, SETUP, ANSWER, BASE["cells"][3]), notebook(HEAD, SETUP), BASE)
     assert len(out["cells"]) == 3 and out["cells"][2]["source"].startswith(carry_over.GONE + "```python\ndef softmax")
-    assert report["changed"] == ["softmax"]
+    assert report["gone"] == ["softmax"] and report["changed"] == []
+
+
+def test_an_exercise_with_another_name_leaves_the_answer_to_the_old_one_as_a_note():
+    """Whether its cell kept its id or not."""
+    for name in ("id-softmax", "new-id"):
+        renamed = task("stable_softmax") | {"id": name}
+        out, report = carry_over.carry(notebook(HEAD, SETUP, ANSWER), notebook(HEAD, SETUP, renamed), BASE)
+        assert [*map(carry_over.exercise, out["cells"])].count("stable_softmax") == 1
+        (note,) = [cell for cell in out["cells"] if "return scores.exp()" in cell["source"]]
+        assert note["cell_type"] == "markdown" and renamed["source"] in sources(out)
+        assert report["changed"] + report["gone"] == ["softmax"] and report["answers"] == 0
+
+
+def test_an_answer_is_found_by_its_exercise_where_another_cell_has_its_id_now():
+    """As where the notebook shows the old solution and asks for it again further down."""
+    shown = code("id-softmax", "def shown(scores):\n    return scores", ["defines"])
+    new = notebook(HEAD, SETUP, shown, task("softmax") | {"id": "new-id"})
+    out, report = carry_over.carry(notebook(HEAD, SETUP, ANSWER), new, BASE)
+    assert sources(out)[2:] == [shown["source"], ANSWER["source"]] and report["answers"] == 1
+
+
+CLASS = """class {0}(Module):
+    def __init__(self, d):
+        ...
+
+    def forward(self, x):
+        return ...
+
+check({0})"""
+FORMS = {
+    "function": task("attend", "query, keys")["source"],
+    "function of more": task("attend", "query, keys, mask")["source"],
+    "class": CLASS.format("attend"),
+    "class that is made otherwise": CLASS.format("attend").replace("self, d", "self, d, heads"),
+    "class with another method": CLASS.format("attend").replace("forward", "backward"),
+    "class on another base": CLASS.format("attend").replace("Module", "Layer"),
+}
+
+
+@pytest.mark.parametrize("new", FORMS)
+@pytest.mark.parametrize("old", FORMS)
+@pytest.mark.parametrize("answer", ["return 'mine'", "return 'mine"])
+def test_an_answer_takes_the_place_of_a_stub_of_its_own_form_only(old, new, answer):
+    """A function, a class; an answer that Python cannot read included."""
+    cells = {name: code("id-attend", source, ["exercise:attend"]) for name, source in FORMS.items()}
+    mine = cells[old] | {"source": cells[old]["source"].replace("return ...", answer)}
+    new_cell = cells[new] | {"source": cells[new]["source"] + "\n# new"}
+    out, report = carry_over.carry(notebook(mine), notebook(new_cell), notebook(cells[old]))
+    if old == new:
+        assert sources(out) == [mine["source"]] and report["answers"] == 1 and report["changed"] == []
+    else:
+        assert sources(out)[0] == new_cell["source"] and mine["source"] in out["cells"][1]["source"]
+        assert out["cells"][1]["cell_type"] == "markdown" and report["changed"] == ["attend"]
+
+
+def test_a_class_that_was_typed_ahead_of_the_update_stays():
+    mine, new = FORMS["class"].replace("return ...", "return x"), FORMS["class"]
+    cells = [code("id-attend", source, ["exercise:attend"]) for source in (mine, new, FORMS["function"])]
+    assert sources(carry_over.carry(*map(notebook, cells))[0]) == [mine]
+
+
+def test_a_note_shows_code_with_backticks_in_it_whole():
+    """A fence of three would end at the first three of the learner's."""
+    mine = ANSWER["source"].replace("Returns", "As in\n    ```\n    ````\n    x")
+    out, _ = carry_over.carry(notebook(HEAD, SETUP, ANSWER | {"source": mine}), notebook(HEAD, SETUP), BASE)
+    assert out["cells"][2]["source"] == f"{carry_over.GONE}`````python\n{mine}\n`````"
 
 
 def test_an_answer_that_python_cannot_read_is_carried_too():
@@ -546,7 +612,18 @@ def test_a_notebook_with_a_new_name_gets_the_answers(clone, capsys):
     assert update_course.main() == 0
     assert sources(clone.notebook("notebooks/03_scores.ipynb")) == [cell["source"] for cell in BOTH]
     assert clone.notebook() == MINE and sources(clone.notebook("notebooks/01.ipynb")) == sources(other)
-    assert "03_scores.ipynb: 1 answer, 1 cell of your own carried over from notebooks/02" in capsys.readouterr().out
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "notebooks/02.ipynb: its new name is notebooks/03_scores.ipynb; yours stays, too",
+        "notebooks/03_scores.ipynb: 1 answer, 1 cell of your own carried over",
+    ]
+
+
+def test_a_notebook_with_another_number_and_nothing_else_is_named(clone, capsys):
+    clone.edit({"notebooks/02.ipynb": MINE})
+    clone.publish({"notebooks/03.ipynb": BASE}, gone=["notebooks/02.ipynb"])
+    assert update_course.main() == 0 and clone.notebook("notebooks/03.ipynb") == clone.notebook() == MINE
+    said = capsys.readouterr().out
+    assert said.startswith("notebooks/02.ipynb: its new name is notebooks/03.ipynb; yours stays, too\nYour files")
 
 
 def test_a_notebook_with_a_new_name_keeps_the_answers_where_the_update_was_cut_short(clone, monkeypatch):
@@ -564,6 +641,58 @@ def test_a_notebook_with_a_new_name_keeps_the_answers_where_the_update_was_cut_s
         assert update_course.main() == 1
     assert update_course.main() == 0 and (clone.here / "notes.txt").read_text() == "two\n"
     assert sources(clone.notebook("notebooks/03_scores.ipynb")) == [cell["source"] for cell in BOTH]
+
+
+def other(topic):
+    """A notebook that has next to nothing in common with another one."""
+    return notebook(prose(topic, f"# {topic}"), *(prose(f"{topic}{n}", f"{topic} {n * n}.") for n in range(60)))
+
+
+def test_a_notebook_with_another_number_is_known_by_its_topic_however_much_changed(clone, capsys):
+    """Git pairs files that look alike: it would give the answers to another notebook, or to none."""
+    clone.publish({"notebooks/02_scores.ipynb": BASE}, gone=["notebooks/02.ipynb"])
+    git("pull", "--quiet", folder=clone.here)
+    clone.edit({"notebooks/02_scores.ipynb": MINE})
+    new = notebook(*other("scores")["cells"], *BASE["cells"])
+    alike = notebook(*BASE["cells"][:2], prose("x1", "Alike."), *BASE["cells"][3:])
+    clone.publish({"notebooks/03_scores.ipynb": new, "notebooks/04_alike.ipynb": alike}, ["notebooks/02_scores.ipynb"])
+    assert update_course.main() == 0
+    assert ANSWER["source"] in sources(clone.notebook("notebooks/03_scores.ipynb"))
+    assert clone.notebook("notebooks/02_scores.ipynb") == MINE
+    assert sources(clone.notebook("notebooks/04_alike.ipynb")) == sources(alike)
+    assert "03_scores.ipynb: 1 answer, 1 cell of your own carried over\n" in capsys.readouterr().out
+
+
+def test_a_new_edition_costs_nothing_and_says_in_a_line_what_became_of_each_answer(clone, capsys):
+    """One exercise is gone, one has another name, one asks for more, one for a class, and one is the same."""
+    names = ("stays", "goes", "is_renamed", "asks_more", "becomes_a_class")
+    base = notebook(HEAD, SETUP, *map(task, names))
+    mine = notebook(HEAD, SETUP, *(task(name, body=f"return '{name}'") for name in names), code("own", "goes(1)"))
+    new = notebook(HEAD, SETUP, task("stays"), task("renamed") | {"id": "id-is_renamed"}, task("asks_more", "a, b"))
+    new["cells"].append(code("id-becomes_a_class", CLASS.format("becomes_a_class"), ["exercise:becomes_a_class"]))
+    clone.publish({"notebooks/04_forms.ipynb": base})
+    git("pull", "--quiet", folder=clone.here)
+    kept_answers = {f"my_answers/{name}.py": f"def {name}" for name in names}
+    clone.edit({"notebooks/04_forms.ipynb": mine, "progress.json": "{}"} | kept_answers)
+    clone.publish({"notebooks/05_forms.ipynb": new}, gone=["notebooks/04_forms.ipynb"])
+    assert update_course.main() == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "notebooks/04_forms.ipynb: its new name is notebooks/05_forms.ipynb; yours stays, too",
+        "notebooks/05_forms.ipynb: 1 answer, 1 cell of your own carried over; changed since, so that yours stands "
+        "below as a note: is_renamed, asks_more, becomes_a_class; no longer there, so that yours stands as a note in "
+        "its place: goes",
+    ]
+    out = clone.notebook("notebooks/05_forms.ipynb")
+    text = "\n".join(sources(out))
+    assert all(text.count(f"return '{name}'") == 1 for name in names) and all(
+        one in sources(out) for one in sources(new)[3:]
+    )
+    tagged = [cell["source"] for cell in out["cells"] if carry_over.exercise(cell)]
+    assert tagged == [task("stays", body="return 'stays'")["source"], *sources(new)[3:]]
+    assert sources(out)[-1] == "goes(1)" and clone.notebook("notebooks/04_forms.ipynb") == mine
+    assert json.loads(kept(clone)["notebooks/04_forms.ipynb"]) == json.loads(carry_over.text(mine))
+    assert all((clone.here / name).read_text() == content for name, content in kept_answers.items())
+    nbformat.validate(nbformat.reads(carry_over.text(out), as_version=4))
 
 
 def test_a_notebook_of_the_learner_s_that_has_the_name_of_a_new_one_is_kept_aside(clone, capsys):

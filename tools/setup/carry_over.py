@@ -5,21 +5,24 @@ changed is known from the version that the learner began with:
 
     changed by the learner alone      the learner's, outputs included
     changed by the course alone       the course's
-    changed by both, or gone          the course's, and below it the learner's text as a note that does not run
+    changed by both                   the course's, and below it the learner's text as a note that does not run
+    gone                              the learner's text as such a note, in its place
     a cell of the learner's           below the cell that it stood under
 
-An exercise that asks for the same function as before counts as changed by the learner alone. Right answers are kept
-besides, in my_answers (utils/exercises/own.py); this is for those that are not right yet, and for all else that a
-learner writes into a notebook. Standard library only.
+An exercise that asks for the same function or class as before counts as changed by the learner alone. A note does not
+run, so no old answer takes the name of something new. Right answers are kept besides, in my_answers
+(utils/exercises/own.py); this is for those that are not right yet, and for all else that a learner writes into a
+notebook. Standard library only.
 """
 
 import ast
 import copy
 import json
+import re
 import uuid
 
 NOTE = "*Yours, from before the update; the course has changed this cell since:*\n\n"
-GONE = "*Yours, from before the update; the course has this cell no more:*\n\n"
+GONE = "*Yours, from before the update; this notebook no longer has this cell:*\n\n"
 
 
 def read(text):
@@ -68,7 +71,7 @@ def both(one, other):
 
 
 # Of two cells with one id, as copying makes them, the one that is the same in text or tag comes first.
-KEYS = both(identity, content), both(identity, exercise), identity, exercise, content
+KEYS = both(identity, content), both(identity, exercise), exercise, identity, content
 
 
 def found_again(cells, old, keys=KEYS):
@@ -83,8 +86,8 @@ def found_again(cells, old, keys=KEYS):
     return result
 
 
-def function(source, name):
-    """The definition of the function `name` in `source`, or None."""
+def definition(source, name):
+    """The definition of the function or class `name` in `source`, or None."""
     try:
         return next(node for node in ast.parse(source).body if name and getattr(node, "name", None) == name)
     except (SyntaxError, ValueError, StopIteration, RecursionError, MemoryError):
@@ -92,18 +95,22 @@ def function(source, name):
 
 
 def asked(cell):
-    """What an exercise cell asks for, or an answer gives: the function's name and arguments; False if unreadable."""
-    node = function(cell["source"], exercise(cell))
+    """What an exercise cell asks for, or an answer gives: a function's name and arguments, or a class's name, bases and
+    methods; None if unreadable."""
+    node = definition(cell["source"], exercise(cell))
     try:
-        return isinstance(node, ast.FunctionDef) and (node.name, ast.dump(node.args))
+        if isinstance(node, ast.ClassDef):
+            methods = [one for one in node.body if isinstance(one, ast.FunctionDef)]
+            return node.name, [*map(ast.dump, node.bases)], {one.name: ast.dump(one.args) for one in methods}
+        return (node.name, ast.dump(node.args)) if isinstance(node, ast.FunctionDef) else None
     except RecursionError:
-        return False
+        return None
 
 
 def as_note(cell, why):
     """A cell of text that shows what `cell` held, without its id, tags and outputs."""
-    code = cell["cell_type"] == "code"
-    shown = f"```python\n{cell['source']}\n```" if code else cell["source"]
+    fence = max(["``", *re.findall("`+", cell["source"])], key=len) + "`"
+    shown = f"{fence}python\n{cell['source']}\n{fence}" if cell["cell_type"] == "code" else cell["source"]
     note = {"cell_type": "markdown", "id": uuid.uuid4().hex[:8], "metadata": {}, "source": why + shown}
     return note | ({"attachments": cell["attachments"]} if "attachments" in cell else {})
 
@@ -115,7 +122,7 @@ def carried(mine, base, new):
     kept = mine | {"metadata": new["metadata"]} | ({"id": new["id"]} if "id" in new else {})
     if new["source"].strip() in (mine["source"].strip(), base["source"].strip()):
         return kept, False
-    if exercise(new) and (asked(base) in (False, asked(new)) or asked(mine) == asked(new)):
+    if exercise(new) and asked(new) and asked(new) in (asked(base), asked(mine)):
         return kept, False
     return as_note(mine, NOTE), True
 
@@ -137,9 +144,9 @@ def carry(mine, new, base):
     """(the notebook `new` with what is the learner's in it, report). Nothing is changed in place.
 
     `base` is the version that the learner began with. The report counts "answers", "edits" and "cells", and lists what
-    "changed" under the learner's hands.
+    "changed" under the learner's hands and what is "gone".
     """
-    report = {"answers": 0, "edits": 0, "cells": 0, "changed": []}
+    report = {"answers": 0, "edits": 0, "cells": 0, "changed": [], "gone": []}
     taken, notes = {identity(cell) for cell in new["cells"]}, {cell["source"] for cell in new["cells"]}
     replaced, below, above = {}, {}, None
     for cell, was, now in matched(mine["cells"], new["cells"], base["cells"]):
@@ -151,7 +158,7 @@ def carry(mine, new, base):
             kept, is_note = carried(cell, was, now)
             name = exercise(cell) or exercise(now) or (cell["source"].strip().splitlines() or ["an empty cell"])[0]
             if is_note and cell["source"].strip() and kept["source"] not in notes:
-                report["changed"].append(name)
+                report["changed" if now else "gone"].append(name)
                 below.setdefault(id(now) if now else above, []).append(kept)
             elif not is_note:
                 report["answers" if exercise(now) else "edits"] += 1

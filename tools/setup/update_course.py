@@ -16,6 +16,7 @@ or the merged one, never the bare course's: an update that is cut short is finis
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -160,7 +161,27 @@ def said(report):
     line = f"{', '.join(f'{number} {what}' for number, what in kinds) or 'nothing'} carried over"
     if report["changed"]:
         line += f"; changed since, so that yours stands below as a note: {', '.join(report['changed'])}"
+    if report["gone"]:
+        line += f"; no longer there, so that yours stands as a note in its place: {', '.join(report['gone'])}"
     return line
+
+
+def topic(name):
+    """The path of a notebook without the number that its name begins with."""
+    return re.sub(r"/\d+_(?=[^/]*\.ipynb$)", "/", name)
+
+
+def new_names(base, new, was, now):
+    """{old: later} of the notebooks that have another name in the commit `new`: those of one topic, or else of much the
+    same text. `was` and `now` are the files of both commits."""
+    later = {topic(name): name for name in now.keys() - was.keys()}
+    found = {
+        old: later[topic(old)] for old in was.keys() - now.keys() if old.endswith(".ipynb") and topic(old) in later
+    }
+    # R090, an old name, the new name, and so on
+    moves = parts("diff", "--find-renames", "--diff-filter=R", "--name-status", base, new)
+    alike = {old: name for old, name in zip(moves[1::3], moves[2::3]) if name.endswith(".ipynb")}
+    return {old: name for old, name in alike.items() if name not in found.values()} | found
 
 
 def is_there(name):
@@ -204,17 +225,15 @@ def update(aside):
     for name in sorted(mine | blocking):
         aside.keep(name)
     files, lines = {}, [f"{name}: stood in the way of the course's" for name in sorted(blocking)]
-    # R090, an old name, the new name, and so on
-    moves = parts("diff", "--find-renames", "--diff-filter=R", "--name-status", base, new)
-    renamed = {old: later for old, later in zip(moves[1::3], moves[2::3]) if later.endswith(".ipynb")}
+    renamed = new_names(base, new, was, now)
     before_that = {later: old for old, later in renamed.items()}  # an update that was cut short has merged it already
     for name in sorted(mine):
         content = (COURSE / name).read_bytes()
         files[name], line = merged(name, content, held(was, before_that.get(name, name)), held(now, name))
         later = renamed.get(name)
         if later and later not in mine:
+            lines.append(f"{name}: its new name is {later}; yours stays, too")
             files[later], line = merged(later, content, held(was, name), held(now, later))
-            line += f" from {name}, whose new name this is; yours stays"
         lines += [line] if line else []
     # What no version of the course has, or the learner changed and the course gave up, stays in the index.
     own = [line for line in parts("ls-files", "--stage") if line.partition("\t")[2] not in now.keys() | untouched]
