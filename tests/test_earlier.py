@@ -12,7 +12,19 @@ import torch
 from test_exercises import said, written
 
 from utils import records
-from utils.exercises import catalogue, check, engine, grading, hint, isolation, my_answers, progress, solution, use
+from utils.exercises import (
+    catalogue,
+    check,
+    engine,
+    forms,
+    grading,
+    hint,
+    isolation,
+    my_answers,
+    progress,
+    solution,
+    use,
+)
 
 RIGHT, HEADING = "return weights @ values", "from an earlier edition of the course"
 
@@ -50,6 +62,8 @@ def changed(monkeypatch):
     @engine.exercise(draws=draws, hints=["Which weights count?"])
     def weighted_sum(weights, values, scale):
         return scale * (weights @ values)
+
+    monkeypatch.setattr(records, "FORMS", forms.of(catalogue()))
 
 
 def draws(generator):
@@ -191,6 +205,73 @@ def test_each_earlier_answer_has_a_file_of_its_own(folder, capsys, monkeypatch):
     names = ["weighted_sum_earlier", "weighted_sum_earlier_2", "weighted_sum_earlier_3"]
     assert [line for (line,) in below_the_heading(printed(capsys, my_answers))] == names
     assert (folder / "my_answers/weighted_sum_earlier.py").read_text() == "def weighted_sum("
+
+
+def of_the_new_form(text):
+    """The line of the table on the exercise as it is asked now."""
+    return next(line.split() for line in text.partition(HEADING)[0].splitlines() if " weighted_sum " in line)
+
+
+def test_progress_with_the_old_form_is_listed_and_not_counted(changed, folder, capsys):
+    for _ in range(2):
+        text = printed(capsys, progress)
+        assert below_the_heading(text) == [["✔", "weighted_sum_earlier", "2", "tries"]]
+        assert of_the_new_form(text)[0] == "○" and f"\n0 of {len(catalogue())} exercises came right.\n" in text
+        check(written("return ..."))
+    with pytest.raises(ValueError, match="weighted_sum_earlier is no longer an exercise of the course"):
+        use("weighted_sum_earlier")
+
+
+def test_progress_with_the_new_form_begins_anew_and_the_old_one_stays(changed, folder, capsys):
+    before = json.loads((folder / "progress.json").read_text())["exercises"]
+    check(written("return weights @ values"))
+    check(written("return scale * (weights @ values)"))
+    text = printed(capsys, progress)
+    assert below_the_heading(text) == [["✔", "weighted_sum_earlier", "2", "tries", "kept"]]
+    assert of_the_new_form(text)[0] == "✔" and f"\n1 of {len(catalogue())} exercises came right.\n" in text
+    after = json.loads((folder / "progress.json").read_text())["exercises"]
+    assert after["weighted_sum_earlier"] == before["weighted_sum"] and after["dot_product"] == before["dot_product"]
+    assert after["weighted_sum"]["tries"] == 2 and re.fullmatch(r"[0-9a-f]{8}", after["weighted_sum"]["form"])
+    assert records.read(folder / "progress.json") == after, "as a class's table reads it"
+
+
+def test_progress_with_each_of_several_forms_stays(changed, capsys, monkeypatch):
+    check(written("return scale * (weights @ values)"))
+    for text in ("def weighted_sum(a)", "class weighted_sum(a)"):
+        now = records.FORMS | {"weighted_sum": (forms.digits(text), records.FORMS["weighted_sum"][1])}
+        monkeypatch.setattr(records, "FORMS", now)
+        check(written("return weights"))
+    assert [line[1] for line in below_the_heading(printed(capsys, progress))] == [
+        "weighted_sum_earlier",
+        "weighted_sum_earlier_2",
+        "weighted_sum_earlier_3",
+    ]
+
+
+def test_a_form_is_known_of_every_exercise_and_written_down_where_it_is_not_the_first(folder):
+    """What a progress file of version 0.2.0 says is said of what that version asked."""
+    ours = [name for name, found in catalogue().items() if found.__module__.startswith("utils.exercises.tasks.")]
+    assert [*records.FORMS] == ours
+    assert (
+        records.FORMS["weighted_sum"][0]
+        == records.FORMS["weighted_sum"][1]
+        == forms.digits("def weighted_sum(weights, values)")
+    )
+    assert "form" not in json.loads((folder / "progress.json").read_text())["exercises"]["weighted_sum"]
+
+
+def test_of_an_exercise_that_is_new_since_then_the_first_form_is_the_present_one(folder, monkeypatch, capsys):
+    monkeypatch.setattr(records, "FORMS", {"weighted_sum": ("00000001", "00000001"), "dot_product": ("00000002", "")})
+    text = printed(capsys, progress)
+    assert "dot_product" not in text.partition(HEADING)[2] and "weighted_sum" not in text.partition(HEADING)[2]
+
+
+def test_a_class_and_a_function_are_two_forms():
+    class Summed(torch.nn.Module):
+        def __init__(self, weights):
+            super().__init__()
+
+    assert forms.form(Summed) == forms.digits("class Summed(weights)")
 
 
 # ---- teachers

@@ -196,6 +196,9 @@ def test_a_function_without_a_source_is_not_kept(folder, capsys):
         ("raise SystemExit", "does not run: SystemExit"),
         ("", "does not run: KeyError"),
         ("weighted_sum = 3", "is not right in this version"),
+        ("class weighted_sum:\n    def __init__(self, weights, values):\n        pass", "is not right in this version"),
+        ("def weighted_sum(weights):\n    return weights", "is not right in this version"),
+        ("from utils.exercises import use\nuse('gone', own=False)", "does not run: ValueError: there is no exercise"),
     ],
 )
 def test_what_is_no_longer_right_gives_way_to_the_course_s_function(text, why, folder, capsys):

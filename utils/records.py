@@ -8,6 +8,9 @@ It holds no code and no name of a person, and deleting it harms nothing. A stub 
 right its entry stays as it is; only when the solution was first opened is still added, as "solution". Several kernels
 may write at once: each reads the file anew under a lock, adds its own tries, and puts the whole file in the place of
 the old one. What cannot be written is kept until the next try.
+
+An entry whose exercise asks for something else by now gets a name of its own, softmax_earlier, and the exercise begins
+anew. "form" in an entry stands for what was asked; without it, that is what version 0.2.0 asked.
 """
 
 import contextlib
@@ -17,7 +20,7 @@ import re
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -26,6 +29,7 @@ from typing import Any
 from . import settings
 from .files import write_whole
 
+FORMS: dict[str, tuple[str, str]] = {}  # {exercise: (its form, that in version 0.2.0)}
 FILE, VERSION = "progress.json", 1
 TRIED, OPENED = ("right", "wrong"), "solution"
 STALE, PATIENCE, PAUSE = 2.0, 3.0, 0.02  # seconds: a killed kernel's lock; waiting for a lock; between two looks
@@ -84,6 +88,12 @@ def short(name: str) -> str:
     return name if A_NAME.fullmatch(name) else f"{zlib.crc32(name.encode()):08x}"
 
 
+def earlier(name: str, is_taken: Callable[[str], bool]) -> str:
+    """The name that an earlier form of an exercise gets: softmax_earlier, or softmax_earlier_2 where that is taken."""
+    names = (f"{name}_earlier{'' if number == 1 else f'_{number}'}" for number in count(1))
+    return next(one for one in names if not is_taken(one))
+
+
 def entries() -> dict[str, dict]:
     """{exercise: entry} of this learner, with what could not be written. Raises ValueError as `read` does."""
     file = settings.root() / FILE
@@ -91,9 +101,9 @@ def entries() -> dict[str, dict]:
 
 
 def read(file: Path) -> dict[str, dict]:
-    """{exercise: entry} of a progress file; entries of another form are left out. Raises ValueError, "is damaged"."""
+    """{exercise: entry} of a progress file, without what looks like no entry. Raises ValueError, "is damaged"."""
     try:
-        return {name: entry for name, entry in _load(file)["exercises"].items() if _is_entry(name, entry)}
+        return _as_asked({name: entry for name, entry in _load(file)["exercises"].items() if _is_entry(name, entry)})
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror}") from None
 
@@ -121,11 +131,22 @@ def _is_entry(name: str, entry: Any) -> bool:
     )
 
 
+def _as_asked(kept: dict[str, Any]) -> dict[str, Any]:
+    """The entries `kept`; those to an earlier form of an exercise under another name."""
+    new: dict[str, Any] = {}
+    for name, entry in kept.items():
+        now, first = FORMS.get(name, ("", ""))
+        is_earlier = now and _is_entry(name, entry) and entry.get("form", first or now) != now
+        new[earlier(name, lambda one: one in kept or one in new) if is_earlier else name] = entry
+    return new
+
+
 def _with(tries: list[tuple], kept: dict[str, Any]) -> dict[str, Any]:
     """The entries `kept` and what `tries` add to them."""
-    new = dict(kept)
+    new = _as_asked(kept)
     for exercise, status, names, when in tries:
-        fresh = {"status": "todo", "tries": 0, "mistakes": {}}
+        now, first = FORMS.get(exercise, ("", ""))
+        fresh = {"status": "todo", "tries": 0, "mistakes": {}} | ({"form": now} if now != first else {})
         entry = new[exercise] if _is_entry(exercise, new.get(exercise)) else fresh
         if status == OPENED:
             new[exercise] = {OPENED: when} | entry

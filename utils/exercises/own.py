@@ -21,7 +21,6 @@ import symtable
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from itertools import count
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -140,8 +139,7 @@ def _is_right(name: str, file: Path, judge: Callable[[Callable], Verdict]) -> bo
 
 def _copied(file: Path) -> Path:
     """A copy of an answer under a name that is free, in the same folder."""
-    others = (file.with_stem(f"{file.stem}_earlier{'' if number == 1 else f'_{number}'}") for number in count(1))
-    spare = next(other for other in others if not other.exists())
+    spare = file.with_stem(records.earlier(file.stem, lambda stem: file.with_stem(stem).exists()))
     write_whole(spare, file.read_bytes())
     return spare
 
