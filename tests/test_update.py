@@ -695,6 +695,21 @@ def test_a_new_edition_costs_nothing_and_says_in_a_line_what_became_of_each_answ
     nbformat.validate(nbformat.reads(carry_over.text(out), as_version=4))
 
 
+def test_an_old_clone_can_take_the_new_tool_first(clone, capsys):
+    """As docs/places.md says: an update is made by the tool that is there."""
+    clone.publish({"tools/setup/carry_over.py": "old\n", "notebooks/02_scores.ipynb": BASE}, ["notebooks/02.ipynb"])
+    git("pull", "--quiet", folder=clone.here)
+    clone.edit({"notebooks/02_scores.ipynb": MINE})
+    clone.publish(
+        {"tools/setup/carry_over.py": "new\n", "notebooks/03_scores.ipynb": NEW}, gone=["notebooks/02_scores.ipynb"]
+    )
+    git("fetch", "--quiet", folder=clone.here)
+    git("checkout", "--quiet", "origin/main", "--", "tools/setup", folder=clone.here)
+    assert update_course.main() == 0 and "tools/setup" not in capsys.readouterr().out
+    assert sources(clone.notebook("notebooks/03_scores.ipynb")) == [cell["source"] for cell in BOTH]
+    assert (clone.here / "tools/setup/carry_over.py").read_text() == "new\n" and "tools/" not in clone.status()
+
+
 def test_a_notebook_of_the_learner_s_that_has_the_name_of_a_new_one_is_kept_aside(clone, capsys):
     clone.edit({"notebooks/03.ipynb": MINE})
     clone.publish({"notebooks/03.ipynb": NEW})
