@@ -26,6 +26,7 @@ from utils.exercises import (
     use,
 )
 
+pytestmark = pytest.mark.lane("test", "own", "records", "progress", "forms", "test_earlier")
 RIGHT, HEADING = "return weights @ values", "from an earlier edition of the course"
 
 
@@ -277,7 +278,6 @@ def test_a_class_and_a_function_are_two_forms():
 # ---- teachers
 
 
-@pytest.mark.lane("test")
 def test_a_notebook_of_an_earlier_edition_is_graded_and_says_what_is_not_judged(tmp_path):
     cells = [
         {"source": "def of_old(x):\n    return x\n\ncheck(of_old)\nof_old = use(of_old)", "tags": ["exercise:of_old"]},

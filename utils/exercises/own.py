@@ -88,7 +88,7 @@ def keep(name: str, function: Callable, references: dict[str, Callable], judge: 
         place.mkdir(exist_ok=True)
         file = place / f"{name}.py"
         is_earlier = file.is_file() and file.read_bytes() != text.encode() and not _is_right(name, file, judge)
-        spare = _copied(file) if is_earlier else None
+        spare = _copy_aside(file) if is_earlier else None
         write_whole(file, text)
         if spare:
             return (
@@ -137,7 +137,7 @@ def _is_right(name: str, file: Path, judge: Callable[[Callable], Verdict]) -> bo
             return False
 
 
-def _copied(file: Path) -> Path:
+def _copy_aside(file: Path) -> Path:
     """A copy of an answer under a name that is free, in the same folder."""
     spare = file.with_stem(records.earlier(file.stem, lambda stem: file.with_stem(stem).exists()))
     write_whole(spare, file.read_bytes())
