@@ -53,6 +53,27 @@ def test_what_utils_does_not_hold_is_named():
         fill_notebooks.with_code_of("def thrice(x):\n    return 3 * x", held())
 
 
+def test_a_stub_of_a_class_takes_first_lines_and_docstrings_and_keeps_the_learners_bodies():
+    reference = """class Layer(nn.Module):
+    \'\'\'A layer for X (n, d).\'\'\'
+
+    def __init__(self, d_model):
+        super().__init__()
+        self.W = nn.Linear(d_model, d_model)
+
+    def forward(self, X):  # (n, d)
+        return self.W(X)"""
+    mine = "class Layer:\n    'Old.'\n\n    def __init__(self, size):\n        super().__init__()\n        self.V = 1\n"
+    mine += "\n    def forward(self, x, y):\n        return self.V * x\n\n\ncheck(Layer)"
+    filled = fill_notebooks.with_stub_of(mine, "Layer", reference)
+    assert filled == (
+        "class Layer(nn.Module):\n    '''A layer for X (n, d).'''\n\n    def __init__(self, d_model):\n"
+        "        super().__init__()\n        self.V = 1\n\n    def forward(self, X):  # (n, d)\n"
+        "        return self.V * x\n\n\ncheck(Layer)"
+    )
+    assert fill_notebooks.with_stub_of(filled, "Layer", reference) == filled
+
+
 def test_a_stub_takes_signature_and_docstring_and_keeps_the_learners_body():
     reference = 'def scores(query, keys):\n    """Scores (n,)."""\n    return keys @ query'
     mine = 'def scores(q):\n    """Old."""\n    return ...\n\n\ncheck(scores)'

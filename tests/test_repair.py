@@ -411,7 +411,7 @@ def test_an_example_tells_no_answer_and_fits_on_a_line():
         assert len(example) < 350 and "\n" not in example
 
 
-def test_what_has_no_source_is_judged_as_before():
+def test_what_has_no_source_is_judged_as_before(monkeypatch):
     found = catalogue()["weighted_sum"]
     outer = 2.0
     for function in (lambda weights, values: outer * weights @ values, torch.outer, max):
@@ -420,5 +420,5 @@ def test_what_has_no_source_is_judged_as_before():
     lines = "def weighted_sum(weights, values):\n    return weights.exp() @ values\n"
     space = {}
     exec(lines, space)
-    linecache.cache.clear()
+    monkeypatch.setattr(linecache, "cache", {})  # other tests need theirs
     assert found.verdict(space["weighted_sum"]).change == ""

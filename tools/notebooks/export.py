@@ -96,7 +96,7 @@ def student_cells(notebook, shipped, asked, own_cells):
     """(the cells as learners get them, those that are left out, those whose changes are) of a notebook that asks for
     the functions `asked`."""
     kept, left_out, changed, names = [], [], [], []
-    answers = re.compile(rf"^\s*def ({'|'.join(asked)})\b", re.MULTILINE)
+    answers = re.compile(rf"^\s*(?:def|class) ({'|'.join(asked)})\b", re.MULTILINE)
     for cell, course_cell in zip(notebook.cells, found_again(notebook.cells, shipped.cells)):
         name = cells.exercise(course_cell or cell)
         shown = cell if course_cell is None or own_cells and not name else course_cell

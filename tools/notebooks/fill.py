@@ -93,11 +93,24 @@ def end_of_head(lines, node):
 
 
 def with_stub_of(cell_source, name, reference):
-    """An exercise cell's source with the signature and the docstring of `reference`, the source of a function."""
+    """An exercise cell's source with the signature and the docstring of `reference`, the source of a function; of a
+    class with its first line and docstring, and those of each method that both have."""
     mine, theirs = definitions(cell_source)[name], definitions(reference)[name]
+    if isinstance(theirs, ast.ClassDef):
+        return with_class_stub(cell_source, mine, theirs, reference)
     lines, given = cell_source.splitlines(), reference.splitlines()
     head = given[theirs.lineno - 1 : end_of_head(given, theirs)]
     return "\n".join([*lines[: mine.lineno - 1], *head, *lines[end_of_head(lines, mine) :]])
+
+
+def with_class_stub(cell_source, mine, theirs, reference):
+    lines, given = cell_source.splitlines(), reference.splitlines()
+    methods = {node.name: node for node in theirs.body if isinstance(node, ast.FunctionDef)}
+    for node in reversed([one for one in mine.body if isinstance(one, ast.FunctionDef) and one.name in methods]):
+        other = methods[node.name]
+        lines[node.lineno - 1 : end_of_head(lines, node)] = given[other.lineno - 1 : end_of_head(given, other)]
+    lines[mine.lineno - 1 : end_of_head(lines, mine)] = given[theirs.lineno - 1 : end_of_head(given, theirs)]
+    return "\n".join(lines)
 
 
 def map_rows(root=COURSE):

@@ -30,6 +30,8 @@ import torch
 from ..records import opened, record
 from ..settings import marked
 from .case import Case
+from .classes import Built
+from .classes import is_stub as is_stub_of_class
 from .example import small_example
 from .findings import at_an_edge, diagnosis
 from .isolation import Isolation, Printed, Stopped, standard_torch
@@ -57,6 +59,9 @@ from .wording import describe_kind, listed, own_frame, own_line, own_loop, short
 CUTS = re.compile(r"detach|\.data\b|item\(|tolist|tensor\(|Parameter\(|numpy|np\.|no_grad")  # out of the graph
 
 
+LEFT_OVER = "your code is there, but `...` still stands in it: return your result in its place."
+
+
 def no_edges(generator: torch.Generator) -> Iterator[tuple[str, tuple]]:
     yield from ()
 
@@ -82,6 +87,7 @@ class Exercise:
     ):
         functools.update_wrapper(self, reference)
         self.name, self.reference, self.draws = reference.__name__, reference, draws
+        self.course = reference  # what a notebook goes on with where the learner's own is not right
         self.level, self.minutes, self.trained, self.drawn_edges = level, minutes, trained, edges
         self.hints, self.names = list(hints), names
         self.questions = question if isinstance(question, dict) else {"": question}
@@ -112,7 +118,7 @@ class Exercise:
 
     def _rows(self, kind: str) -> str:
         names = tuple(name for name, found in _catalogue.items() if found.__module__ == self.__module__)
-        return sections(Path(inspect.getfile(self.reference)).with_suffix(".txt"), names).get((self.name, kind), "")
+        return sections(Path(inspect.getfile(self.course)).with_suffix(".txt"), names).get((self.name, kind), "")
 
     @functools.cached_property
     def rows(self) -> list[Mistake]:
@@ -269,7 +275,7 @@ class Exercise:
     def _todo(self, function: Callable) -> Verdict:
         if is_stub(function):
             return Verdict("todo", self._untried())
-        return Verdict("wrong", "your code is there, but `...` still stands in it: return your result in its place.")
+        return Verdict("wrong", LEFT_OVER)
 
     def _untried(self, said: str = "") -> str:
         help_there_is = "" if marked() else f" hint({self.name}) helps."
@@ -328,6 +334,62 @@ class Exercise:
             where = f" That happens where {words}." if words and words not in message else ""
             message += f"{where} ({usual - len(wrong)} of {usual} inputs come out right.)"
         return Verdict("wrong", message, found.names, share=1 - len(wrong) / usual, change=found.change, by=found.by)
+
+
+class ClassExercise(Exercise):
+    """An exercise that asks for a class of layers. `reference` is the course's class as a function (classes.py), of the
+    sizes that its `__init__` takes and the inputs of its `forward`, which the draws yield in this order."""
+
+    def __init__(self, layer: type, *how: Any):
+        super().__init__(Built(layer), *how)
+        self.course, self.trained = layer, True
+
+    def __call__(self, *sizes, **keywords):
+        return self.course(*sizes, **keywords)
+
+    def verdict(self, layer: Any, seed: int = 0, search: bool = True) -> Verdict:
+        """Judge a class as `Exercise.verdict` judges a function; no change of it is searched for. Of one whose numbers
+        are right, the gradients of all its weights are compared, too, and the results of a second call."""
+        if not isinstance(layer, type):
+            return Verdict("wrong", f"{self.name} should be a class: class {self.name}(nn.Module):")
+        if not issubclass(layer, torch.nn.Module):
+            return Verdict("wrong", f"the class should be one of PyTorch's modules: class {self.name}(nn.Module):")
+        built = Built(layer, self.reference)
+        text = built.text
+        if text and is_stub_of_class(text):
+            return Verdict("todo", self._untried())
+        return super().verdict(built, seed, search=False)
+
+    def _todo(self, built: Built) -> Verdict:
+        return Verdict("wrong", LEFT_OVER) if built.text else Verdict("todo", self._untried())
+
+    def _cut(self, built: Built) -> str | None:
+        """Do the gradients come through, those of the weights included, and does a second call give the same again?"""
+        for arguments in self.inputs():
+            inputs = {name: _in_double(copied(value)) for name, value in arguments.items()}
+            leaves = dict(_leaves(inputs))
+            found = []
+            for one in (built, self.reference):
+                layer, given = one.layer_for(tuple(inputs.values()))
+                reached = leaves | dict(layer.named_parameters())
+                result = layer(*given)
+                found.append(_gradients(result, reached))
+            if not same(layer_again(built, inputs), result, TOLERANCE[torch.float32]):
+                return (
+                    "the first call is right, but a second call of the same layer gives other numbers: what `forward` "
+                    "computes should not stay in the layer."
+                )
+            got, want = found
+            if lost := [name for name in want if not same(got[name], want[name], TOLERANCE[torch.float32])]:
+                return _lost(lost, any(_is_nan(got[name]) for name in lost), built.text)
+        return None
+
+
+def layer_again(built: Built, inputs: dict[str, Any]) -> Any:
+    """The result of the second call of one layer."""
+    layer, given = built.layer_for(tuple(inputs.values()))
+    layer(*map(copied, given))
+    return layer(*given)
 
 
 def _axes(value: Any) -> int:
@@ -438,7 +500,10 @@ def exercise(
     trained: bool = False,
     edges: Callable[[torch.Generator], Iterator[tuple[str, tuple]]] = no_edges,
 ) -> Callable[[Callable], Exercise]:
-    """Decorator that turns a reference function into an `Exercise` and adds it to the catalogue.
+    """Decorator that turns a reference function, or a class of layers, into an `Exercise` and adds it to the catalogue.
+
+    Of a class the draws yield the sizes that its `__init__` takes, then the inputs of its `forward`. The learner's
+    layer gets the reference's weights, by the names of its parameters; outputs and all gradients have to be the same.
 
     `draws(generator)` yields tuples of positional arguments, three at least, floats in float32 and in float64;
     `hints` go from a question to nearly the code; `names` maps a label to a function of the same arguments that
@@ -454,7 +519,8 @@ def exercise(
         known = _catalogue.get(reference.__name__)
         if known is not None and known.__module__ != reference.__module__:
             raise ValueError(f"exercise {reference.__name__} exists already in {known.__module__}: choose another name")
-        _catalogue[reference.__name__] = Exercise(
+        kind = ClassExercise if isinstance(reference, type) else Exercise
+        _catalogue[reference.__name__] = kind(
             reference, draws, hints, names or {}, question, level, minutes, trained, edges
         )
         return _catalogue[reference.__name__]
@@ -481,7 +547,7 @@ def check(function: Callable, seed: int = 0) -> None:
     found = _find(function, "check")
     if found is None:
         return
-    if function is found.reference:
+    if function is found.course:
         print(
             f"{MARKS['todo']} {found.name}: this is the course's own function, which use(...) put in the place of "
             "yours. Run the cell with your definition again, then check."
@@ -489,6 +555,7 @@ def check(function: Callable, seed: int = 0) -> None:
         return
     verdict = found.verdict(function, seed)
     twice = verdict.status == "wrong" and verdict.message == found.said and function is not found.stopped
+    twice = twice and not isinstance(found, ClassExercise)  # without its weights, an example of a layer says nothing
     example = small_example(found.reference, function, list(found.inputs(seed))) if twice else ""
     found.said, found.change = verdict.message, verdict.change
     if verdict.printed:
@@ -499,7 +566,7 @@ def check(function: Callable, seed: int = 0) -> None:
     again = again if found.used and verdict.status != "right" and not _use_follows(found.name) else ""
     unkept = ""
     if verdict.status == "right":
-        references = {name: one.reference for name, one in _catalogue.items()}
+        references = {name: one.course for name, one in _catalogue.items()}
         unkept = keep(found.name, function, references, functools.partial(found.verdict, search=False))
     print(f"{MARKS[verdict.status]} {found.name}: {' '.join(filter(None, (verdict.message, example, unkept)))}{again}")
     record(found.name, verdict)
@@ -539,21 +606,23 @@ def use(function: Callable | str, own: bool = True) -> Callable:
     if isinstance(function, str) and Isolation.current is None:
         found = by_name(function)
         answer = kept(found.name, functools.partial(found.verdict, search=False)) if own else None
-        return _fitting(*answer, found) if answer else found.reference
+        return _fitting(*answer, found) if answer else found.course
     found = _find(function, "use")
     if found is None or marked():
         return function
     found.used = True
     if function is found.stopped or (verdict := found.verdict(function, search=False)).status != "right":
-        return found.reference
+        return found.course
     return _fitting(function, verdict, found)
 
 
 def _fitting(function: Callable, verdict: Verdict, found: Exercise) -> Callable:
     """A right function as the notebook goes on with it: fitted where its numbers are of another kind, without gradients
     where the notebook trains nothing through it, and not for what it would round."""
-    if function is found.reference:
+    if function is found.course:
         return function
+    if isinstance(found, ClassExercise):
+        return function if verdict.fits and verdict.exact else found.course
     function = function if found.trained else _detached(function)
     if not verdict.fits:
         with standard_torch():
@@ -626,7 +695,7 @@ def _fitted(function: Callable, want: Any) -> Callable:
 
 def source(found: Exercise) -> str:
     """The code of the reference, without its decorator."""
-    text = textwrap.dedent(inspect.getsource(found.reference))
+    text = textwrap.dedent(inspect.getsource(found.course))
     definition = ast.parse(text).body[0]
     return "\n".join(text.splitlines()[definition.lineno - 1 :]).rstrip()
 

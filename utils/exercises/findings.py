@@ -19,6 +19,7 @@ from torch import Tensor
 
 from . import reading
 from .case import Case, needs
+from .classes import Misbuilt
 from .isolation import Isolation
 from .locate import last_right_step, origin_of_nan, wrong_step, zeros_and_ones_added
 from .numbers import (
@@ -343,6 +344,8 @@ def crash(case: Case, done: Run | None = None) -> Finding | None:
     """What the exception means, the learner's own line, the shapes that went in and a question to go on with."""
     done = done or case.first
     error = done.error
+    if isinstance(error, Misbuilt):
+        return Finding(text_of(error))
     if isinstance(error, TypeError) and own_frame(error, case.function) is None:
         given = ", ".join(done.arguments)
         return Finding(f"it cannot be called. Keep its first line as it was: def {case.reference.__name__}({given}):")
@@ -399,7 +402,8 @@ def _shapes_that_meet(text: str, case: Case, done: Run) -> str | None:
     if found := re.search(BROADCAST, text):
         one, other = (_with_letter(int(size), case, done) for size in found.groups())
         sizes = AN_AXIS.sub("", case.source)
-        constant = next((size for size in found.groups() if re.search(rf"\b{size}\b", sizes) and size != "1"), "")
+        alone = (size for size in found.groups() if re.search(rf"(?<![\w.]){size}(?![\w.])", sizes))
+        constant = next((size for size in alone if size != "1"), "")
         if constant:
             cure = "lengths vary, take them from the shapes of the inputs"
             return f"axes of length {one} and {other} meet, and {constant} is written out in your code: {cure}."
@@ -411,6 +415,8 @@ def _shapes_that_meet(text: str, case: Case, done: Run) -> str | None:
 def _written_out(case: Case) -> str:
     """Of a length that is written out as a number."""
     tree, known = reading.tree_of(case.function), reading.numbers_of(reading.tree_of(case.reference))
+    if tree is None:
+        return ""
     powers = [node.right for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)]
     known += [node.value for node in powers if isinstance(node, ast.Constant)]
     number = next((one for one in reading.numbers_of(tree) if one > 2 and one not in known), None)

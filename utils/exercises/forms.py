@@ -26,4 +26,4 @@ def of(exercises: Mapping) -> dict[str, tuple[str, str]]:
     """{exercise: (its form, that in version 0.2.0, or "" where that had no such exercise)}."""
     lines = FIRST.read_text(encoding="utf-8").splitlines()
     first = {re.search(r"\w+(?=\()", line)[0]: digits(line) for line in lines}
-    return {name: (form(found.reference), first.get(name, "")) for name, found in exercises.items()}
+    return {name: (form(found.course), first.get(name, "")) for name, found in exercises.items()}

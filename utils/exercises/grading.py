@@ -261,7 +261,7 @@ class Judge:
                     cell = self.notebook.cell(number)
                     self._run(number, [one for one in cell.statements if isinstance(one, DEFINITIONS)])
             else:
-                self.space |= {name: self.known[name].reference for name in names}
+                self.space |= {name: self.known[name].course for name in names}
         self.say(done=True)
 
     def _judge_cell(self, number: int, names: list[str]) -> None:
@@ -273,7 +273,7 @@ class Judge:
             verdicts |= self._judged(number, failed)
         for name in names:
             right = verdicts[name]["status"] == "right"
-            self.answers[number, name] = self.space[name] = self.space[name] if right else self.known[name].reference
+            self.answers[number, name] = self.space[name] = self.space[name] if right else self.known[name].course
 
     def _judged(self, number: int, names: list[str]) -> dict[str, dict[str, Any]]:
         cell = self.notebook.cell(number)
@@ -292,7 +292,7 @@ class Judge:
         needed, new = self.notebook.needed(names, number, beside), []
         for (cell, index), one in needed.items():
             if isinstance(one, str):
-                answer = self.answers.get((cell, one), self.known[one].reference)
+                answer = self.answers.get((cell, one), self.known[one].course)
                 new += [one] if self.space.get(one) is not answer else []
                 needed[cell, index] = one, answer
             else:
@@ -328,7 +328,7 @@ class Judge:
 def judge(found: Exercise, function: Any, error: BaseException | None, seed: int) -> dict[str, Any]:
     """The verdict on what a cell defined, or why it defined nothing; with the credit that it earns, 0 to 1."""
     status, message, names, credit = "wrong", "", (), 0.0
-    if function is found or function is found.reference:
+    if function is found or function is found.course:
         message = "this is the course's own function."
     elif function is None and error is None:
         return MISSING | {"message": "its cell does not define it.", "credit": credit}

@@ -20,7 +20,7 @@ def mark(name: str, points: float, space: dict[str, Any], seed: int = 0) -> floa
     """
     verdict = _judged(name, space, seed)
     if verdict["status"] != "right":
-        space[name] = catalogue()[name].reference
+        space[name] = catalogue()[name].course
     print(f"{MARKS.get(verdict['status'], '–')} {name}: {verdict['message']}")
     return points * verdict["credit"]
 
@@ -35,7 +35,7 @@ def require(name: str, credit: float, space: dict[str, Any], seed: int = 0) -> N
 def go_on(name: str, space: dict[str, Any], seed: int = 0) -> None:
     """Put the reference in the place of the answer `space[name]` unless that is right."""
     if _judged(name, space, seed)["status"] != "right":
-        space[name] = catalogue()[name].reference
+        space[name] = catalogue()[name].course
 
 
 def _judged(name: str, space: dict[str, Any], seed: int) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def _judged(name: str, space: dict[str, Any], seed: int) -> dict[str, Any]:
         raise ValueError(f"there is no exercise named {name!r}: is the course another version than the notebook?")
     with contextlib.suppress(Exception):  # an answer may be anything, one that raises when it is asked included
         if str(getattr(answer, "__module__", "")).startswith("utils."):  # the cell failed, and an import has this name
-            answer = known[name].reference  # judged as what it is: the course's own
+            answer = known[name].course  # judged as what it is: the course's own
     verdict = judge(known[name], answer, None, seed)
     if answer is None:
         verdict["message"] = "its cell defines no function of this name: does the cell end in an error?"

@@ -124,7 +124,7 @@ def kept(name: str, judge: Callable[[Callable], Verdict]) -> tuple[Callable, Ver
             "Paste it into its exercise, and check says why."
         )
         return None
-    print(f"{name}: your own function, kept in {place}.")
+    print(f"{name}: your own {'class' if isinstance(function, type) else 'function'}, kept in {place}.")
     return function, verdict
 
 
@@ -188,7 +188,7 @@ class _Text:
 
     def define(self, called: str, value: Any) -> bool:
         """Add the source of a function or class, below what it needs; False where it is not found."""
-        source, space = _source(value)
+        source, space = source_and_names(value)
         for name in _names(source):
             if name in space and name not in self.seen:
                 self.seen.add(name)
@@ -213,7 +213,7 @@ class _Text:
             raise Bound(f"It is not kept for other notebooks: it uses `{called}` of this one.")
 
 
-def _source(value: Any) -> tuple[str, dict[str, Any]]:
+def source_and_names(value: Any) -> tuple[str, dict[str, Any]]:
     """The source of a function or class that was written in a cell, and the names around it; "" where it is not found.
 
     Python finds no class of a notebook: it has no file. Its methods know their cell.

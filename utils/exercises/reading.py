@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .classes import Built
 from .verdict import Finding
 from .wording import listed
 
@@ -76,7 +77,7 @@ RETURNING += (
 
 
 def tree_of(function: Callable) -> ast.FunctionDef | None:
-    """The syntax tree of a function written with def, or None."""
+    """The syntax tree of a function written with def, or None; of a class none."""
     try:
         statement = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     except (OSError, TypeError, SyntaxError, IndexError):
@@ -93,8 +94,10 @@ def numbers_of(tree: ast.FunctionDef | None) -> list[int]:
 
 
 def source_of(function: Callable) -> str:
-    """The source without comments, docstring and odd spacing; "" where it cannot be found."""
-    tree = tree_of(function)
+    """The source without comments, docstring and odd spacing; "" where it cannot be found. Of a class all of it."""
+    tree = ast.parse(function.text or "...").body[0] if isinstance(function, Built) else tree_of(function)
+    if isinstance(tree, ast.Expr):
+        return ""
     if tree is None:
         return ""
     body = tree.body[1:] if ast.get_docstring(tree) is not None else tree.body

@@ -38,6 +38,7 @@ import numpy as np
 import torch
 
 from .. import attention, masks
+from .classes import Built, stub_of
 
 IMPORTS = {  # what a row may use, besides the names of its module
     "F": torch.nn.functional,
@@ -74,8 +75,8 @@ class Mistake(NamedTuple):
 
 @functools.cache
 def body_of(reference: Callable) -> tuple[str, str]:
-    """The line `def …:` of a function, and its body without the docstring, both as they are written."""
-    text = textwrap.dedent(inspect.getsource(reference))
+    """The line `def …:` of a function, or `class …:`, and its body without the docstring, as they are written."""
+    text = reference.text if isinstance(reference, Built) else textwrap.dedent(inspect.getsource(reference))
     definition = ast.parse(text).body[0]
     first = definition.body[ast.get_docstring(definition) is not None]
     lines = text.splitlines()
@@ -170,18 +171,22 @@ def apply(body: str, edits: tuple[Edit, ...]) -> str:
 
 
 def written(reference: Callable, body: str, name: str = "") -> Callable:
-    """A function with the reference's name and parameters, in its module, with another body."""
+    """A function, or a class, with the reference's first line, in its module, with another body."""
     code = f"{body_of(reference)[0]}\n{body}"
     file = f"{reference.__name__}: {name}".replace("\n", "; ")
     if name:  # a row can be read in a traceback, and by the findings that read an answer's source
         linecache.cache[file] = (len(code), None, code.splitlines(True), file)
-    space, made = {**IMPORTS, **reference.__globals__}, {}
+    is_class = isinstance(reference, Built)
+    space, made = {**IMPORTS, **(reference.space if is_class else reference.__globals__)}, {}
     exec(compile(code, file, "exec"), space, made)  # the reference keeps its name there: a row may call it
-    return made[reference.__name__]
+    return Built(made[reference.__name__], reference) if is_class else made[reference.__name__]
 
 
 def given(reference: Callable, function: Callable | None = None) -> str:
-    """What a learner gets: the reference's first line and docstring, above `return ...` or the body of a row's code."""
+    """What a learner gets: the reference's first line and docstring, above `return ...` or the body of a row's code. Of
+    a class its methods, each so."""
+    if isinstance(reference, Built):
+        return function.text if function else stub_of(reference.text)
     text = textwrap.dedent(inspect.getsource(reference))
     definition = ast.parse(text).body[0]
     head = "\n".join(text.splitlines()[definition.lineno - 1 : definition.body[0].end_lineno])

@@ -1,0 +1,387 @@
+"""An exercise may ask for a class: its layer is built with drawn sizes and judged with the reference's weights."""
+
+import inspect
+import math
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+import torch.nn.functional as F
+from nbformat.v4 import new_code_cell
+from topics import notebook
+from torch import nn
+
+from tools.notebooks import files
+from utils.exercises import check, engine, hint, solution, use
+from utils.exercises.engine import exercise
+
+ROOT = Path(__file__).parent.parent
+
+
+def draw(generator):
+    for d_model, d_head, shape, dtype in (
+        (4, 4, (3,), torch.float32),
+        (6, 2, (5,), torch.float32),
+        (3, 5, (2, 4), torch.float64),
+    ):
+        yield d_model, d_head, torch.randn(*shape, d_model, generator=generator, dtype=dtype)
+
+
+class SelfAttention(nn.Module):
+    """One head of self-attention over X (…, n, d): returns the output (…, n, e) and the weights (…, n, n)."""
+
+    def __init__(self, d_model, d_head):
+        super().__init__()
+        self.W_q = nn.Linear(d_model, d_head, bias=False)
+        self.W_k = nn.Linear(d_model, d_head, bias=False)
+        self.W_v = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, X):
+        Q, K, V = self.W_q(X), self.W_k(X), self.W_v(X)  # (…, n, e)
+        weights = torch.softmax(Q @ K.mT / math.sqrt(Q.shape[-1]), dim=-1)  # (…, n, n)
+        return weights @ V, weights
+
+
+COURSE = SelfAttention  # the tests below define classes of the same name
+STUB = '''class SelfAttention(nn.Module):
+    """One head of self-attention over X (…, n, d): returns the output (…, n, e) and the weights (…, n, n)."""
+
+    def __init__(self, d_model, d_head):
+        super().__init__()
+        ...
+
+    def forward(self, X):
+        return ...'''
+MISTAKES = """
+/ math.sqrt(Q.shape[-1]) ->
+    the scores are not divided by √d_k.
+math.sqrt(Q.shape[-1]) -> math.sqrt(X.shape[-1])
+    you divide by √d, the size of an input. Divide by √d_k, the size of a key.
+dim=-1) -> dim=-2)
+    your softmax runs over the queries. It should run over the keys, the last axis.
+Q @ K.mT -> K @ Q.mT
+    your scores are transposed: a row should belong to a query.
+return weights @ V, weights -> return weights @ V
+    the weights are missing: return them, too, behind the output.
+return weights @ V, weights -> return weights, weights @ V
+    output and weights have changed places: the output comes first.
+weights @ V, -> weights @ X,
+    you mix the inputs. Mix the values.
+self.W_v(X) -> self.W_k(X)
+    your values come from W_k. They should come from W_v.
+"""
+
+
+@pytest.fixture
+def attention(monkeypatch):
+    """The exercise, in the catalogue for one test."""
+    monkeypatch.setattr(engine, "_catalogue", dict(engine._catalogue))
+    found = exercise(draws=draw, hints=["Which three layers?", "…"], level=2, minutes=10)(COURSE)
+    found.mistakes(MISTAKES)
+    return found
+
+
+BODY = STUB.partition('"""\n\n')[2]
+INIT = "\n".join(
+    ["self.W_q = nn.Linear(d_model, d_head, bias=False)", "self.W_k = nn.Linear(d_model, d_head, bias=False)"]
+)
+INIT += "\nself.W_v = nn.Linear(d_model, d_head, bias=False)"
+FORWARD = "Q, K, V = self.W_q(X), self.W_k(X), self.W_v(X)\n"
+FORWARD += "weights = torch.softmax(Q @ K.mT / Q.shape[-1] ** 0.5, dim=-1)\nreturn weights @ V, weights"
+
+
+def indent(text):
+    return "".join(f"        {line}\n" for line in text.splitlines())
+
+
+def written(
+    init=INIT, forward=FORWARD, bases="(nn.Module)", first="super().__init__()\n", head="forward(self, X)", more=""
+):
+    """A class as it would stand in a cell, with its source where Python looks for it."""
+    text = f"class SelfAttention{bases}:\n    def __init__(self, d_model, d_head):\n{indent(first + init)}\n"
+    text += f"    def {head}:\n{indent(forward)}{more}"
+    return defined(text)
+
+
+def defined(text):
+    file = f"<cell {hash(text)}>"
+    engine.linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    space = {"__name__": "__main__", "nn": nn, "torch": torch, "math": math, "F": F}
+    exec(compile(text, file, "exec"), space)
+    return space["SelfAttention"]
+
+
+def message(found, layer):
+    verdict = found.verdict(layer)
+    assert verdict.status == "wrong", verdict
+    return verdict.message
+
+
+# What is right
+
+
+RIGHT = {
+    "as the reference": {},
+    "by PyTorch's function": {
+        "forward": "Q, K, V = self.W_q(X), self.W_k(X), self.W_v(X)\n"
+        "every = torch.eye(X.shape[-2], dtype=X.dtype).expand(*X.shape[:-1], X.shape[-2])\n"
+        "weights = F.scaled_dot_product_attention(Q, K, every)\nreturn weights @ V, weights"
+    },
+    "in a loop, with a helper": {
+        "init": INIT + "\nself.scale = d_head ** -0.5",
+        "forward": "weights = torch.softmax(self.scores(X), dim=-1)\nreturn weights @ self.W_v(X), weights",
+        "more": "\n    def scores(self, X):\n        return self.scale * self.W_q(X) @ self.W_k(X).transpose(-2, -1)\n",
+    },
+    "layers made in another order": {"init": "\n".join(reversed(INIT.splitlines()))},
+    "another first line": {"first": "nn.Module.__init__(self)\n"},
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_classes_are_right(attention, name):
+    verdict = attention.verdict(written(**RIGHT[name]))
+    assert (verdict.status, verdict.message) == ("right", "right on all 4 inputs."), verdict
+
+
+def test_the_courses_own_class_is_right(attention):
+    assert attention.verdict(COURSE).status == "right"
+    assert isinstance(attention(4, 2), COURSE)
+
+
+# What is wrong
+
+
+def test_every_known_mistake_is_named(attention):
+    assert len(attention.rows) == 8
+    for row in attention.rows:
+        assert message(attention, row.function.layer) == row.message
+
+
+def test_two_known_mistakes_are_named_together(attention):
+    both = written(forward=FORWARD.replace(" / Q.shape[-1] ** 0.5", "").replace("self.W_v(X)", "self.W_k(X)"))
+    said = message(attention, both)
+    assert "the scores are not divided by √d_k." in said and "They should come from W_v." in said
+
+
+@pytest.mark.parametrize(
+    "how, said",
+    [
+        ({"first": ""}, "`super().__init__()` should be the first line of `__init__`"),
+        ({"first": "", "init": INIT + "\nsuper().__init__()"}, "`super().__init__()` should be the first line"),
+        ({"first": "", "init": "self.size = d_head"}, "`super().__init__()` should be the first line of `__init__`"),
+        ({"init": INIT.replace("W_q", "query")}, "`query` should be called `W_q`: weights are copied by these names."),
+        ({"init": INIT.replace(", bias=False", "")}, "`W_q`, `W_k` and `W_v` should have no bias"),
+        (
+            {"init": INIT.replace("d_model, d_head", "d_head, d_model")},
+            "`W_q.weight` has the shape (6, 2); it should have (2, 6). nn.Linear takes the size that goes in first",
+        ),
+        (
+            {"init": "\n".join(INIT.splitlines()[:2])},
+            "after `__init__` the layer should have `W_v.weight` (4, 4).",
+        ),
+        ({"init": INIT + "\nself.W_o = nn.Linear(d_head, d_head)"}, "the layer should not have `W_o.weight` (4, 4)"),
+        (
+            {"init": "self.layers = [nn.Linear(d_model, d_head, bias=False) for _ in range(3)]"},
+            "`self.layers` hides its layers from PyTorch: nn.ModuleList",
+        ),
+        (
+            {"init": "self.W_q = torch.randn(d_head, d_model)"},
+            "`self.W_q` is a tensor that PyTorch does not train: nn.Parameter or nn.Linear makes it learnable. After",
+        ),
+        ({"init": "pass", "forward": INIT + "\n" + FORWARD}, "your layer has no parameters. After `__init__`"),
+        ({"init": INIT, "forward": "self.more = nn.Linear(1, 1)\n" + FORWARD}, "`forward` makes `more.bias` and"),
+        ({"head": "foward(self, X)"}, "a method `forward`, which PyTorch calls with the input. Yours has `foward`."),
+        ({"head": "forward(self)"}, "`forward` should take (X); yours takes ()."),
+        ({"head": "forward(self, X, mask)"}, "`forward` should take (X); yours takes (X, mask)."),
+        ({"forward": "pass"}, "returns None"),
+        ({"forward": FORWARD.replace("return weights @ V, weights", "return ...")}, "`...` still stands in it"),
+        ({"forward": FORWARD.replace("K.mT", "K.T")}, "or one of them 1. `.T` exchanges all the axes"),
+        ({"forward": FORWARD.replace("K.mT", "K")}, "in your line `weights = torch.softmax(Q @ K / "),
+        ({"forward": FORWARD.replace("weights @ V", "(weights @ V).detach()")}, "the gradient that reaches"),
+        ({"forward": FORWARD.replace("self.W_v(X)", "self.W_v(X.detach())")}, "the gradient that reaches"),
+        (
+            {
+                "init": INIT + "\nself.count = 0",
+                "forward": f"self.count += 1\n{FORWARD.replace('@ V,', '@ V * self.count,')}",
+            },
+            "a second call of the same layer gives other numbers",
+        ),
+        ({"bases": ""}, "the class should be one of PyTorch's modules: class SelfAttention(nn.Module):"),
+    ],
+)  # fmt: skip
+def test_what_only_a_class_can_get_wrong_is_named(attention, how, said):
+    if how.get("bases") == "":
+        how = how | {"first": ""}
+    assert said in message(attention, written(**how))
+
+
+def test_another_constructor_is_named(attention):
+    text = STUB.replace("d_model, d_head", "size").replace("return ...", "return X")
+    said = message(attention, defined(text))
+    assert said == "`__init__` should take (d_model, d_head); yours takes (size)."
+
+
+def test_what_is_no_class_is_named(attention, capsys):
+    assert message(attention, lambda X: X) == "SelfAttention should be a class: class SelfAttention(nn.Module):"
+    check(COURSE(4, 4))
+    assert "you passed a SelfAttention; check takes" in capsys.readouterr().out
+
+
+# The verbs
+
+
+def test_the_stub_is_not_tried_yet(attention):
+    assert attention.stub == STUB
+    verdict = attention.verdict(defined(STUB))
+    assert (verdict.status, verdict.message[:14]) == ("todo", "not tried yet ")
+    filled = defined(STUB.replace("        ...\n", indent("self.W_q = nn.Linear(d_model, d_head)")))
+    assert attention.verdict(filled).status == "wrong", "begun"
+
+
+def test_check_hint_and_solution_speak_of_the_class(attention, capsys):
+    check(written())
+    assert capsys.readouterr().out == "✔ SelfAttention: right on all 4 inputs.\n"
+    wrong = written(forward=FORWARD.replace("dim=-1", "dim=-2"))
+    check(wrong)
+    check(wrong)
+    said = "✘ SelfAttention: your softmax runs over the queries. It should run over the keys, the last axis.\n"
+    assert capsys.readouterr().out == 2 * said
+    hint(wrong)
+    solution(wrong)
+    out = capsys.readouterr().out
+    assert out.startswith("Hint 1 of 2: Which three layers?") and "class SelfAttention(nn.Module):" in out
+    check(COURSE)
+    assert "this is the course's own" in capsys.readouterr().out
+
+
+def test_use_goes_on_with_a_right_class_and_else_with_the_courses(attention):
+    own = written()
+    assert use(own) is own
+    assert use(written(forward=FORWARD.replace("dim=-1", "dim=-2"))) is COURSE
+    assert use("SelfAttention") is COURSE
+    rounded = FORWARD.replace("return weights @ V, weights", "return (weights @ V).float(), weights.float()")
+    assert use(written(forward=rounded)) is COURSE, "it would round float64"
+
+
+def test_judging_draws_no_random_number_of_the_notebook(attention):
+    torch.manual_seed(0)
+    before = torch.random.get_rng_state()
+    attention.verdict(written())
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+# Kept answers
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where answers are kept, in a course in a folder of its own."""
+    monkeypatch.setenv("ATTENTION_COURSE", str(tmp_path))
+    monkeypatch.delenv("ATTENTION_PROGRESS")
+    return tmp_path / "my_answers"
+
+
+HELPER = "def scaled(scores, size):\n    return scores / math.sqrt(size)\n"
+
+
+def test_a_right_class_is_kept_with_what_it_needs_and_gone_on_with(attention, folder, capsys):
+    own = written(forward=FORWARD.replace("Q @ K.mT / Q.shape[-1] ** 0.5", "scaled(Q @ K.mT, Q.shape[-1])"))
+    file = own.forward.__code__.co_filename
+    text = HELPER + "".join(engine.linecache.getlines(file))
+    check(defined(text))
+    kept = (folder / "SelfAttention.py").read_text()
+    assert all(
+        piece in kept for piece in ("import math", "import torch.nn as nn", "def scaled(", "class SelfAttention(")
+    )
+    capsys.readouterr()
+    later = use("SelfAttention")
+    assert capsys.readouterr().out == "SelfAttention: your own class, kept in my_answers/SelfAttention.py.\n"
+    assert later is not COURSE and attention.verdict(later).status == "right"
+    assert later(4, 2)(torch.ones(3, 4))[0].shape == (3, 2)
+
+
+def test_what_is_not_right_is_not_kept(attention, folder, capsys):
+    check(written(forward=FORWARD.replace("dim=-1", "dim=-2")))
+    assert not folder.exists() and use("SelfAttention") is COURSE
+
+
+# Hand-ins, exports, in a course that asks for a class
+
+ADDED = """
+
+@exercise(draws=lambda generator: draw_layers(generator), hints=["Which three layers?", "..."], level=2, minutes=10)
+{source}
+
+
+def draw_layers(generator):
+    for d_model, d_head, n in (4, 4, 3), (6, 2, 5), (3, 5, 2):
+        yield d_model, d_head, torch.randn(n, d_model, generator=generator)
+"""
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A copy of the course whose notebook on self-attention asks for the class, too, at its end."""
+    folder = tmp_path_factory.mktemp("course")
+    for name in ("utils", "tools", "data"):
+        shutil.copytree(
+            ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "checkpoints", "stored")
+        )
+    shutil.copy(ROOT / "requirements.txt", folder)
+    task = folder / "utils" / "exercises" / "tasks" / "self_attention.py"
+    source = inspect.getsource(COURSE)
+    lines = task.read_text(encoding="utf-8").replace(
+        "import torch\n", "import math\nimport torch\nfrom torch import nn\n", 1
+    )
+    task.write_text(lines + ADDED.format(source=source), encoding="utf-8")
+    path = notebook("self_attention")
+    (folder / "notebooks").mkdir()
+    made = files.read(path)
+    cell = f"{STUB}\n\ncheck(SelfAttention)\nSelfAttention = use(SelfAttention)"
+    made.cells.append(new_code_cell(cell, id="ownclass", metadata={"tags": ["exercise:SelfAttention"]}))
+    files.write(made, folder / "notebooks" / path.name)
+    return folder
+
+
+def run(course, *arguments):
+    done = subprocess.run([sys.executable, *map(str, arguments)], cwd=course, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.lane("test")
+def test_a_class_that_is_handed_in_is_graded(course):
+    path = course / "notebooks" / notebook("self_attention").name
+    for name, edit, line in (
+        ("right", {}, "✔ SelfAttention: right on all"),
+        ("wrong", {"self.W_v(X)": "self.W_k(X)"}, "✘ SelfAttention: result 1 of 2"),
+        ("stub", None, "○ SelfAttention: not tried yet"),
+    ):
+        made = files.read(path)
+        text = STUB if edit is None else inspect.getsource(COURSE)
+        for old, new in (edit or {}).items():
+            text = text.replace(old, new)
+        made.cells[-1].source = f"{text}\n\ncheck(SelfAttention)\nSelfAttention = use(SelfAttention)"
+        nbformat.write(made, course / f"{name}.ipynb")
+        said = run(course, "-m", "utils.exercises", "grade", f"{name}.ipynb")
+        assert f"\n  {line}" in said, said
+
+
+@pytest.mark.lane("test")
+def test_a_class_is_exported_for_both_graders(course):
+    path = course / "notebooks" / notebook("self_attention").name
+    for tool in ("nbgrader", "otter"):
+        run(course, "-m", "tools.notebooks.export", tool, path, "--to", course / tool)
+    made = files.read(course / "nbgrader" / "source" / path.stem / path.name)
+    stubs = [cell.source for cell in made.cells if cell.cell_type == "code"]
+    assert any(f"{STUB}\n\ncheck(SelfAttention)" == source for source in stubs)
+    assert any('mark("SelfAttention", 2, globals())' in source for source in stubs)
+    assert "require('SelfAttention', 1, env" in (course / "otter" / "tests" / "SelfAttention.py").read_text()
+    answer = inspect.getsource(COURSE).replace("self.W_v(X)", "self.W_k(X)")
+    marks = "from utils.exercises.marking import mark\nimport torch, math\nfrom torch import nn\n"
+    said = run(course, "-c", f"{marks}{answer}\nprint(mark('SelfAttention', 2, globals()), SelfAttention.__module__)")
+    assert "✘ SelfAttention: " in said and said.endswith("0.0 utils.exercises.tasks.self_attention\n")
