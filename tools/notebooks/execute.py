@@ -3,13 +3,13 @@
     python -m tools.notebooks.execute [--fresh] [NOTEBOOK ...]        without names: every notebook of the course
     python -m tools.notebooks.execute --text [NOTEBOOK ...]           only what takes no kernel (`make text`)
 
-A second run leaves no diff: what is stored holds nothing that changes from run to run, no timings, one kernelspec, of a
-widget its picture alone (a stored widget would need the kernel that made it). A cell keeps its id for life. A cell
-tagged `nbval-ignore-output` shows timings or a training log, so its stored output is kept as long as the cell and all
-that it depends on are what they were when it ran (a fingerprint in the cell's metadata says so, dependencies.py);
-`--fresh` runs it anew. So is its picture, unless the code that draws it has changed since: then all that the run shows
-is taken, and nothing is void. How many minutes a notebook takes is counted (reading_time.py) and written into its
-title, and at the end into README and the map of the course. A notebook in which a cell raises is not written; a
+A second run leaves no diff: what is stored holds nothing that changes from run to run, no timings, one kernelspec; for
+a widget, only its picture is stored (a stored widget would need the kernel that made it). A cell keeps its id for life.
+A cell tagged `nbval-ignore-output` shows timings or a training log, so its stored output is kept as long as the cell and
+all that it depends on are what they were when it ran (a fingerprint in the cell's metadata says so, dependencies.py);
+`--fresh` runs it anew. If only the code that draws its picture has changed, the cell's whole output is replaced by that
+of the new run, and its spreads over seeds remain valid. How many minutes a notebook takes is counted (reading_time.py)
+and written into its title, and at the end into README and the map of the course. A notebook in which a cell raises is not written; a
 notebook is written whole or not at all.
 
 The first code cell keeps a hash of all code that was run. `--text` asks for it: where words have changed and the code

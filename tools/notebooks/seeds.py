@@ -1,23 +1,23 @@
-"""Run a notebook that trains with other seeds, to see by how much its figures move and whether its claims still hold.
+"""Run a training notebook again with other seeds: how far do its figures move, and do its claims still hold?
 
     python -m tools.notebooks.seeds NOTEBOOK [--seeds 0 1 2 3 4] [--store]
     python -m tools.notebooks.seeds --carry REVISION
 
 Each run is a copy of the notebook with another number in its line `SEED = 0`; the file stays as it is. What the cells
-tagged `nbval-ignore-output` say is printed; a cell whose assertion fails ends that run, and the tool with 1. (The
-notebooks on several heads and on masking train with five seeds, SEED the first: `--seeds 5` runs 5 to 9.)
+tagged `nbval-ignore-output` say is printed; a cell whose assertion fails ends that run, and the tool exits with status
+1. (The notebooks on several heads and on masking train with five seeds, starting at SEED: `--seeds 5` runs 5 to 9.)
 
 `--store` keeps what each such cell with an assertion said, by seed, in tools/site/measured.json, and whether it failed:
-the course's page "What we measured" takes its spreads from there. Where a cell changes, or one that it depends on, what
-is kept of it is void (dependencies.py says what counts). After a change that only reads otherwise, a name or a keyword,
-run `make notebooks` and then `--carry REVISION` with the commit before it: where a cell says with seed 0 what it said
-there, to the letter, its spread is kept; the others are named.
-
-What is asserted of a cell may also stand in a claims cell at the end of its section, which names it.
+the course's page "What we measured" takes its spreads from there. What is asserted of a cell may also stand in a claims
+cell at the end of its section, which names it. Where a cell changes, or one that it depends on, what is kept of it is
+void (dependencies.py says what counts). After a change that leaves the computation as it was, such as a renamed
+variable, run `make notebooks` and then `--carry REVISION` with the commit before it: where a cell says with seed 0 what
+it said there, to the letter, its spread is kept; the others are named.
 
 At the end, the margins: for every comparison of two numbers inside an assertion, the smallest distance to its bound
 over all runs, and the spread of that distance, largest minus smallest. `thin` stands before a margin of less than half
-the spread: there the next seed may fail, so the bound is to be widened, or the claim reworded.
+the spread. There the next seed may fail: reword the claim, or set a bound that the measured spread justifies, before a
+seed fails.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""What a change has made void, and which command renews it (`make stale`). Nothing is run, and nothing is written.
+"""List what a change has made out of date, and the command that updates it (`make stale`). Nothing is run or written.
 
     python -m tools.notebooks.stale [--since REVISION]        without one: where this branch left main
 
-What is stored says itself what it belongs to: outputs, spreads over seeds, and kept trainings. Of the rest git tells
-what has changed since the revision: modules that a notebook imports, and cells that make a checkpoint.
+Outputs, spreads over seeds and kept trainings record what they belong to. For the rest, git shows what has changed
+since the revision: modules of utils/, and cells that make a checkpoint.
 """
 
 import argparse
