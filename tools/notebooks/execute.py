@@ -5,12 +5,12 @@
 
 A second run leaves no diff: what is stored holds nothing that changes from run to run, no timings, one kernelspec; for
 a widget, only its picture is stored (a stored widget would need the kernel that made it). A cell keeps its id for life.
-A cell tagged `nbval-ignore-output` shows timings or a training log, so its stored output is kept as long as the cell and
-all that it depends on are what they were when it ran (a fingerprint in the cell's metadata says so, dependencies.py);
-`--fresh` runs it anew. If only the code that draws its picture has changed, the cell's whole output is replaced by that
-of the new run, and its spreads over seeds remain valid. How many minutes a notebook takes is counted (reading_time.py)
-and written into its title, and at the end into README and the map of the course. A notebook in which a cell raises is not written; a
-notebook is written whole or not at all.
+A cell tagged `nbval-ignore-output` shows timings or a training log, so its stored output is kept as long as the cell
+and all that it depends on are what they were when it ran (a fingerprint in the cell's metadata says so,
+dependencies.py); `--fresh` runs it anew. If only the code that draws its picture has changed, the cell's whole output
+is replaced by that of the new run, and its spreads over seeds remain valid. How many minutes a notebook takes is
+counted (reading_time.py) and written into its title, and at the end into README and the map of the course. A notebook
+in which a cell raises is not written; a notebook is written whole or not at all.
 
 The first code cell keeps a hash of all code that was run. `--text` asks for it: where words have changed and the code
 has not, comments aside, nothing has to run. NOTEBOOK is a file, a number or a topic.
