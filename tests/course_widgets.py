@@ -210,30 +210,38 @@ def softmax_sharing(widgets):
 
 
 def softmax_saturation(widgets):
-    generator = torch.Generator().manual_seed(5)
-    queries, keys = (torch.randn(500, count, 1024, generator=generator).double() for count in (1, 5))
+    generator = torch.Generator().manual_seed(433)
+    shapes = (1, 1), (1, 5), (500, 1), (500, 5)
+    query, keys, others, their_keys = (torch.randn(*shape, 1024, generator=generator).double() for shape in shapes)
+
+    def gradients(query, keys, scale, wanted):
+        query = query[:, 0].clone().requires_grad_()
+        weights = torch.softmax(torch.einsum("ne,nke->nk", query, keys) / scale, dim=-1)
+        weights[:, wanted].sum().backward()
+        return query.grad.norm(dim=-1).tolist(), weights[0].tolist()
 
     def expected(state):
-        e = 2 ** state["power"]
+        e, b = 2 ** state["power"], state["wanted"]
         scale = math.sqrt(e) if state["divide"] else 1.0
-        query = queries[:, 0, :e].clone().requires_grad_()
-        weights = torch.softmax(torch.einsum("ne,nke->nk", query, keys[..., :e]) / scale, dim=-1)
-        weights.amax(-1).sum().backward()
-        lengths = query.grad.norm(dim=-1)
-        own = weights[0].detach().tolist()
-        best = own.index(max(own))
-        grows, _ = derivatives([math.log(weight) for weight in own], best)
+        (length,), own = gradients(query[..., :e], keys[..., :e], scale, b)
         said = ", ".join(f"key {k} {weight:.12f}" for k, weight in enumerate(own))
         norms = (keys[0, :, :e].square().sum(-1).sqrt() / scale).tolist()
-        moves = ", ".join(f"key {k} {small(one * norm)}" for k, (one, norm) in enumerate(zip(grows, norms)))
+        parts, _ = derivatives([math.log(weight) for weight in own], b)
+        moves = ", ".join(f"key {k} {small(one * norm)}" for k, (one, norm) in enumerate(zip(parts, norms)))
         title = f"d_k = {e}, {'divided by √d_k' if state['divide'] else 'not divided'}"
-        said = f"{title}. Shares of one bar: {said}. To raise the share of key {best}, the query learns from each key: "
-        task = f"{'✔' if max(own) > 0.99 else '○'} Give one key more than 0.99. What can the query learn then?"
-        median = sorted(lengths.tolist())[249]
-        said += f"{moves}. Gradient of this query: {small(lengths[0].item())}. Median of 500 queries: {small(median)}. "
-        return said + task, None
+        said = f"{title}. Shares of one bar: {said}. To raise the share of key {b}, each key pulls the query: {moves}. "
+        said += f"To raise the share of key {b}, the query gets a gradient of length {small(length)}. "
+        others_too, _ = gradients(others[..., :e], their_keys[..., :e], scale, 0)
+        has, end = f"more than 0.99 of the bar. It has {max(own)}.", small(sorted(others_too)[249])
+        if max(own) > 0.99:
+            said += "✔ One key has more than 0.99 of the bar. What is left of the arrows?"
+        elif state["divide"]:
+            said += f"○ Is there a d_k at which one key has {has.replace('bar.', 'bar?')}"
+        else:
+            said += f"○ Drag until one key has {has}"
+        return f"{said} Median gradient of 500 queries: {end}.", None
 
-    return widgets.softmax_saturation(keys=5, seed=5), expected
+    return widgets.softmax_saturation(keys=5, seed=433), expected
 
 
 def attention_flow(widgets):

@@ -35,8 +35,8 @@ def slopes(weights: np.ndarray, chosen: int) -> np.ndarray:
 
 def draw_slope(canvas: Phone, x: float, foot: float, slope: float, bounded: bool = True) -> None:
     """An arrow up where the weight grows with the score, down where it shrinks, as long as the slope; a dot where there
-    is hardly any. What is not bounded by 1, as a slope is, is drawn half as long, and 58 pixels at most."""
-    length = ARROW * slope if bounded else max(-58, min(58, ARROW * slope / 2))
+    is hardly any. One that is not bounded, as a slope of the softmax is, is drawn 58 pixels long at most."""
+    length = ARROW * slope if bounded else max(-58, min(58, ARROW * slope))
     if abs(length) < 2:
         canvas.add("circle", cx=x, cy=foot, r=2.5, fill="here")
     else:
@@ -44,25 +44,25 @@ def draw_slope(canvas: Phone, x: float, foot: float, slope: float, bounded: bool
 
 
 def draw_fall(canvas: Phone, top: float, gradients: Mapping[str, np.ndarray], power: int, name: str) -> None:
-    """How the gradient of a typical query changes with d_k = 2⁰ … 2¹⁰, on a scale of powers of ten: {name: medians
-    (11,)}, a curve each, and a dot where the learner stands, at `power` on the curve `name`; it is dragged, and a name
-    is clicked."""
-    canvas.text(8, top, "median gradient, by d_k", 12, "start", bold=True)
-    canvas.hint(190, top, "drag the dot")
+    """How the median of queries' gradients changes with d_k = 2⁰ … 2¹⁰, on a scale of powers of ten: {name: medians
+    (11,)}, each curve as far as d_k, and a dot where the learner stands, at `power` on the curve `name`; it is dragged,
+    and a name is clicked."""
+    canvas.text(8, top, "median gradient of 500 queries, by d_k", 12, "start", bold=True)
     for tens in (0, 3, 6, 9):
         y = top + 16 + 9 * tens
         canvas.line(48, y, 268, y, "edge")
         canvas.text(35, y + 4, "1" if tens == 0 else f"10⁻{'⁰¹²³⁴⁵⁶⁷⁸⁹'[tens]}", 11, "end", "quiet")
     for at in (0, 5, 10):
         canvas.text(48 + 22 * at, top + 122, f"{2**at:,}", 11, fill="quiet")
-    for (curve, values), role in zip(gradients.items(), ("ink", "data")):
-        heights = top + 16 - 9 * np.log10(np.clip(values, 1e-9, 1))
+    canvas.hint(174, top + 138, "drag the dot, click “divided”", "middle")
+    for (curve, values), role, place in zip(gradients.items(), ("ink", "data"), (74, 30)):
+        heights = top + 16 - 9 * np.log10(np.clip(values[: power + 1], 1e-9, 1))
         path = " ".join(f"{48 + 22 * at},{y:.1f}" for at, y in enumerate(heights))
         canvas.add("polyline", points=path, fill="none", stroke=role, stroke_width=2.5)
         edge = {"stroke": "here", "stroke_width": 2} if curve == name else {"stroke": "edge"}
-        canvas.rect(280, heights[-1] - 11, 74, 22, rx=4, **edge)
-        canvas.text(317, heights[-1] + 4, curve, 12, fill=role)
-        canvas.touch(280, heights[-1] - 12, 74, 24, curve, on=curve == name, divide=curve == "divided")
+        canvas.rect(280, top + place - 11, 74, 22, rx=4, **edge)
+        canvas.text(317, top + place + 4, curve, 12, fill=role)
+        canvas.touch(280, top + place - 12, 74, 24, curve, on=curve == name, divide=curve == "divided")
     x, y = 48 + 22 * power, float(top + 16 - 9 * np.log10(max(gradients[name][power], 1e-9)))
     canvas.add("circle", cx=x, cy=y, r=5, fill="here", stroke="ground", data_id="dot")
     canvas.handle(x, y, "d_k as a power of 2", f"{power}: d_k is {2**power}", x=("power", 48, 22))
@@ -84,17 +84,17 @@ def draw_sharing(
     temperature: float = 1, facts: Sequence[str] = (), arrows: np.ndarray | None = None,
 ) -> tuple[Phone, str]:  # fmt: skip
     """From scores (k,) to shares of one bar at a temperature: on each score an arrow, what it does to share number
-    `chosen`, or else one of the `arrows` (k,), what the query learns from each key; as outlines, which are called
-    `dashed`, the scores `before` (k,) and their shares at a temperature of 1. `facts` are lines of text at the foot.
-    Returns the canvas, to draw more on it, and the description."""
+    `chosen`, or else one of the `arrows` (k,), how strongly each key would pull the query; as outlines, which are
+    called `dashed`, the scores `before` (k,) and their shares at a temperature of 1. `facts` are lines of text at the
+    foot. Returns the canvas, to draw more on it, and the description."""
     scores, before = as_numbers(scores, 1), as_numbers(before, 1)
     weights, weights_before = softmax(scores / temperature), softmax(before)
     slope, step = slopes(weights, chosen) / temperature, 340 / len(labels)
     arrow = f"what raising it does to {cut(labels[chosen], 9)}"
     grows = f"With each score the share of {labels[chosen]} grows by"
     if arrows is not None:
-        slope, arrow = arrows, "what the query learns here"
-        grows = f"To raise the share of {labels[chosen]}, the query learns from each key"
+        slope, arrow = arrows, "pull on the query"
+        grows = f"To raise the share of {labels[chosen]}, each key pulls the query"
     most = max(4.0, np.abs([*scores, *before]).max())
     canvas, x, x_before = Phone(BAR + 84 + 19 * sum(-(-len(fact) // 46) for fact in facts)), 8.0, 8.0
     name_parts(canvas, title, arrow, "exp(score)" if temperature == 1 else "exp(score / T)", dashed)
@@ -179,50 +179,65 @@ def softmax_sharing(labels: Sequence[str], scores: Sequence[int], task: int) -> 
 
 
 ALL = 0.99  # the share of the task
+QUERIES = 500  # of the curves
 
 
 def softmax_saturation(keys: int = 5, seed: int = 0) -> Explorer:
-    """One random query and some keys, cut to any size: the shares with and without the division by √d_k, and what
-    reaches the query of the gradient of the largest share, from each key and as a whole; as an outline, the shares with
-    the division. A curve shows the median of 500 such queries."""
+    """One random query and some keys, cut to any size: the shares with and without the division by √d_k; and, if one
+    wanted key is to get a larger share, how strongly each key pulls the query then, and how long its gradient is. As an
+    outline, the shares with the division. A curve shows the median gradient of 500 other queries."""
     generator = torch.Generator().manual_seed(seed)
-    query, key = (torch.randn(500, count, 1024, generator=generator).double() for count in (1, keys))
+    query, own, others, their_keys = (
+        torch.randn(draws, count, 1024, generator=generator).double() for draws in (1, QUERIES) for count in (1, keys)
+    )
     sizes, scales = [2**power for power in range(11)], {"not divided": lambda size: 1.0, "divided": math.sqrt}
     medians = {
-        name: np.array([of_query(query[..., :size], key[..., :size], scale(size)).median() for size in sizes])
+        name: np.array(
+            [of_query(others[..., :size], their_keys[..., :size], scale(size), 0).median() for size in sizes]
+        )
         for name, scale in scales.items()
     }
 
-    def draw(power, divide):
+    def draw(power, divide, wanted):
         size, name = sizes[power], "divided" if divide else "not divided"
-        mine, own, root, scale = query[:1, :, :size], key[:1, :, :size], math.sqrt(size), scales[name](size)
-        raw = (mine * own).sum(-1)[0].numpy()  # (k,)
-        scores, best = raw / scale, int(raw.argmax())
-        lengths = own[0].norm(dim=-1).numpy() / scale  # (k,): how far each key moves the query
-        share = softmax(scores)[best]
-        facts = (
-            f"Gradient of this query: {in_words(of_query(mine, own, scale).item(), 2)}.",
-            f"Median of 500 queries: {in_words(float(medians[name][power]), 2)}.",
-            f"{'✔' if share > ALL else '○'} Give one key more than {ALL:g}. What can the query learn then?",
-        )
+        mine, beside, root, scale = query[..., :size], own[..., :size], math.sqrt(size), scales[name](size)
+        raw = (mine * beside).sum(-1)[0].numpy()  # (k,)
+        weights = softmax(raw / scale)
+        lengths = beside[0].norm(dim=-1).numpy() / scale  # (k,): how far each key moves the query
+        length = of_query(mine, beside, scale, wanted).item()
         title = f"d_k = {size}, {'divided by √d_k' if divide else 'not divided'}"
         names = [f"key {k}" for k in range(keys)]
-        arrows = slopes(softmax(scores), best) * lengths
         canvas, said = draw_sharing(
-            names, scores, raw / root, "divided by √d_k", best, title, facts=facts, arrows=arrows
-        )
+            names, raw / scale, raw / root, "divided by √d_k", wanted, title,
+            facts=facts_of(length, weights.max(), names[wanted], divide), arrows=slopes(weights, wanted) * lengths,
+        )  # fmt: skip
+        for k, label in enumerate(names):
+            left = 8 + 340 / keys * k
+            canvas.touch(left, BAR + 38, 340 / keys, 34, f"arrows for the share of {label}", on=k == wanted, wanted=k)
         draw_fall(canvas, canvas.height + 12, medians, power, name)
-        canvas.height += 148
-        return canvas.view(said)
+        canvas.height += 166
+        return canvas.view(f"{said} Median gradient of {QUERIES} queries: {in_words(float(medians[name][power]), 2)}.")
 
-    controls = {"power": slider("d_k = 2 to the power of", 0, 0, 10), "divide": checkbox("divide by √d_k", False)}
-    return Explorer(draw, controls, replaced=["divide"])
+    controls = {
+        "power": slider("d_k = 2 to the power of", 2, 0, 10),
+        "divide": checkbox("divide by √d_k", False),
+        "wanted": menu("arrows for the share of", [(f"key {k}", k) for k in range(keys)], 0, "250px"),
+    }
+    return Explorer(draw, controls, replaced=["divide", "wanted"])
 
 
-def of_query(query: Tensor, keys: Tensor, scale: float) -> Tensor:
-    """The length (n,) of the gradient that reaches queries (n, 1, e) from the largest of their weights on keys
-    (n, k, e): of a_b (k_b - Σ a_j k_j) / scale, where b is the key with the largest weight."""
+def facts_of(length: float, largest: float, wanted: str, divide: bool) -> tuple[str, str]:
+    """The gradient, and the task, which is done where one key has nearly everything."""
+    gradient = f"To raise the share of {wanted}, the query gets a gradient of length {in_words(length, 2)}."
+    if largest > ALL:
+        return gradient, f"✔ One key has more than {ALL:g} of the bar. What is left of the arrows?"
+    asked = "Is there a d_k at which one key has" if divide else "Drag until one key has"
+    return gradient, f"○ {asked} more than {ALL:g} of the bar{'?' if divide else '.'} It has {largest:.2f}."
+
+
+def of_query(query: Tensor, keys: Tensor, scale: float, wanted: int) -> Tensor:
+    """The length (n,) of the gradient that reaches queries (n, 1, e) from their weight on key number b = `wanted` of
+    keys (n, k, e): of a_b (k_b - Σ a_j k_j) / scale."""
     weights = torch.softmax((query * keys).sum(-1) / scale, dim=-1)  # (n, k)
-    best = weights.argmax(-1)[:, None, None]
-    apart = keys.gather(1, best.expand(-1, 1, keys.shape[-1])) - keys  # (n, k, e): 0 for b itself, so nothing cancels
-    return weights.amax(-1) / scale * (weights[..., None] * apart).sum(1).norm(dim=-1)
+    apart = keys[:, wanted, None] - keys  # (n, k, e): 0 for b itself, so nothing cancels
+    return weights[:, wanted] / scale * (weights[..., None] * apart).sum(1).norm(dim=-1)
