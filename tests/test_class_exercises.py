@@ -359,11 +359,10 @@ def test_a_class_that_is_handed_in_is_graded(course):
     for name, edit, line in (
         ("right", {}, "✔ SelfAttention: right on all"),
         ("wrong", {"self.W_v(X)": "self.W_k(X)"}, "✘ SelfAttention: result 1 of 2"),
-        ("stub", None, "○ SelfAttention: not tried yet"),
     ):
         made = files.read(path)
-        text = STUB if edit is None else inspect.getsource(COURSE)
-        for old, new in (edit or {}).items():
+        text = inspect.getsource(COURSE)
+        for old, new in edit.items():
             text = text.replace(old, new)
         made.cells[-1].source = f"{text}\n\ncheck(SelfAttention)\nSelfAttention = use(SelfAttention)"
         nbformat.write(made, course / f"{name}.ipynb")
