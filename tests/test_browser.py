@@ -275,7 +275,7 @@ def touch_every_shape(page, widget):
 
 
 def drag(page, handle, dx, dy):
-    handle.scroll_into_view_if_needed()
+    handle.evaluate("one => one.scrollIntoView({block: 'nearest'})")  # a picture may be drawn anew at any moment
     box = handle.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)
