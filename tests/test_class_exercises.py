@@ -16,7 +16,8 @@ from topics import notebook
 from torch import nn
 
 from tools.notebooks import files
-from utils.exercises import check, engine, hint, solution, use
+from utils.attention import SelfAttention as Guarded
+from utils.exercises import check, engine, grading, hint, isolation, solution, use
 from utils.exercises.engine import exercise
 
 ROOT = Path(__file__).parent.parent
@@ -85,6 +86,10 @@ def attention(monkeypatch):
     return found
 
 
+RETURNED = "return weights @ V, weights"
+NUMPY = "the gradient that reaches `X`, `W_q.weight`, `W_k.weight` and `W_v.weight` is not"
+SHARED = "`W_k.weight` and `W_q.weight` are one and the same parameter"
+MATRICES = "for name in 'qkv':\n    matrix = torch.randn(d_model, d_head)\n    MAKE"
 BODY = STUB.partition('"""\n\n')[2]
 INIT = "\n".join(
     ["self.W_q = nn.Linear(d_model, d_head, bias=False)", "self.W_k = nn.Linear(d_model, d_head, bias=False)"]
@@ -107,12 +112,12 @@ def written(
     return defined(text)
 
 
-def defined(text):
+def defined(text, name="SelfAttention"):
     file = f"<cell {hash(text)}>"
     engine.linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     space = {"__name__": "__main__", "nn": nn, "torch": torch, "math": math, "F": F}
     exec(compile(text, file, "exec"), space)
-    return space["SelfAttention"]
+    return space[name]
 
 
 def message(found, layer):
@@ -192,11 +197,38 @@ def test_two_known_mistakes_are_named_together(attention):
             {"init": "self.W_q = torch.randn(d_head, d_model)"},
             "`self.W_q` is a tensor that PyTorch does not train: nn.Parameter or nn.Linear makes it learnable. After",
         ),
-        ({"init": "pass", "forward": INIT + "\n" + FORWARD}, "your layer has no parameters. After `__init__`"),
+        ({"init": "pass", "forward": INIT + "\n" + FORWARD}, "`forward` makes `nn.Linear(…)` anew each time"),
         ({"init": INIT, "forward": "self.more = nn.Linear(1, 1)\n" + FORWARD}, "`forward` makes `more.bias` and"),
-        ({"head": "foward(self, X)"}, "a method `forward`, which PyTorch calls with the input. Yours has `foward`."),
-        ({"head": "forward(self)"}, "`forward` should take (X); yours takes ()."),
-        ({"head": "forward(self, X, mask)"}, "`forward` should take (X); yours takes (X, mask)."),
+        ({"head": "foward(self, X)"}, "the class should have a method `forward`. Yours has `foward`."),
+        ({"head": "__call__(self, X)"}, "nn.Module has a `__call__` already, which calls `forward`"),
+        ({"head": "forward(X)"}, "should be `def forward(self, X):`; yours is `def forward(X):`."),
+        ({"head": "forward(self, X, mask)"}, "`def forward(self, X):`; yours is `def forward(self, X, mask):`."),
+        (
+            {"init": INIT + "\ndef forward(self, X):\n    return X", "head": "helper(self)"},
+            "Yours stands inside `__init__`: `def forward` should begin below `def __init__`.",
+        ),
+        (
+            {"forward": FORWARD.replace("Q.shape[-1]", "d_head")},
+            "Only `__init__` knows it: `self.d_head = d_head` there keeps it, and `self.d_head` reads it.",
+        ),
+        ({"forward": FORWARD.replace("self.W_q(X)", "W_q(X)")}, "is looked up in the layer: `self.W_q`."),
+        ({"init": "..."}, "`...` still stands in `__init__`: the layers should be made in its place. After"),
+        ({"init": INIT.replace("self.W_k = nn.Linear(d_model, d_head, bias=False)", "self.W_k = self.W_q")}, SHARED),
+        (
+            {"init": INIT.splitlines()[0] + "\nself.others = [nn.Linear(d_model, d_head, bias=False) for _ in 'kv']"},
+            "`self.others` hides its layers from PyTorch",
+        ),
+        (
+            {"init": MATRICES.replace("MAKE", "setattr(self, 'W_' + name, nn.Parameter(matrix))")},
+            "`W_v` should be a layer each, as nn.Linear",
+        ),
+        (
+            {"init": MATRICES.replace("MAKE", "self.register_buffer('W_' + name, matrix)")},
+            "`self.W_q` is a tensor that PyTorch",
+        ),
+        ({"init": INIT + "\nself.W_q.weight.requires_grad_(False)"}, "`W_q.weight` should be trained"),
+        ({"init": "self.W = nn.Linear(d_model, 3 * d_head, bias=False)"}, "`__init__` the layer should have `W_q.w"),
+        ({"init": "1 / 0"}, "in your line `1 / 0`"),
         ({"forward": "pass"}, "returns None"),
         ({"forward": FORWARD.replace("return weights @ V, weights", "return ...")}, "`...` still stands in it"),
         ({"forward": FORWARD.replace("K.mT", "K.T")}, "or one of them 1. `.T` exchanges all the axes"),
@@ -208,9 +240,22 @@ def test_two_known_mistakes_are_named_together(attention):
                 "init": INIT + "\nself.count = 0",
                 "forward": f"self.count += 1\n{FORWARD.replace('@ V,', '@ V * self.count,')}",
             },
-            "a second call of the same layer gives other numbers",
+            "a second call of the same layer, with another input, is not",
         ),
-        ({"bases": ""}, "the class should be one of PyTorch's modules: class SelfAttention(nn.Module):"),
+        (
+            {
+                "init": INIT + "\nself.kept = None",
+                "forward": "self.kept = self.kept or [self.W_v(X)]\n" + FORWARD.replace("@ V", "@ self.kept[0]"),
+            },
+            "a second call of the same layer, with another input, is not",
+        ),
+        ({"forward": FORWARD.replace("@ V,", "@ F.dropout(V, 0.5, self.training),")}, "but in training other numbers"),
+        ({"forward": f"with torch.no_grad():\n{indent(FORWARD)}"}, "the numbers are right, but cut off"),
+        ({"forward": FORWARD.replace(RETURNED, "return (weights @ V).numpy(force=True), weights")}, NUMPY),
+        ({"forward": FORWARD.replace(RETURNED, "return [weights @ V, weights]")}, "Return a tuple of 2 tensors"),
+        ({"forward": FORWARD.replace(RETURNED, "return (weights @ V).float(), weights")}, "float32 comes out. To keep"),
+        ({"forward": FORWARD.replace(RETURNED, "return weights @ V, weights, V")}, "you return 3 things"),
+        ({"bases": ""}, "the class should be one of PyTorch's modules: `class SelfAttention(nn.Module):`. Only then"),
     ],
 )  # fmt: skip
 def test_what_only_a_class_can_get_wrong_is_named(attention, how, said):
@@ -219,16 +264,111 @@ def test_what_only_a_class_can_get_wrong_is_named(attention, how, said):
     assert said in message(attention, written(**how))
 
 
+def test_a_method_that_is_missing_is_named(attention):
+    text = "".join(engine.linecache.getlines(written().forward.__code__.co_filename))
+    misspelt = message(attention, defined(text.replace("def __init__", "def _init_")))
+    assert misspelt == "the class should have a method `__init__`. Yours has `_init_`."
+    for empty in ("class SelfAttention(nn.Module):\n    pass", "class SelfAttention(nn.Module):\n    forward = 3"):
+        assert message(attention, defined(empty)) == "the class should have a method `__init__`."
+    other = defined(text + "\n    def __new__(cls, *sizes):\n        return 3\n")
+    assert message(attention, other) == "SelfAttention(…) should give a layer; yours gives 3."
+
+
 def test_another_constructor_is_named(attention):
     text = STUB.replace("d_model, d_head", "size").replace("return ...", "return X")
     said = message(attention, defined(text))
-    assert said == "`__init__` should take (d_model, d_head); yours takes (size)."
+    asked = "the first line of `__init__` should be `def __init__(self, d_model, d_head):`"
+    assert said == f"{asked}; yours is `def __init__(self, size):`."
+    for other in ("d_head, d_model", "**sizes", "*sizes", "d_model, d_head, num_heads"):
+        text = "".join(engine.linecache.getlines(written().forward.__code__.co_filename))
+        assert asked in message(attention, defined(text.replace("d_model, d_head):", f"{other}):"))), other
 
 
 def test_what_is_no_class_is_named(attention, capsys):
     assert message(attention, lambda X: X) == "SelfAttention should be a class: class SelfAttention(nn.Module):"
-    check(COURSE(4, 4))
-    assert "you passed a SelfAttention; check takes" in capsys.readouterr().out
+    for layer in (COURSE(4, 4), "SelfAttention"):
+        check(layer)
+        said = capsys.readouterr().out
+        assert "check takes the class itself, without quotes and without arguments: check(SelfAttention)." in said
+    check(written(forward="from utils.exercises import check\ncheck(type(self))\n" + FORWARD))
+    assert "as far left as the word `class`." in capsys.readouterr().out
+
+
+# Parameters that hide what is done with them, and references of other forms
+
+
+class Norm(nn.Module):
+    """x (…, d) on gain and bias: returns (…, d)."""
+
+    def __init__(self, d_model):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.register_buffer("places", torch.arange(d_model) / d_model)
+
+    def forward(self, x):
+        return (x + self.places) * self.gain + self.bias
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("(x + self.places) * self.gain + self.bias", "((x + self.places) + self.bias) * self.gain"),
+        ("torch.arange(d_model) / d_model", "torch.arange(d_model) / 2"),
+    ],
+)
+def test_neither_gains_of_1_nor_biases_of_0_nor_buffers_hide_a_mistake(monkeypatch, old, new):
+    monkeypatch.setattr(engine, "_catalogue", {})
+    draws = [(size, torch.randn(4, size)) for size in (3, 5, 6)]
+    found = exercise(draws=lambda generator: iter(draws), hints=[])(Norm)
+    text = inspect.getsource(Norm)
+    assert found.verdict(defined(text, "Norm")).status == "right"
+    assert found.verdict(defined(text.replace(old, new), "Norm")).status == "wrong"
+
+
+def draw_guarded(generator):
+    for d_model, d_head, shape in ((4, None, (3,)), (6, 2, (5,)), (3, 5, (2, 4))):
+        X = torch.randn(*shape, d_model, generator=generator)
+        yield d_model, d_head, X, None
+        yield d_model, d_head, X, torch.ones(shape[-1], shape[-1], dtype=torch.bool).tril()
+
+
+@pytest.mark.parametrize(
+    "sizes, inputs, status",
+    [
+        ("*, d_model, d_head=None", "X, mask=None", "right"),
+        ("d_model, d_head=None", "x, mask=None", "right"),
+        ("d_head=None, d_model=2", "X, mask=None", "right"),
+        ("d_model, d_head", "X, mask=None", "wrong"),
+        ("d_model, d_head=None", "X, mask", "wrong"),
+        ("d_model, d_head=None", "X, hidden=None", "wrong"),
+    ],
+)
+def test_a_class_can_be_called_in_every_way_in_which_the_courses_can(monkeypatch, sizes, inputs, status):
+    monkeypatch.setattr(engine, "_catalogue", {})
+    found = exercise(draws=draw_guarded, hints=[])(Guarded)
+    first, second = inputs.replace("=None", "").split(", ")
+    text = f"class SelfAttention(nn.Module):\n    def __init__(self, {sizes}):\n        super().__init__()\n"
+    text += f"{indent('d_head = d_head or d_model')}{indent(INIT)}    def forward(self, {inputs}):\n"
+    text += indent(f"X, mask = {first}, {second}\nQ, K, V = self.W_q(X), self.W_k(X), self.W_v(X)")
+    text += indent("scores = Q @ K.mT / Q.shape[-1] ** 0.5\nif mask is not None:")
+    text += indent("    scores = scores.masked_fill(~mask, -math.inf)\nweights = torch.softmax(scores, -1)")
+    text += indent("return weights @ V, weights")
+    verdict = found.verdict(defined(text))
+    assert verdict.status == status and (status == "right" or "the first line of" in verdict.message), verdict
+    assert found.verdict(Guarded).status == "right"
+
+
+def test_a_reference_that_takes_any_arguments_is_refused(monkeypatch):
+    monkeypatch.setattr(engine, "_catalogue", {})
+    with pytest.raises(ValueError, match=r"SelfAttention: .* take no \*args"):
+        exercise(draws=draw, hints=[])(defined(STUB.replace("d_model, d_head", "**sizes")))
+
+
+def test_a_row_that_builds_no_layer_speaks_for_no_other_such_class(attention):
+    attention.mistakes("self.W_v = nn.Linear(d_model, d_head, bias=False) ->\n    there is no W_v.\n")
+    assert message(attention, attention.rows[-1].function) == "there is no W_v."
+    assert "W_v" not in message(attention, written(init=INIT + "\nself.W_o = nn.Linear(1, 1)"))
 
 
 # The verbs
@@ -265,6 +405,16 @@ def test_use_goes_on_with_a_right_class_and_else_with_the_courses(attention):
     assert use("SelfAttention") is COURSE
     rounded = FORWARD.replace("return weights @ V, weights", "return (weights @ V).float(), weights.float()")
     assert use(written(forward=rounded)) is COURSE, "it would round float64"
+
+
+def test_a_class_that_had_to_be_stopped_is_not_run_again(attention, capsys, monkeypatch):
+    monkeypatch.setattr(isolation, "SECONDS", 0.3)
+    runs = []
+    endless = written(forward="runs.append(1)\nwhile True:\n    pass")
+    endless.forward.__globals__["runs"] = runs
+    check(endless)
+    assert "was still running after" in capsys.readouterr().out
+    assert use(endless) is COURSE and len(runs) == 1
 
 
 def test_judging_draws_no_random_number_of_the_notebook(attention):
@@ -351,6 +501,12 @@ def run(course, *arguments):
     done = subprocess.run([sys.executable, *map(str, arguments)], cwd=course, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_a_class_without_a_tag_is_found_in_what_is_handed_in(attention):
+    assert grading.exercises_in(f"{STUB}\n\ncheck(SelfAttention)", []) == {"SelfAttention": True}
+    assert grading.exercises_in(STUB, []) == {"SelfAttention": False}
+    assert grading.exercises_in(STUB, ["defines"]) == {}
 
 
 @pytest.mark.lane("test")

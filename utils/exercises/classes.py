@@ -1,4 +1,4 @@
-"""An exercise that asks for a class: its layer as a function, built with drawn sizes and the reference's weights.
+"""An exercise that asks for a class: its layer as a function, built with drawn sizes and the weights of the reference.
 
 The judge compares functions. `Built(SelfAttention)` is one: of the sizes that `__init__` takes and of the inputs of
 `forward`. So draws, known mistakes and comparisons are those of every exercise; what only a class can get wrong, its
@@ -8,9 +8,11 @@ parameters above all, is said here.
 import ast
 import difflib
 import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
+from inspect import Parameter, Signature
 from typing import Any
 
 import torch
@@ -23,10 +25,12 @@ TOO_EARLY = "before Module.__init__() call"  # PyTorch's own words
 FIRST = (
     "`super().__init__()` should be the first line of `__init__`: without it PyTorch keeps neither layers nor weights."
 )
+NAMED = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+MAKES = re.compile(r"\bnn\.(Parameter|Linear|Bilinear|Embedding|LayerNorm|RMSNorm|Conv\dd|GRU|RNN)\(")
 
 
 class Misbuilt(Exception):
-    """The class gives no layer that can take the reference's weights; the message says what it should have."""
+    """The class gives no layer that can take the weights of the reference; the message says what it should have."""
 
 
 class Built:
@@ -40,13 +44,21 @@ class Built:
         self.__qualname__, self.__doc__ = layer.__qualname__, layer.__doc__
         self.__closure__ = (layer,)  # no function that could be written anew with a change
         if reference is None:
-            sizes, inputs = parameters_of(layer.__init__), parameters_of(layer.forward)
-            self.sizes, self.__signature__ = list(sizes), inspect.Signature([*sizes.values(), *inputs.values()])
+            self.sizes, self.inputs = parameters_of(layer.__init__), parameters_of(layer.forward)
+            drawn = [*self.sizes.values(), *self.inputs.values()]
+            if any(one.kind not in NAMED for one in drawn):
+                raise ValueError(
+                    f"{self.__name__}: `__init__` and `forward` of a reference take no *args, no **keywords"
+                )
+            self.__signature__ = Signature(
+                [one.replace(kind=Parameter.POSITIONAL_OR_KEYWORD, default=Parameter.empty) for one in drawn]
+            )
 
     @property
     def __code__(self):
         """That of a method: it names the cell in which the class was written."""
-        return method_of(self.layer).__code__
+        written = [one for one in vars(self.layer).values() if inspect.isfunction(one)]
+        return getattr(next(iter(written), None), "__code__", None)
 
     @property
     def text(self) -> str:
@@ -62,66 +74,97 @@ class Built:
 
     def __call__(self, *arguments: Any) -> Any:
         layer, inputs = self.layer_for(arguments)
-        before = set(dict(layer.named_parameters()))
+        before = shapes_of(layer)
         result = layer(*inputs)
-        if new := sorted(set(dict(layer.named_parameters())) - before):
+        if new := sorted(shapes_of(layer).keys() - before.keys()):
             raise Misbuilt(f"`forward` makes {listed(map(code, new))} anew. Parameters should be made in `__init__`.")
         return result
 
     def layer_for(self, arguments: tuple) -> tuple[nn.Module, tuple]:
-        """The layer for the drawn arguments, with the reference's weights, in evaluation mode; and its inputs."""
-        count = len(self.reference.sizes)
-        sizes, inputs = dict(zip(self.reference.sizes, arguments)), arguments[count:]
-        self._takes_inputs(inputs)
-        layer, theirs = self._build(sizes), self.reference._build(sizes)
-        give_weights(layer, theirs)
+        """The layer for the drawn arguments, with the weights of the reference, in evaluation mode; and its inputs."""
+        asked, count = self.reference, len(self.reference.sizes)
+        sizes, inputs = dict(zip(asked.sizes, arguments)), arguments[count:]
+        self._has("__init__", asked.sizes, by_name=True)
+        self._has("forward", asked.inputs, by_name=False)
+        layer = self._build(sizes)
+        give_weights(self, layer, asked._build(sizes))
         floats = [value.dtype for value in inputs if isinstance(value, Tensor) and value.is_floating_point()]
         return layer.to(next(iter(floats), torch.get_default_dtype())).eval(), inputs
 
     def _build(self, sizes: dict[str, Any]) -> nn.Module:
-        own = parameters_of(self.layer.__init__)
-        if not can_take(own, sizes):
-            raise Misbuilt(f"`__init__` should take ({', '.join(sizes)}); yours takes ({', '.join(own)}).")
         with torch.random.fork_rng(devices=[]):  # the weights that it draws are of no account
             torch.manual_seed(0)
             try:
-                layer = self.layer(**sizes)
+                positional = [one for one, how in self.reference.sizes.items() if how.kind != Parameter.KEYWORD_ONLY]
+                by_name = {name: value for name, value in sizes.items() if name not in positional}
+                layer = self.layer(*[sizes[name] for name in positional], **by_name)
             except AttributeError as error:
                 raise Misbuilt(FIRST) if TOO_EARLY in str(error) else error from None
+        if not isinstance(layer, nn.Module):
+            raise Misbuilt(f"{self.__name__}(…) should give a layer; yours gives {layer!r:.60}.")
         if "_parameters" not in vars(layer):
             raise Misbuilt(FIRST)
         return layer
 
-    def _takes_inputs(self, inputs: tuple) -> None:
-        if not hasattr(self.layer, "forward") or self.layer.forward is nn.Module.forward:
-            near = difflib.get_close_matches("forward", vars(self.layer), n=1, cutoff=0.7)
-            found = f" Yours has `{near[0]}`." if near else ""
-            raise Misbuilt(f"the class should have a method `forward`, which PyTorch calls with the input.{found}")
-        asked = [name for name in self.reference.__signature__.parameters if name not in self.reference.sizes]
-        own = parameters_of(self.layer.forward)
-        if not can_take(own, inputs):
-            raise Misbuilt(f"`forward` should take ({', '.join(asked)}); yours takes ({', '.join(own)}).")
+    def _has(self, method: str, asked: dict[str, Parameter], by_name: bool) -> None:
+        """Is there this method, and can it be called in every way in which that of the reference can?"""
+        own = getattr(self.layer, method, None)
+        if not callable(own) or own is getattr(nn.Module, method):
+            raise Misbuilt(f"the class should have a method `{method}`.{instead_of(method, self)}")
+        if not takes(parameters_of(own), asked, by_name):
+            theirs = getattr(self.reference.layer, method)
+            raise Misbuilt(
+                f"the first line of `{method}` should be `{first_line(method, theirs)}`; "
+                f"yours is `{first_line(method, own)}`."
+            )
+
+    def on_name(self, name: str) -> str:
+        """What is said where `forward` looks up a name that only `__init__` knows, or a part of the layer; else ""."""
+        if name in self.reference.sizes:
+            return f"Only `__init__` knows it: `self.{name} = {name}` there keeps it, and `self.{name}` reads it."
+        if name in re.findall(r"\bself\.(\w+) = ", self.text):
+            return f"A part of the layer is looked up in the layer: `self.{name}`."
+        return ""
 
 
-def parameters_of(method: Any) -> dict[str, inspect.Parameter]:
+def parameters_of(method: Any) -> dict[str, Parameter]:
     """The parameters of a method by name, without `self`."""
-    _, *others = inspect.signature(method).parameters.values()
-    return {one.name: one for one in others}
+    return {one.name: one for one in [*inspect.signature(method).parameters.values()][1:]}
 
 
-def can_take(own: dict[str, inspect.Parameter], given: dict[str, Any] | tuple) -> bool:
-    """Can a method with these parameters be called with values by name, or by position?"""
-    try:
-        signature = inspect.Signature([*own.values()])
-        signature.bind(**given) if isinstance(given, dict) else signature.bind(*given)
-    except TypeError:
-        return False
+def takes(own: dict[str, Parameter], asked: dict[str, Parameter], by_name: bool) -> bool:
+    """Can a method be called with all that is asked for, and with what of it has no default? Not by_name: what has no
+    default may be called otherwise, for it is handed over by its place."""
+    signature = Signature([*own.values()])
+    for given in (asked, {name: one for name, one in asked.items() if one.default is one.empty}):
+        positional = [name for name, one in given.items() if one.kind != Parameter.KEYWORD_ONLY]
+        try:
+            bound = signature.bind(*positional, **{name: name for name in given if name not in positional}).arguments
+        except TypeError:
+            return False
+        fixed = [name for name in positional if by_name or given[name].default is not Parameter.empty]
+        if any(bound.get(name) != name for name in fixed):
+            return False
     return True
 
 
-def method_of(layer: type) -> Any:
-    """The first function that is written in a class."""
-    return next(one for one in vars(layer).values() if inspect.isfunction(one))
+def first_line(method: str, function: Any) -> str:
+    """`def forward(self, X, mask=None):`"""
+    signature = inspect.signature(function)
+    plain = [one.replace(annotation=one.empty) for one in signature.parameters.values()]
+    return f"def {method}{Signature(plain)}:"
+
+
+def instead_of(method: str, built: Built) -> str:
+    """Where the method is that is missing, if something looks like it."""
+    if near := difflib.get_close_matches(method, vars(built.layer).keys() - {"__init__", "forward"}, n=1, cutoff=0.6):
+        return f" Yours has `{near[0]}`."
+    for node in ast.walk(ast.parse(built.text)):
+        if isinstance(node, ast.FunctionDef) and any(getattr(one, "name", "") == method for one in node.body):
+            return f" Yours stands inside `{node.name}`: `def {method}` should begin below `def {node.name}`."
+    if method == "forward" and "__call__" in vars(built.layer):
+        return " nn.Module has a `__call__` already, which calls `forward`: that is what yours should be called."
+    return ""
 
 
 def code(name: str) -> str:
@@ -129,30 +172,32 @@ def code(name: str) -> str:
 
 
 def shapes_of(layer: nn.Module) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(value.shape) for name, value in layer.named_parameters()}
+    return {name: tuple(value.shape) for name, value in nn.Module.named_parameters(layer)}
 
 
-def give_weights(layer: nn.Module, theirs: nn.Module) -> None:
-    """Copy all parameters and buffers; Misbuilt says which parameter is missing, too many, or of another shape."""
-    mine, wanted = shapes_of(layer), shapes_of(theirs)
-    if message := next(differences(layer, mine, wanted), None):
+def give_weights(built: Built, layer: nn.Module, theirs: nn.Module) -> None:
+    """Give a layer weights that differ from those with which layers begin, the same as the reference has; Misbuilt says
+    which parameter is missing, too many, or of another shape. Buffers are the layer's own affair."""
+    wanted = dict(nn.Module.named_parameters(theirs))
+    if message := next(differences(built, layer, shapes_of(layer), shapes_of(theirs)), None):
         raise Misbuilt(message)
+    generator = torch.Generator().manual_seed(0)
+    own = dict(nn.Module.named_parameters(layer))
     with torch.no_grad():
-        for name, value in (*theirs.named_parameters(), *theirs.named_buffers()):
-            if (own := dict((*layer.named_parameters(), *layer.named_buffers())).get(name)) is not None:
-                own.copy_(value)
+        for name, value in wanted.items():  # gains of 1 and biases of 0 would hide what is done with them
+            drawn = torch.randn(value.shape, generator=generator)
+            own[name].copy_(drawn / value.shape[-1] ** 0.5 if value.ndim > 1 else drawn)
+    if frozen := [name for name, value in own.items() if wanted[name].requires_grad and not value.requires_grad]:
+        raise Misbuilt(f"{listed(map(code, frozen))} should be trained: without gradients, nothing is learned there.")
 
 
-def differences(layer: nn.Module, mine: dict[str, tuple], wanted: dict[str, tuple]) -> Iterator[str]:
+def differences(built: Built, layer: nn.Module, mine: dict[str, tuple], wanted: dict[str, tuple]) -> Iterator[str]:
     """What is said of parameters that are not those of the reference, the plainest first."""
     missing = [name for name in wanted if name not in mine]
     extra = [name for name in mine if name not in wanted]
-    if missing and not mine:
-        yield f"{hidden(layer)} After `__init__` the layer should have {described(wanted)}."
-    if missing and extra and sorted(mine.values()) == sorted(wanted.values()):
-        asked, own = (dict.fromkeys(name.rpartition(".")[0] or name for name in names) for names in (missing, extra))
-        names = f"{listed(map(code, own))} should be called {listed(map(code, asked))}"
-        yield f"{names}: weights are copied by these names."
+    if missing:
+        yield from hidden(built, layer, missing, described({name: wanted[name] for name in missing}))
+        yield from renamed(missing, extra, sorted(mine.values()) == sorted(wanted.values()))
     biases = [name.removesuffix(".bias") for name in extra if name.endswith(".bias")]
     if biases and len(biases) == len(extra) and not missing:
         yield f"{listed(map(code, biases))} should have no bias: nn.Linear(…, bias=False)."
@@ -160,7 +205,9 @@ def differences(layer: nn.Module, mine: dict[str, tuple], wanted: dict[str, tupl
     if biases and len(biases) == len(missing) and not extra:
         yield f"{listed(map(code, biases))} should have a bias."
     if missing:
-        yield f"after `__init__` the layer should have {described({name: wanted[name] for name in missing})}."
+        none = "" if mine else "your layer has no parameters. "
+        start = "After" if none else "after"
+        yield f"{none}{start} `__init__` the layer should have {described({name: wanted[name] for name in missing})}."
     if extra:
         yield f"the layer should not have {described({name: mine[name] for name in extra})}."
     for name, shape in wanted.items():
@@ -170,22 +217,49 @@ def differences(layer: nn.Module, mine: dict[str, tuple], wanted: dict[str, tupl
             yield f"`{name}` has the shape {mine[name]}; it should have {shape}.{turned}"
 
 
+def renamed(missing: list[str], extra: list[str], same_shapes: bool) -> Iterator[str]:
+    """Where the parameters are there, but are called otherwise, or are no layers."""
+    asked = dict.fromkeys(name.rpartition(".")[0] or name for name in missing)
+    if asked.keys() <= set(extra):
+        yield (
+            f"{listed(map(code, asked))} should be a layer each, as nn.Linear makes one: the parameters that are asked "
+            f"for are {listed(map(code, missing))}."
+        )
+    own = dict.fromkeys(name.rpartition(".")[0] or name for name in extra)
+    if extra and same_shapes and own.keys() != asked.keys():
+        names = f"{listed(map(code, own))} should be called {listed(map(code, asked))}"
+        yield f"{names}: weights are copied by these names."
+
+
 def described(shapes: dict[str, tuple]) -> str:
     return listed(f"`{name}` {shape}" for name, shape in shapes.items())
 
 
-def hidden(layer: nn.Module) -> str:
-    """Why a layer has no parameters: what PyTorch does not see among its attributes."""
+def hidden(built: Built, layer: nn.Module, missing: list[str], asked: str) -> Iterator[str]:
+    """Why a layer lacks parameters: they are shared, or PyTorch does not see them, or they are made too late."""
+    after = f"After `__init__` the layer should have {asked}."
+    every = dict(nn.Module.named_parameters(layer, remove_duplicate=False))
+    for name in [one for one in missing if one in every]:
+        twin = next(other for other, value in every.items() if value is every[name] and other != name)
+        yield f"`{name}` and `{twin}` are one and the same parameter; each should have numbers of its own."
     for name, value in vars(layer).items():
         inside = [*value.values()] if isinstance(value, dict) else value
         own = not name.startswith("_") and isinstance(value, (list, tuple, dict))
         if own and any(isinstance(one, (nn.Module, nn.Parameter)) for one in inside):
-            return f"`self.{name}` hides its layers from PyTorch: nn.ModuleList or nn.ModuleDict shows them."
-        if isinstance(value, Tensor):
-            return (
-                f"`self.{name}` is a tensor that PyTorch does not train: nn.Parameter or nn.Linear makes it learnable."
-            )
-    return "your layer has no parameters."
+            yield f"`self.{name}` hides its layers from PyTorch: nn.ModuleList or nn.ModuleDict shows them. {after}"
+    buffers = dict(nn.Module.named_buffers(layer))
+    tensors = {name: value for name, value in vars(layer).items() if isinstance(value, Tensor)} | buffers
+    for name in [one for one in tensors if one in {part.partition(".")[0] for part in missing}]:
+        why = "is a tensor that PyTorch does not train: nn.Parameter or nn.Linear makes it learnable"
+        yield f"`self.{name}` {why}. {after}"
+    methods_of = {one.name: one for one in methods(ast.parse(built.text).body[0])} if built.text else {}
+    if (forward := methods_of.get("forward")) and (made := MAKES.search(ast.unparse(forward))):
+        yield (
+            f"`forward` makes `{made[0]}…)` anew each time it is called, so nothing of it can be learned. Layers "
+            f"should be made in `__init__`, and only called in `forward`. {after}"
+        )
+    if (begin := methods_of.get("__init__")) and "..." in map(ast.unparse, begin.body):
+        yield f"`...` still stands in `__init__`: the layers should be made in its place. {after}"
 
 
 # ---- the stub
@@ -211,6 +285,7 @@ def stub_of(text: str) -> str:
 def is_stub(text: str) -> bool:
     """Is there nothing in any method but its docstring, `super().__init__()`, `...` and `return ...`?"""
     (tree,) = ast.parse(text).body
-    left = {"super().__init__()", "...", "return ...", "pass"}
+    left = {"super().__init__()", "...", "return ...", "pass", "raise NotImplementedError"}
     bodies = [one.body[ast.get_docstring(one) is not None :] for one in methods(tree)]
-    return all(ast.unparse(line) in left for body in bodies for line in body)
+    is_all = len(bodies) == len(tree.body) - (ast.get_docstring(tree) is not None)
+    return is_all and all(ast.unparse(line) in left for body in bodies for line in body)

@@ -46,6 +46,7 @@ from .running import (
     Run,
     as_asked,
     as_tensor,
+    as_wanted,
     copied,
     is_exact,
     is_same_in_floats,
@@ -54,11 +55,15 @@ from .running import (
     unchanged,
 )
 from .verdict import MARKS, Verdict
-from .wording import describe_kind, listed, own_frame, own_line, own_loop, shorten, text_of
+from .wording import describe_kind, describe_want, listed, own_frame, own_line, own_loop, shorten, text_of
 
 CUTS = re.compile(r"detach|\.data\b|item\(|tolist|tensor\(|Parameter\(|numpy|np\.|no_grad")  # out of the graph
 
 
+CUT_OFF = (
+    "the numbers are right, but cut off from what they were computed from: nothing can be trained through it ({why}). "
+    "detach(), item(), tolist(), numpy() and torch.tensor(…) cut."
+)
 LEFT_OVER = "your code is there, but `...` still stands in it: return your result in its place."
 
 
@@ -69,9 +74,11 @@ def no_edges(generator: torch.Generator) -> Iterator[tuple[str, tuple]]:
 class Exercise:
     """A reference function with draws, hints, named intermediates and known mistakes. Calling it calls the reference.
 
-    Public: `name`, `reference`, `hints`, `level` (1 to 3), `minutes`, `rows`, `answers`, `broken`, `stub`,
-    `verdict(function)`.
+    Public: `name`, `reference`, `course` (what a notebook goes on with: of a class the class itself), `hints`, `level`
+    (1 to 3), `minutes`, `rows`, `answers`, `broken`, `stub`, `verdict(function)`.
     """
+
+    asked, word = "function", "def"  # what is asked for, and the word with which it begins
 
     def __init__(
         self,
@@ -85,7 +92,7 @@ class Exercise:
         trained: bool,
         edges: Callable = no_edges,
     ):
-        functools.update_wrapper(self, reference)
+        functools.update_wrapper(self, reference, updated=())
         self.name, self.reference, self.draws = reference.__name__, reference, draws
         self.course = reference  # what a notebook goes on with where the learner's own is not right
         self.level, self.minutes, self.trained, self.drawn_edges = level, minutes, trained, edges
@@ -222,7 +229,7 @@ class Exercise:
             return Verdict(
                 "wrong",
                 f"{isolation.asked}(…) stands inside a function, which then calls it each time it runs. "
-                "It belongs below the function, as far left as the word `def`.",
+                f"It belongs below the function, as far left as the word `{self.word}`.",
             )
         if isinstance(runs[-1].error, Stopped):
             self.stopped = function
@@ -262,11 +269,7 @@ class Exercise:
             try:
                 got = _gradients(function(*inputs.values()), leaves)
             except Exception as error:
-                return (
-                    "the numbers are right, but cut off from what they were computed from: nothing can be trained "
-                    f"through it ({shorten(text_of(error), 80)}). "
-                    "detach(), item(), tolist(), numpy() and torch.tensor(…) cut."
-                )
+                return CUT_OFF.format(why=shorten(text_of(error), 80))
             want = _gradients(self.reference(*inputs.values()), leaves)
             if lost := [name for name in leaves if not same(got[name], want[name], TOLERANCE[torch.float32])]:
                 return _lost(lost, any(_is_nan(got[name]) for name in lost), source_of(function))
@@ -310,7 +313,7 @@ class Exercise:
             if wrong_there:
                 return Verdict("wrong", wrong_there, share=1.0, by="at_an_edge")
             runs, message = runs + edges, f"right on all {usual + len(edges)} inputs."
-            rounded = next((lost_digits(done) for done in runs if not done.exact), "")
+            rounded = next((used_for_some(lost_digits(done)) for done in runs if not done.exact), "")
             if not self.trained and any(done.masked for done in runs) and self._gradients_are_nan(function):
                 message += " For some inputs the gradients through it are NaN, so no model could be trained through it."
             message = " ".join(filter(None, (message, rounded)))
@@ -340,6 +343,8 @@ class ClassExercise(Exercise):
     """An exercise that asks for a class of layers. `reference` is the course's class as a function (classes.py), of the
     sizes that its `__init__` takes and the inputs of its `forward`, which the draws yield in this order."""
 
+    asked, word = "class", "class"
+
     def __init__(self, layer: type, *how: Any):
         super().__init__(Built(layer), *how)
         self.course, self.trained = layer, True
@@ -350,46 +355,91 @@ class ClassExercise(Exercise):
     def verdict(self, layer: Any, seed: int = 0, search: bool = True) -> Verdict:
         """Judge a class as `Exercise.verdict` judges a function; no change of it is searched for. Of one whose numbers
         are right, the gradients of all its weights are compared, too, and the results of a second call."""
+        layer = layer.layer if isinstance(layer, Built) else layer  # as rows and right answers are
         if not isinstance(layer, type):
             return Verdict("wrong", f"{self.name} should be a class: class {self.name}(nn.Module):")
         if not issubclass(layer, torch.nn.Module):
-            return Verdict("wrong", f"the class should be one of PyTorch's modules: class {self.name}(nn.Module):")
+            return Verdict(
+                "wrong",
+                f"the class should be one of PyTorch's modules: `class {self.name}(nn.Module):`. Only then does "
+                "layer(…) call its forward, and are its weights found where a model is trained or stored.",
+            )
         built = Built(layer, self.reference)
         text = built.text
         if text and is_stub_of_class(text):
             return Verdict("todo", self._untried())
-        return super().verdict(built, seed, search=False)
+        verdict = super().verdict(built, seed, search=False)
+        self.stopped = layer if self.stopped is built else self.stopped
+        return verdict
 
     def _todo(self, built: Built) -> Verdict:
         return Verdict("wrong", LEFT_OVER) if built.text else Verdict("todo", self._untried())
 
+    def _diagnose(self, built: Built, runs: list[Run], *how: Any) -> Verdict:
+        """A class cannot be fitted to what is asked for, as `use` fits a function: what is of another type is wrong."""
+        verdict = super()._diagnose(built, runs, *how)
+        if verdict.status != "right" or verdict.fits and verdict.exact:
+            return verdict
+        odd = next((done for done in runs if not done.exact), None)
+        asked = "they are of another type than they should be", f"Return {describe_want(runs[0].want)}, as it is."
+        return Verdict(
+            "wrong", "the numbers are right, but {}. {}".format(*lost_digits(odd) if odd else asked), share=1.0
+        )
+
     def _cut(self, built: Built) -> str | None:
-        """Do the gradients come through, those of the weights included, and does a second call give the same again?"""
+        """What goes wrong beyond a first call in evaluation mode: in a second one, in training, in the gradients."""
         for arguments in self.inputs():
             inputs = {name: _in_double(copied(value)) for name, value in arguments.items()}
-            leaves = dict(_leaves(inputs))
-            found = []
-            for one in (built, self.reference):
-                layer, given = one.layer_for(tuple(inputs.values()))
-                reached = leaves | dict(layer.named_parameters())
-                result = layer(*given)
-                found.append(_gradients(result, reached))
-            if not same(layer_again(built, inputs), result, TOLERANCE[torch.float32]):
-                return (
-                    "the first call is right, but a second call of the same layer gives other numbers: what `forward` "
-                    "computes should not stay in the layer."
-                )
-            got, want = found
-            if lost := [name for name in want if not same(got[name], want[name], TOLERANCE[torch.float32])]:
-                return _lost(lost, any(_is_nan(got[name]) for name in lost), built.text)
+            want = self.reference(*inputs.values())
+            for look in (self._again, self._in_training, self._lost):
+                try:
+                    message = look(built, inputs, want)
+                except Exception as error:
+                    message = CUT_OFF.format(why=shorten(text_of(error), 80))
+                if message:
+                    return message
         return None
 
+    def _again(self, built: Built, inputs: dict[str, Any], want: Any) -> str | None:
+        layer, given = built.layer_for(tuple(inputs.values()))
+        layer(*map(_in_other_order, given))
+        if _is(layer(*map(copied, given)), want):
+            return None
+        return (
+            "the first call is right, but a second call of the same layer, with another input, is not: nothing that "
+            "`forward` computes should stay in the layer and change what comes out later."
+        )
 
-def layer_again(built: Built, inputs: dict[str, Any]) -> Any:
-    """The result of the second call of one layer."""
-    layer, given = built.layer_for(tuple(inputs.values()))
-    layer(*map(copied, given))
-    return layer(*given)
+    def _in_training(self, built: Built, inputs: dict[str, Any], want: Any) -> str | None:
+        """Where the reference computes the same in training as in evaluation."""
+        for one in (self.reference, built):
+            layer, given = one.layer_for(tuple(inputs.values()))
+            if not _is(layer.train()(*map(copied, given)), want):
+                in_training = "right after layer.eval(), but in training other numbers come out: "
+                return (
+                    None if one is self.reference else f"{in_training}does a dropout hide some, which is not asked for?"
+                )
+        return None
+
+    def _lost(self, built: Built, inputs: dict[str, Any], want: Any) -> str | None:
+        """Does a gradient reach the inputs and each of the weights?"""
+        leaves, found = dict(_leaves(inputs)), []
+        for one in (built, self.reference):
+            layer, given = one.layer_for(tuple(inputs.values()))
+            found.append(_gradients(as_wanted(layer(*given), want), leaves | dict(layer.named_parameters())))
+        mine, theirs = found
+        lost = [name for name in theirs if not same(mine[name], theirs[name], TOLERANCE[torch.float32])]
+        return _lost(lost, any(_is_nan(mine[name]) for name in lost), built.text) if lost else None
+
+
+def _is(result: Any, want: Any) -> bool:
+    return same(as_wanted(result, want), want, TOLERANCE[torch.float32])
+
+
+def _in_other_order(value: Any) -> Any:
+    """A tensor of floats with its numbers in another order; anything else as it is."""
+    is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
+    return value.detach().flatten().flip(0).view(value.shape) if is_float else copied(value)
 
 
 def _axes(value: Any) -> int:
@@ -407,23 +457,26 @@ def _laid_out_otherwise(value: Any) -> Any:
 
 
 KEEP_DTYPE = "To keep the dtype of a tensor x, write dtype=x.dtype where you make a new one."
-LOSSES = {  # what is said of a right answer that loses digits
-    "whole numbers": "Where whole numbers go in, floats come out, so there use(…) goes on with the course's function. "
-    f"{KEEP_DTYPE}",
-    "float32": "Where float64 goes in, float32 comes out, so there use(…) goes on with the course's function. "
-    f"{KEEP_DTYPE}",
-    "other": "In float64 your result is off by more than rounding explains, so there use(…) goes on with the course's "
-    "function. Do you add or round something?",
+LOSSES = {  # how a right answer loses digits, and what to do about it
+    "whole numbers": ("where whole numbers go in, floats come out", KEEP_DTYPE),
+    "float32": ("where float64 goes in, float32 comes out", KEEP_DTYPE),
+    "other": ("in float64 your result is off by more than rounding explains", "Do you add or round something?"),
 }
 
 
-def lost_digits(done: Run) -> str:
-    """Why the notebook uses a right answer for some inputs only: for the others it loses digits."""
+def lost_digits(done: Run) -> tuple[str, str]:
+    """How a right answer loses digits, and what to do about it."""
     parts = zip(done.result, done.want) if isinstance(done.want, tuple) else [(done.result, done.want)]
     got, want = next((as_tensor(got), want) for got, want in parts if not is_exact(got, want))
     if want.dtype not in FLOATS:
         return LOSSES["whole numbers"]
     return LOSSES["float32" if got.dtype == torch.float32 else "other"]
+
+
+def used_for_some(lost: tuple[str, str]) -> str:
+    """Why the notebook uses a right answer for some inputs only."""
+    what, remedy = lost
+    return f"{what[0].upper()}{what[1:]}, so there use(…) goes on with the course's function. {remedy}"
 
 
 def _in_double(value: Any) -> Any:
@@ -622,7 +675,7 @@ def _fitting(function: Callable, verdict: Verdict, found: Exercise) -> Callable:
     if function is found.course:
         return function
     if isinstance(found, ClassExercise):
-        return function if verdict.fits and verdict.exact else found.course
+        return function
     function = function if found.trained else _detached(function)
     if not verdict.fits:
         with standard_torch():
@@ -710,9 +763,11 @@ def _find(function: Callable, verb: str) -> Exercise | None:
         return None
     name = getattr(function, "__name__", None)
     if not callable(function) or not isinstance(name, str):
+        meant = _meant(function)
+        what = "class" if isinstance(_catalogue.get(meant), ClassExercise) else "function"
         print(
-            f"✘ {verb}: you passed {describe_kind(function)}; {verb} takes the function itself, "
-            f"without quotes and without arguments: {verb}({_meant(function)})."
+            f"✘ {verb}: you passed {describe_kind(function)}; {verb} takes the {what} itself, "
+            f"without quotes and without arguments: {verb}({meant})."
         )
     elif name == "<lambda>":
         print(f"✘ {verb}: a lambda has no name to find its exercise by. Write it with def, as in the exercise.")
@@ -740,7 +795,7 @@ def _use_follows(name: str) -> bool:
 def _meant(passed: Any) -> str:
     """The exercise whose name was passed, or stands in the line that called the verb, or was defined last."""
     frame = sys._getframe(3)  # the caller of check, hint, …
-    words = [passed] if isinstance(passed, str) else []
+    words = [passed] if isinstance(passed, str) else [type(passed).__name__]
     words += re.findall(r"\w+", linecache.getline(frame.f_code.co_filename, frame.f_lineno))
     words += reversed(frame.f_globals)
     return next((word for word in words if word in _catalogue), next(iter(_catalogue), "f"))

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from . import reading
 from .case import Case, needs
-from .classes import Misbuilt
+from .classes import Built, Misbuilt
 from .isolation import Isolation
 from .locate import last_right_step, origin_of_nan, wrong_step, zeros_and_ones_added
 from .numbers import (
@@ -346,7 +346,8 @@ def crash(case: Case, done: Run | None = None) -> Finding | None:
     error = done.error
     if isinstance(error, Misbuilt):
         return Finding(text_of(error))
-    if isinstance(error, TypeError) and own_frame(error, case.function) is None:
+    is_class = isinstance(case.function, Built)
+    if isinstance(error, TypeError) and not is_class and own_frame(error, case.function) is None:
         given = ", ".join(done.arguments)
         return Finding(f"it cannot be called. Keep its first line as it was: def {case.reference.__name__}({given}):")
     text = shorten((text_of(error).splitlines() or [""])[0].rstrip("."), 160)
@@ -355,6 +356,8 @@ def crash(case: Case, done: Run | None = None) -> Finding | None:
     if kind == "NameError" and (name := re.search(r"name '(\w+)'", text)):
         used = reading.its_arguments(done.arguments)
         where = f"'{name[1]}' is not defined (in your line `{line}`)"
+        if is_class and (known := case.function.on_name(name[1])):
+            return Finding(f"{where}. {known}")
         return Finding(f"{where}. The function can use {used}, and what you define or import.")
     if what := _in_an_argument(case, done):
         return Finding(f"{what} ({kind}: {text}. The inputs were {inputs}.)")

@@ -103,7 +103,7 @@ def exercises_in(source: str, tags: list[str]) -> dict[str, bool]:
     A tool may have lost the tags, and a learner may go on in another cell. What a cell defines and does not check may
     be an answer, or what the notebook shows later.
     """
-    defined = [] if "defines" in tags else re.findall(r"^def\s+(\w+)\s*\(", source, re.MULTILINE)
+    defined = [] if "defines" in tags else re.findall(r"^(?:def|class)\s+(\w+)\s*[(:]", source, re.MULTILINE)
     called = re.findall(r"\b(?:check|use)\((\w+)\)", source)
     tagged = {tag.removeprefix(EXERCISE): True for tag in tags if tag.startswith(EXERCISE)}
     found = {name: name in called for name in defined} | tagged

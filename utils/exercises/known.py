@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from . import rows, variants
+from .classes import Misbuilt
 from .remedies import BROADCAST, PRODUCTS
 from .running import Run, as_asked, copied, same, unchanged
 
@@ -117,7 +118,10 @@ def _taken_out(reference: Callable, row: rows.Mistake) -> str:
 
 
 def _kind(error: BaseException | None) -> str:
-    """Of an exception about shapes, whether it is of a product, or of what is paired up entry by entry; else ""."""
+    """Of an exception about shapes, whether it is of a product, or of what is paired up entry by entry; of one about a
+    class, what it says; else ""."""
+    if isinstance(error, Misbuilt):
+        return str(error)
     text = str(error) if isinstance(error, RuntimeError) else ""
     if re.search(BROADCAST, text):
         return "entries"

@@ -47,5 +47,5 @@ def _judged(name: str, space: dict[str, Any], seed: int) -> dict[str, Any]:
             answer = known[name].course  # judged as what it is: the course's own
     verdict = judge(known[name], answer, None, seed)
     if answer is None:
-        verdict["message"] = "its cell defines no function of this name: does the cell end in an error?"
+        verdict["message"] = f"its cell defines no {known[name].asked} of this name: does the cell end in an error?"
     return verdict
