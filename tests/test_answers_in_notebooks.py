@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from lanes import topic
+from test_exercises import file_of
 from topics import LISTED, notebook
 
 from utils import cells
@@ -43,16 +44,16 @@ def test_every_right_answer_carries_its_notebook_on(path, monkeypatch):
         if cell.cell_type != "code":
             continue
         if own := cells.exercise(cell):
-            space[own] = EXERCISES[own].reference
+            space[own] = EXERCISES[own].course
             continue
-        asked = {name for name in EXERCISES.keys() & space.keys() if space[name] is EXERCISES[name].reference}
+        asked = {name for name in EXERCISES.keys() & space.keys() if space[name] is EXERCISES[name].course}
         for name in sorted(names(cell.source) & asked):  # some cells define it anew, and go on with theirs
             for answer in EXERCISES[name].answers:
                 tried += 1
                 try:
                     run(cell.source, {**space, name: use(answer)})
                 except Exception as error:
-                    failed.append(f"cell {number}, {name}: {answer.__code__.co_filename}: {error!r}")
+                    failed.append(f"cell {number}, {name}: {file_of(answer)}: {error!r}")
         run(cell.source, space)
     plt.close("all")
     assert tried and not failed, "\n".join(failed)

@@ -57,7 +57,7 @@ LOW = {
 HIDES = [
     name
     for name, found in catalogue().items()
-    if re.search(r"\w+\.masked_fill\(.*-math\.inf", inspect.getsource(found.reference))
+    if re.search(r"\w+\.masked_fill\(.*-math\.inf", inspect.getsource(found.course))
 ]
 
 

@@ -29,6 +29,8 @@ EXERCISES = list(catalogue().values())
 MISTAKES = [(found, mistake) for found in EXERCISES for mistake in found.rows]
 pytestmark = pytest.mark.sampled(8, "utils/exercises/")
 each_exercise = pytest.mark.parametrize("found", EXERCISES, ids=lambda found: found.name)
+FUNCTIONS = [found for found in EXERCISES if found.asked == "function"]  # test_class_exercises.py has the others
+each_function = pytest.mark.parametrize("found", FUNCTIONS, ids=lambda found: found.name)
 
 
 def written(body, name="weighted_sum", parameters=None, filename="/tmp/ipykernel_4711/815.py", **notebook):
@@ -95,13 +97,18 @@ def test_known_mistake_is_diagnosed_as_itself(found, mistake):
     assert (verdict.status, verdict.message) == ("wrong", mistake.message + company)
 
 
+def file_of(answer):
+    """The file, or what stands for it, in which a function or the first method of a class was written."""
+    return next(one for one in (answer, *vars(answer).values()) if hasattr(one, "__code__")).__code__.co_filename
+
+
 RIGHT = [(found, answer) for found in EXERCISES for answer in found.answers]
 
 
 @pytest.mark.parametrize(
     "found, answer",
     RIGHT,
-    ids=lambda part: part.__code__.co_filename if callable(part) and not hasattr(part, "rows") else part.name,
+    ids=lambda part: part.name if hasattr(part, "rows") else file_of(part),
 )
 def test_right_answer_passes(found, answer):
     verdict = found.verdict(answer)
@@ -159,7 +166,8 @@ def test_draws_are_the_same_every_time_and_include_float64(found):
 def test_hints_and_messages_help_without_giving_the_answer(found):
     assert len(found.hints) >= 2 and found.hints[0].count("?") >= 1, "the first hint is a question"
     assert inspect.getdoc(found.reference) and "returns" in inspect.getdoc(found.reference)
-    returned = ast.unparse(ast.parse(source(found)).body[0].body[-1].value)
+    last = ast.parse(source(found)).body[0].body[-1]
+    returned = ast.unparse((last.body[-1] if isinstance(last, ast.FunctionDef) else last).value)
     texts = [*found.hints, *found.names, *found.questions.values(), *(row.message for row in found.rows)]
     for text in texts:
         assert returned not in text and f"({returned})" not in text
@@ -170,11 +178,11 @@ def test_hints_and_messages_help_without_giving_the_answer(found):
 
 @each_exercise
 def test_solution_is_complete_code_without_the_decorator(found, capsys):
-    solution(found.reference)
+    solution(found.course)
     code = capsys.readouterr().out
-    assert code.startswith(f"def {found.name}(") and "draws" not in code
+    assert code.startswith(f"{found.word} {found.name}(") and "draws" not in code
     namespace = {}
-    exec("import math\nimport torch\n" + code, namespace)
+    exec("import math\nimport torch\nfrom torch import nn\n" + code, namespace)
     assert found.verdict(namespace[found.name]).status == "right"
 
 
@@ -262,7 +270,7 @@ def test_never_passes(found, answer, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [list, np.array])
-@each_exercise
+@each_function
 def test_the_same_numbers_as_a_list_or_an_array_are_right(found, kind):
     """Of several results, each; a single number stays one. What is trained through is cut off by both."""
 
@@ -282,7 +290,7 @@ def test_the_same_numbers_as_a_list_or_an_array_are_right(found, kind):
 @pytest.mark.parametrize(
     "stub", ["return ...", "return (..., ...)", "raise NotImplementedError", "raise NotImplementedError('later')"]
 )
-@each_exercise
+@each_function
 def test_stub_is_not_tried_yet(found, stub):
     function = written(stub, found.name, "*arguments")
     time = f"({found.dots}, {found.minutes} minutes)"

@@ -115,7 +115,7 @@ def failure(path, way, solved):
     space = {"__name__": "__main__", "display": lambda *_: None}
     for number, cell in enumerate(cells.code(json.loads(path.read_text(encoding="utf-8")))):
         if name := cells.exercise(cell):
-            space[name] = use(written_so(way, name)) if name in solved else KNOWN[name].reference
+            space[name] = use(written_so(way, name)) if name in solved else KNOWN[name].course
             continue
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             try:

@@ -69,7 +69,7 @@ def code_of(name: str, cells: Sequence[Cell]) -> list[Path]:
     data = "course_vectors.npz", "course_text.jsonl", "checkpoints/SHA256SUMS"
     files += [COURSE / "data" / name for name in data]
     bound = set().union(*(cell.binds for cell in cells))
-    files += [Path(inspect.getfile(found.reference)) for exercise, found in catalogue().items() if exercise in bound]
+    files += [Path(inspect.getfile(found.course)) for exercise, found in catalogue().items() if exercise in bound]
     return sorted({*files})
 
 

@@ -352,6 +352,10 @@ class ClassExercise(Exercise):
     def __call__(self, *sizes, **keywords):
         return self.course(*sizes, **keywords)
 
+    @functools.cached_property
+    def answers(self) -> list[type]:
+        return [built.layer for built in Exercise.answers.func(self)]
+
     def verdict(self, layer: Any, seed: int = 0, search: bool = True) -> Verdict:
         """Judge a class as `Exercise.verdict` judges a function; no change of it is searched for. Of one whose numbers
         are right, the gradients of all its weights are compared, too, and the results of a second call."""
