@@ -103,7 +103,7 @@ def test_what_is_kept_is_what_check_says_is_right(found, folder, capsys):
     assert not capsys.readouterr().out.partition("right on all")[2].partition(".")[2].strip()
     before = (folder / f"{found.name}.py").read_text()
     function, text = later(found.name, capsys)
-    assert "your own function" in text
+    assert f"your own {found.asked}" in text
     check(function)
     assert (folder / f"{found.name}.py").read_text() == before
 
