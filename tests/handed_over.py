@@ -40,8 +40,8 @@ def lengths_of(value):
 
 
 class Recorder:
-    """Stands for the references of the exercises, if they are functions: a class stays itself. `seen` says what was handed
-    to each, by exercise and parameter."""
+    """Stands for the references of the exercises, but for classes. `seen` says what was handed to each, by exercise and
+    parameter."""
 
     def __init__(self):
         self.seen, self.trained = {}, set()

@@ -249,7 +249,18 @@ def test_two_known_mistakes_are_named_together(attention):
             },
             "a second call of the same layer, with another input, is not",
         ),
-        ({"forward": FORWARD.replace("@ V,", "@ F.dropout(V, 0.5, self.training),")}, "but in training other numbers"),
+        (
+            {
+                "init": INIT + "\nself.count = 0",
+                "forward": f"self.count += 1\nif self.count > 1:\n    raise IndexError('full')\n{FORWARD}",
+            },
+            "with another input, is not: IndexError: full.",
+        ),
+        (
+            {"forward": f"if self.training:\n    raise IndexError('full')\n{FORWARD}"},
+            "but not in training, as a layer is when it is made: IndexError: full",
+        ),
+        ({"forward": FORWARD.replace("@ V,", "@ F.dropout(V, 0.5, self.training),")}, "it is made: other numbers"),
         ({"forward": f"with torch.no_grad():\n{indent(FORWARD)}"}, "the numbers are right, but cut off"),
         ({"forward": FORWARD.replace(RETURNED, "return (weights @ V).numpy(force=True), weights")}, NUMPY),
         ({"forward": FORWARD.replace(RETURNED, "return [weights @ V, weights]")}, "Return a tuple of 2 tensors"),

@@ -64,6 +64,8 @@ CUT_OFF = (
     "the numbers are right, but cut off from what they were computed from: nothing can be trained through it ({why}). "
     "detach(), item(), tolist(), numpy() and torch.tensor(…) cut."
 )
+AGAIN = "the first call is right, but a second call of the same layer, with another input, is not: {why}."
+IN_TRAINING = "right after layer.eval(), but not in training, as a layer is when it is made: {why}"
 LEFT_OVER = "your code is there, but `...` still stands in it: return your result in its place."
 
 
@@ -395,11 +397,11 @@ class ClassExercise(Exercise):
         for arguments in self.inputs():
             inputs = {name: _in_double(copied(value)) for name, value in arguments.items()}
             want = self.reference(*inputs.values())
-            for look in (self._again, self._in_training, self._lost):
+            for look, raised in ((self._again, AGAIN), (self._in_training, IN_TRAINING), (self._lost, CUT_OFF)):
                 try:
                     message = look(built, inputs, want)
                 except Exception as error:
-                    message = CUT_OFF.format(why=shorten(text_of(error), 80))
+                    message = raised.format(why=shorten(f"{type(error).__name__}: {text_of(error)}", 80))
                 if message:
                     return message
         return None
@@ -409,20 +411,15 @@ class ClassExercise(Exercise):
         layer(*map(_in_other_order, given))
         if _is(layer(*map(copied, given)), want):
             return None
-        return (
-            "the first call is right, but a second call of the same layer, with another input, is not: nothing that "
-            "`forward` computes should stay in the layer and change what comes out later."
-        )
+        return AGAIN.format(why="what `forward` computes should not stay in the layer and change what comes out later")
 
     def _in_training(self, built: Built, inputs: dict[str, Any], want: Any) -> str | None:
         """Where the reference computes the same in training as in evaluation."""
         for one in (self.reference, built):
             layer, given = one.layer_for(tuple(inputs.values()))
             if not _is(layer.train()(*map(copied, given)), want):
-                in_training = "right after layer.eval(), but in training other numbers come out: "
-                return (
-                    None if one is self.reference else f"{in_training}does a dropout hide some, which is not asked for?"
-                )
+                why = "other numbers come out. Does a dropout hide some, which is not asked for?"
+                return None if one is self.reference else IN_TRAINING.format(why=why)
         return None
 
     def _lost(self, built: Built, inputs: dict[str, Any], want: Any) -> str | None:
@@ -559,8 +556,9 @@ def exercise(
 ) -> Callable[[Callable], Exercise]:
     """Decorator that turns a reference function, or a class of layers, into an `Exercise` and adds it to the catalogue.
 
-    Of a class the draws yield the sizes that its `__init__` takes, then the inputs of its `forward`. The learner's
-    layer gets the reference's weights, by the names of its parameters; outputs and all gradients have to be the same.
+    Of a class the draws yield what its `__init__` takes, then the inputs of its `forward`, each argument that has a
+    default, too. The learner's layer gets the weights of the reference's by the names of its parameters; outputs, in
+    evaluation and in training, and all gradients have to be the same.
 
     `draws(generator)` yields tuples of positional arguments, three at least, floats in float32 and in float64;
     `hints` go from a question to nearly the code; `names` maps a label to a function of the same arguments that
