@@ -45,6 +45,7 @@ from .running import (
     TOLERANCE,
     Run,
     as_asked,
+    as_list,
     as_tensor,
     as_wanted,
     copied,
@@ -532,7 +533,7 @@ def is_todo(done: Run, function: Callable) -> bool:
     if isinstance(done.error, NotImplementedError):
         frame = own_frame(done.error, function)
         return frame is not None and dis.opname[frame.tb_frame.f_code.co_code[frame.tb_lasti]] == "RAISE_VARARGS"
-    return done.result is ... or (isinstance(done.result, tuple) and any(part is ... for part in done.result))
+    return done.result is ... or (isinstance(done.result, (tuple, list)) and any(part is ... for part in done.result))
 
 
 def stopped(error: Stopped, function: Callable) -> str:
@@ -737,6 +738,8 @@ def _fitted(function: Callable, want: Any) -> Callable:
         def fit(result: Any, want: Any) -> Any:
             if isinstance(want, tuple):
                 return tuple(map(fit, result, want))
+            if isinstance(want, list):
+                return as_list(result)
             exact = torch.float64 if isinstance(result, float) else None
             tensor = torch.as_tensor(as_asked(result, want), dtype=exact)
             if not given and not tensor.ndim:

@@ -663,6 +663,8 @@ def wrong_type(case: Case) -> Finding | None:
         return wrong_tuple(case, asked)
     if isinstance(want, str):
         return None if isinstance(result, str) else Finding(f"{asked}: {_joining(case)}")
+    if isinstance(want, list):
+        return None if isinstance(result, list) else Finding(f"{asked}.")
     got = as_tensor(result)
     if got is None:
         return Finding(f"{asked}.{_of_its_parts(case) or remedy_for_type(result, case.source)}")
@@ -1016,17 +1018,25 @@ def _takes(case: Case, name: str) -> str:
     return ""
 
 
+def _first_difference(done: Run, whole: str, parts: str) -> Finding:
+    """How many parts a wrong string or list has, or the first of them that is wrong."""
+    inputs = describe_inputs(done.arguments)
+    if len(done.result) != len(done.want):
+        return Finding(f"for {inputs} your {whole} has {len(done.result)} {parts}, expected {len(done.want)}.")
+    place = next(i for i, (got, want) in enumerate(zip(done.result, done.want)) if not same(got, want))
+    found = f"is {done.result[place]!r}, expected {done.want[place]!r} ({parts} count from 0)"
+    return Finding(f"for {inputs} {parts[:-1]} {place} of your {whole} {found}.")
+
+
 def furthest_entry(case: Case) -> Finding:
     """The entry that differs most; of a wrong tuple only the place, for there the right number is the answer; of a
-    wrong string its length, or the first wrong letter."""
+    wrong string or list its length, or the first part that is wrong."""
     done = case.first
     inputs = describe_inputs(done.arguments)
     if isinstance(done.want, str):
-        if len(done.result) != len(done.want):
-            return Finding(f"for {inputs} your string has {len(done.result)} letters, expected {len(done.want)}.")
-        place = next(i for i, (got, want) in enumerate(zip(done.result, done.want)) if got != want)
-        letters = f"is {done.result[place]!r}, expected {done.want[place]!r}"
-        return Finding(f"for {inputs} letter {place} of your string {letters} (letters count from 0).")
+        return _first_difference(done, "string", "letters")
+    if isinstance(done.want, list):
+        return _first_difference(done, "list", "items")
     if isinstance(done.want, tuple):
         place = next(i for i, (got, want) in enumerate(zip(done.result, done.want)) if got != want)
         return Finding(

@@ -110,6 +110,8 @@ def snapshot(result: Any) -> Any:
     """A result as it is now: a function may write its next one into the same memory."""
     if isinstance(result, tuple):
         return tuple(map(snapshot, result)) if type(result) is tuple else result
+    if type(result) is list and len(result) <= KEPT:
+        return list(result)
     if type(result) is Tensor and result.numel() <= KEPT and as_tensor(result) is not None:
         return result.detach().clone()
     return result.copy() if type(result) is np.ndarray and result.size <= KEPT else result
@@ -151,9 +153,21 @@ def as_tensor(result: Any) -> Tensor | None:
     return torch.tensor(float(result), dtype=torch.float64) if is_float else torch.tensor(result)
 
 
+def as_list(result: Any) -> Any:
+    """A tuple, array or tensor as the list that was asked for, each number as one of Python's."""
+    if isinstance(result, (Tensor, np.ndarray)):
+        return result.tolist()
+    if type(result) not in (list, tuple):
+        return result
+    single = (Tensor, np.generic)
+    return [part.item() if isinstance(part, single) and part.ndim == 0 else part for part in result]
+
+
 def as_asked(result: Any, asked: Any) -> Any:
     """A list or array as the tensor that was asked for, or any of the three as the tuple: the same numbers."""
     try:
+        if isinstance(asked, list):
+            return as_list(result)
         if isinstance(asked, tuple) and isinstance(result, (list, np.ndarray, Tensor)):
             return tuple(result if isinstance(result, list) else result.tolist())
         if isinstance(result, list) and any(isinstance(part, Tensor) and part.ndim for part in result):
@@ -172,7 +186,10 @@ def as_asked(result: Any, asked: Any) -> Any:
 
 
 def as_wanted(result: Any, want: Any) -> Any:
-    """A list as the tuple, a list or array as the tensor that was asked for, if it has its shape and kind of number."""
+    """A list as the tuple, a list or array as the tensor that was asked for, if it has its shape and kind of number;
+    a tuple, array or tensor as the list."""
+    if isinstance(want, list):
+        return as_list(result)
     if isinstance(want, tuple):
         if type(result) not in (list, tuple) or len(result) != len(want):
             return result
@@ -193,6 +210,8 @@ def has_type_of(result: Any, want: Any) -> bool:
     """Does a result come in the type and precision of the one that was asked for?"""
     if isinstance(want, tuple):
         return isinstance(result, tuple) and len(result) == len(want) and all(map(has_type_of, result, want))
+    if isinstance(want, list):
+        return isinstance(result, list) and not any(isinstance(part, (Tensor, np.generic)) for part in result)
     if not isinstance(want, Tensor):
         return not isinstance(result, Tensor)
     return isinstance(result, Tensor) and result.dtype == want.dtype
@@ -241,13 +260,14 @@ def same_kind(a: torch.dtype, b: torch.dtype) -> bool:
 def same(result: Any, want: Any, least: float = 0.0) -> bool:
     """Equal in structure, shape, kind of number and, up to rounding in the coarser dtype, in value; NaN equals NaN.
 
-    Python's whole numbers stand for floats, too: 0 for 0.0. A string equals a string with the same letters. `least` is
-    the smallest relative difference that counts, also where the dtype is finer.
+    Of a tuple or list, part by part. Python's whole numbers stand for floats, too: 0 for 0.0. A string equals a string
+    with the same letters. `least` is the smallest relative difference that counts, also where the dtype is finer.
     """
     if isinstance(want, str):
         return isinstance(result, str) and result == want
-    if isinstance(result, tuple) or isinstance(want, tuple):
-        both = isinstance(result, tuple) and isinstance(want, tuple) and len(result) == len(want)
+    kind = next((kind for kind in (tuple, list) if isinstance(result, kind) or isinstance(want, kind)), None)
+    if kind is not None:
+        both = isinstance(result, kind) and isinstance(want, kind) and len(result) == len(want)
         return both and all(same(one, other, least) for one, other in zip(result, want))
     got, want = as_tensor(result), as_tensor(want)
     if type(result) is int and want is not None and want.dtype in FLOATS:

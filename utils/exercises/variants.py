@@ -138,7 +138,7 @@ TRACES = {  # what of a result's change is to be seen in the code
 }  # fmt: skip
 
 OF_RESULTS = tuple(
-    Variant(name, message, after=lambda x, after=after, name=name: after(x) if type(x) is not tuple or name == "reversed" else None, trace=TRACES.get(name, ""), example=example)
+    Variant(name, message, after=lambda x, after=after, name=name: after(x) if type(x) not in (tuple, list) or type(x) is tuple and name == "reversed" else None, trace=TRACES.get(name, ""), example=example)
     for name, message, after, example in (
         ("transposed", "you return the right result with its last two axes exchanged.", lambda x: x.mT,
             "project_per_head: return (X @ W).mT"),

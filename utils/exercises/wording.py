@@ -51,6 +51,8 @@ def describe_want(want: Any) -> str:
         return f"a tuple of {len(want)} {'tensors' if isinstance(want[0], Tensor) else 'ints'}"
     if isinstance(want, str):
         return "a string"
+    if isinstance(want, list):
+        return "a list"
     tensor = as_tensor(want)
     return f"a tensor of shape {tuple(tensor.shape)}" if tensor.ndim else "a single number"
 
