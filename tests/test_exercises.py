@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 
 from utils.attention import MultiHeadAttention
 from utils.exercises import catalogue, check, hint, solution, tasks, use
+from utils.exercises.case import Case
 from utils.exercises.engine import Exercise, exercise, source
+from utils.exercises.findings import furthest_entry, wrong_type
 from utils.exercises.known import Known
 from utils.exercises.rows import mistake as read_row
 from utils.exercises.rows import sections
@@ -145,7 +147,7 @@ def test_reference_is_right_finite_and_leaves_its_inputs_alone(found):
     assert verdict.status == "right", verdict.message
     for inputs in found.inputs():
         done = run(found.reference, inputs)
-        results = done.result if isinstance(done.result, tuple) else (done.result,)
+        results = done.result if isinstance(done.result, (tuple, list)) else (done.result,)
         numbers = [as_tensor(part) for part in results if not isinstance(part, str)]
         assert done.error is None and all(part.isfinite().all() for part in numbers)
         for intermediate in found.names.values():
@@ -159,7 +161,7 @@ def test_draws_are_the_same_every_time_and_include_float64(found):
     for one, other in zip(first, second, strict=True):
         assert all(unchanged(one[name], other[name]) for name in one)
     kinds = {value.dtype for inputs in first for value in inputs.values() if isinstance(value, torch.Tensor)}
-    assert kinds - {torch.bool, torch.int64} in ({torch.float32, torch.float64}, set())
+    assert kinds - {torch.bool, torch.int64, torch.uint8} in ({torch.float32, torch.float64}, set())
 
 
 @each_exercise
@@ -426,6 +428,48 @@ STEP += "z = (torch.softmax((x @ W_q)[:, None] @ keys.mT / W_q.shape[1] ** 0.5, 
 def test_of_several_results_the_wrong_one_is_named(name, body, part, capsys):
     text = said(capsys, written(STEP * (name == "decoding_step") + body, name))
     assert part in text.replace("Result", "result") and text.count("\n") == 1, text
+
+
+LOOP_OF_IDS = """
+ids, new, state = [], prompt, None
+while len(ids) < most:
+    logits, state = read(new, state)
+    if logits.argmax() == end:
+        break
+    new = [{each}]
+    ids += new
+return {result}
+"""
+
+
+@pytest.mark.parametrize("each", ["int(logits.argmax())", "logits.argmax()", "np.int64(logits.argmax())"])
+@pytest.mark.parametrize("result", ["ids", "tuple(ids)", "torch.tensor(ids)", "np.array(ids, dtype=int)"])
+def test_a_list_that_is_asked_for_may_come_in_another_form(each, result):
+    """`use` goes on with a list of Python's numbers."""
+    found = catalogue()["write_answer"]
+    answer = written(LOOP_OF_IDS.format(each=each, result=result), "write_answer")
+    assert (verdict := found.verdict(answer)).status == "right", verdict.message
+    ids = use(answer)(*next(found.inputs()).values())
+    assert type(ids) is list and ids == [2, 5, 3] and {type(one) for one in ids} == {int}
+
+
+@pytest.mark.parametrize(
+    "name, body, part",
+    [
+        ("write_answer", "return prompt[0]", "your function returns an int; asked for is a list."),
+        ("write_answer", "return torch.zeros(2, 2)", "your list has 2 items, expected 3."),
+        ("write_answer", "return [2, 5.0, 3][:most]", "item 1 of your list is 5.0, expected 5 (items count from 0)."),
+        ("merge_pieces", "return {'lo': 1}", "your function returns a dict; asked for is a list."),
+        ("merge_pieces", "return ['power']", "item 0 of your list is 'power', expected 'lower'"),
+    ],
+)
+def test_of_a_wrong_list_its_length_or_the_first_wrong_item_is_told(name, body, part):
+    """Where no more is known of it."""
+    found = catalogue()[name]
+    first = next(found.inputs())
+    case = Case(found.reference, written(body, name), [run(written(body, name), first, found(*first.values()))], None)
+    told = wrong_type(case) or furthest_entry(case)
+    assert part in told.message
 
 
 def test_use_fits_several_results(capsys):
