@@ -100,8 +100,8 @@ class Recorder:
         return self.answers[attribute[0]]
 
     def can_set(self, values: Mapping[str, object]) -> bool:
-        """Has the page one of these controls, and, of menus, these values?"""
-        menus = {name for name in self.shown if isinstance(self.explorer.controls[name], ipywidgets.Dropdown)}
+        """Has the page one of these controls, and, of menus and texts, these values?"""
+        menus = {name for name in self.shown if KINDS.get(type(self.explorer.controls[name])) == "menu"}
         shown = {name: value for name, value in values.items() if name in self.shown}
         possible = all(name not in menus or value in self.values[name] for name, value in shown.items())
         return bool(shown) and possible
@@ -234,7 +234,7 @@ def parts(recorder: Recorder, chance: random.Random) -> tuple[list[dict], list[d
 
 def film(explorer: Explorer, page: Page) -> dict:
     """The film of a widget: its `controls`, `pictures` and `words`, the `shapes` of which pictures are made, and which
-    of the controls `plays`, None if none does."""
+    of the controls `plays`, None if none does, in which `pace`, None for that of reading."""
     recorder, chance = Recorder(explorer, page), random.Random(0)
     try:
         pictures, words = parts(recorder, chance)
@@ -250,7 +250,8 @@ def film(explorer: Explorer, page: Page) -> dict:
             part["frames"] = ["".join(frame) for frame in part["frames"]]
         controls = [control(recorder, name) for name in recorder.shown]
         kept = {"controls": controls, "pictures": pictures, "words": words, "shapes": list(shapes)}
-        return kept | {"plays": recorder.shown.index(explorer.plays) if explorer.plays in recorder.shown else None}
+        plays = recorder.shown.index(explorer.plays) if explorer.plays in recorder.shown else None
+        return kept | {"plays": plays, "pace": explorer.pace}
     finally:
         recorder.release()
 

@@ -15,7 +15,7 @@
   }
 
   function play(box, film) {
-    const { controls, pictures, words, shapes, plays } = film, values = controls.map((control) => control.first);
+    const { controls, pictures, words, shapes, plays, pace } = film, values = controls.map((control) => control.first);
     const inputs = controls.map((_, place) => box.querySelector(`[data-control="${place}"]`));
     const find = (selector) => box.querySelector(selector);
     const screen = find(".living-screen"), folded = find(".living-words p"), button = document.createElement("button");
@@ -81,8 +81,8 @@
       if (changed) draw();
     }
 
-    // ▶ moves one slider to its last value, each picture as long as it takes to read what is said of it, and all of
-    // them in 90 seconds; at the end it begins anew.
+    // ▶ moves one slider to its last value, in its pace, or each picture as long as it takes to read what is said of it,
+    // and all of them in 90 seconds; at the end it begins anew.
     const [PLAY, PAUSE] = [["▶", "Play"], ["❚❚", "Pause"]];
     const name = ([sign, word]) => { button.innerHTML = `<i aria-hidden="true">${sign}</i> ${word}`; };
     const atEnd = () => values[plays] === controls[plays].texts.length - 1;
@@ -96,7 +96,7 @@
     function step(value) {
       inputs[plays].value = value;
       change(plays);
-      const pause = Math.min(700 + 45 * said.length, 90000 / controls[plays].texts.length);
+      const pause = pace ?? Math.min(700 + 45 * said.length, 90000 / controls[plays].texts.length);
       turn = setTimeout(() => atEnd() ? stop() : step(values[plays] + 1), pause);
     }
 

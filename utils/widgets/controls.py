@@ -31,13 +31,16 @@ class Explorer:
     many as there is room for, if not given. plays: the slider that can move by itself, the first if not given.
     follows: {control: rule}, where rule(its new value, state) says which others change with it: {control: new value, or
     `Options` of a menu}. replaced: controls that are hidden where the picture can be touched, because it does the
-    same. A first drawing that fails raises at once."""
+    same. pace: milliseconds for each picture while it plays; until its text is read, if not given. A first drawing that
+    fails raises at once."""
 
     def __init__(
         self, draw: Callable[..., View], controls: dict[str, Widget], rows: Sequence[Widget] | None = None,
         plays: str = "", follows: Mapping[str, Follow] | None = None, replaced: Collection[str] = (),
+        pace: int | None = None,
     ):  # fmt: skip
         self.draw, self.controls, self.follows, self.replaced = draw, controls, follows or {}, replaced
+        self.pace = pace
         self.screen, self.held = ipywidgets.HTML(), 0
         self.picture = picture.Picture(self.touch) if picture.anywidget else None
         self.plays, self.player = plays or next(filter(self.is_path, controls), ""), None
@@ -82,7 +85,7 @@ class Explorer:
             return
         self.player = ipywidgets.Play(
             value=leader.value, min=leader.min, max=leader.max, step=leader.step, show_repeat=False,
-            interval=pause(self.first.description, leader),
+            interval=self.pace or pause(self.first.description, leader),
         )  # fmt: skip
         ipywidgets.link((self.player, "value"), (leader, "value"))
         place = row.children.index(leader) + 1
@@ -97,7 +100,7 @@ class Explorer:
         view = self.draw(**self.state)
         self.show(view.svg)
         if self.player:
-            self.player.interval = pause(view.description, self.controls[self.plays])
+            self.player.interval = self.pace or pause(view.description, self.controls[self.plays])
         return view
 
     def show(self, svg: str) -> None:
