@@ -30,16 +30,16 @@ from tools.notebooks.files import COURSE
 from tools.site import films, slices
 from tools.site.shown import PAGES, Page
 from tools.site.slices import names  # noqa: F401
-from utils import encoder_files, widgets
+from utils import widgets
 from utils.exercises import catalogue
-from utils.exercises.tasks import DOWNLOADS
 from utils.files import write_whole
-from utils.model_files import Missing
+from utils.model_files import CHAT, ENCODER, Missing
 
 HERE = Path(__file__).resolve().parent
 
 CACHE = COURSE / ".site-cache"
 STORED = HERE / "stored"  # films of notebooks that need a download, for where it is not here
+DOWNLOADS = {"published_encoder": ENCODER, "chat_model": CHAT}  # {topic: the published model that its widgets need}
 WIDGETS = COURSE / "utils" / "widgets"
 APART = ("widgets", "exercises")  # rooms of utils/ of which a film needs a few files
 PLAYER = {"frames.js": "picture.js", "frames.css": "picture.css"}  # what of utils/widgets/ goes before each
@@ -109,7 +109,8 @@ def needs_download(path: Path) -> bool:
 def can_run(path: Path) -> bool:
     """Is everything here that the notebook needs?"""
     try:
-        return not needs_download(path) or bool(encoder_files.content(encoder_files.WEIGHTS))
+        model = DOWNLOADS.get(Path(path).stem[3:])
+        return model is None or all(model.content(name) for name in model.sha256)
     except Missing:
         return False
 
