@@ -18,6 +18,7 @@ from torch import nn
 from utils import corpus
 from utils.attention import MultiHeadAttention
 from utils.beyond import MotifReader, PatchTransformer
+from utils.byte_pairs import BytePairs, chat_prompt
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
 from utils.rnn import AttentionDecoder, RecurrentDecoder, RecurrentEncoder, RecurrentTranslator
 from utils.torch_weights import load
@@ -1320,6 +1321,98 @@ def published_heads(widgets):
     return widgets.published_heads(look, ["the bank of the river", "the bank lent money"], "bank", 1, 2), expected
 
 
+# a chat model
+
+
+def small_chat():
+    """A chat model of two blocks that was not trained, and its pieces: letters, no digits, and three merges."""
+    merges = ["t h", "th e", "Ġ the"]
+    letters = [*"abcdefghiklmnoprstuvwyTWIHYx?.,=%<>/&;'", "Ġ", "Ċ"]
+    names = ["<|im_start|>", "<|im_end|>", *letters, "th", "the", "Ġthe"]
+    torch.manual_seed(0)
+    sizes = dict(d_model=16, num_heads=4, num_kv_heads=2, num_layers=2, d_ff=24, norm_kind="rms", gated=True)
+    model = LanguageModel(len(names), positions="rotary", activation="silu", bias=False, **sizes).eval()
+    with torch.no_grad():
+        model.to_logits.weight.mul_(3)  # some candidates are likely
+        for block in model.decoder.blocks:
+            block.attention.W_q.weight.mul_(4)  # heads that look somewhere
+    return model, BytePairs(names, merges, special=["<|im_start|>", "<|im_end|>"])
+
+
+def drawn_id(logits, temperature, top_p, seed):
+    """One of the ids that together have the probability top_p, drawn by the largest of logits + noise."""
+    if temperature == 0:
+        return max(range(len(logits)), key=lambda k: logits[k])
+    powers = [math.exp(logit / temperature) for logit in logits]
+    allowed, before = [], 0.0
+    for k in sorted(range(len(logits)), key=lambda k: -logits[k]):
+        if before < top_p:
+            allowed.append(k)
+        before += powers[k] / sum(powers)
+    noise = np.random.default_rng(seed).gumbel(size=len(logits))
+    return max(allowed, key=lambda k: logits[k] / temperature + noise[k])
+
+
+def chat(widgets):
+    """With a small model that reads everything anew for each piece."""
+    model, pieces = small_chat()
+    asked = ["What is the weather?", "Why?", "Is the sun a star, or not?"]
+    tail, most = pieces.encode("<|im_end|>\n<|im_start|>assistant\n"), 7
+
+    def look(ids, state):
+        with torch.no_grad():
+            logits, _, weights = model(torch.tensor([ids]))
+        logits = logits[0, -1].double().tolist()
+        ranked = sorted(range(len(logits)), key=lambda k: -logits[k])[:5]
+        writes = drawn_id(logits, state["temperature"], state["top_p"], len(ids))
+        total = sum(map(math.exp, logits))
+        ranked += [writes] if writes not in ranked else []
+        seen = sum(weights.own[1][0, head, -1] for head in range(4)) / 4
+        return ranked, [math.exp(logits[k]) / total for k in ranked], writes, seen.tolist()
+
+    def said_of(number):
+        return pieces.decode([number]).replace("\n", "⏎").strip() or "blank"
+
+    def expected(state):
+        question = re.sub("[\x00\x1b\ud800\ufffe]", "\ufffd", " ".join(state["asked"].split()))[:300]
+        own = pieces.encode(question.replace("\ufffd", ""))
+        if not own:
+            return "✘ There is no question yet Type at least one word.", None
+        messages = [{"role": "user", "content": question}]
+        prompt = pieces.encode(chat_prompt(messages)) if state["template"] else own
+        start = len(prompt) - len(tail) - len(own) if state["template"] else 0
+        taken = dict(pair.split(":") for pair in state["taken"].split() if re.fullmatch("[0-9]+:[0-9]", pair))
+        ids = list(prompt)
+        while len(ids) - len(prompt) < state["step"] and ids[-1] not in (0, 1)[len(ids) == len(prompt) :]:
+            ranked, _, writes, _ = look(ids, state)
+            rank = int(taken.get(str(len(ids) - len(prompt) + 1), 0))
+            ids.append(ranked[min(rank, len(ranked)) - 1] if rank else writes)
+        answer = ids[len(prompt) :]
+        clicked = 1 <= state["chosen"] <= len(answer)
+        full = len(answer) == most or (answer and answer[-1] in (0, 1))
+        place = state["chosen"] if clicked else len(answer) + (not full)
+        ranked, shares, _, seen = look([*prompt, *answer[: place - 1]], state)
+        visible = [*range(start, start + len(own)), *range(len(prompt), len(prompt) + place - 1)]
+        visible = [k for k in visible if k]
+        best = sorted(visible, key=lambda k: -seen[k])[:3]
+        best = ", ".join(f"“{said_of(ids[k])}” {100 * seen[k]}%" for k in best if seen[k] >= 0.005)
+        candidates = ", ".join(f"“{said_of(k)}” {100 * share}%" for k, share in zip(ranked, shares))
+        written = "".join(pieces.decode([k]).replace("\n", "⏎") for k in answer).strip() or "nothing yet"
+        looks = "Where did it look when it chose this piece?" if place <= len(answer) else "Where does it look for the"
+        looks += " next piece?" if place > len(answer) else ""
+        looks += f" In layer 2 (mean of 4 heads), most at {best or 'no piece that is shown'}."
+        quiet = f" Not shaded: the first token, {100 * seen[0]}%"
+        rest = 100 * sum(seen[k] for k in range(1, len(seen)) if k not in visible)
+        quiet += f", and the rest of the chat format, {rest}%." if state["template"] else "."
+        raw = " The candidates have the probabilities that they had before temperature and top-p."
+        others = [share for k, share in zip(ranked, shares) if not clicked or k != answer[place - 1]]
+        sign = "✔" if clicked and max(others) > 0.3 else "○"
+        said = f"Question: {question} Answer: {written}. Candidates for piece {place}: {candidates}. {looks}{quiet}"
+        return f"{said}{raw * (state['temperature'] > 0)} {sign} Find a piece where another had over 30 %.", None
+
+    return widgets.chat(model, pieces, asked, layer=2, limit=most), expected
+
+
 # guesses
 
 
@@ -1384,6 +1477,7 @@ COURSE = {
         patch_sizes,
         search,
         published_heads,
+        chat,
         guess,
     )
 }

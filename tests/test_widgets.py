@@ -77,7 +77,11 @@ def published_heads():
     return course_widgets.published_heads(widgets)[0], "sentence"
 
 
-TEXT_WIDGETS = {make.__name__: make() for make in (word_map, einsum_loops, head_browser, search, published_heads)}
+def chat():
+    return course_widgets.chat(widgets)[0], "asked"
+
+
+TEXT_WIDGETS = {make.__name__: make() for make in (word_map, einsum_loops, head_browser, search, published_heads, chat)}
 
 
 def test_every_widget_with_a_text_field_is_in_this_file():

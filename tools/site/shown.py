@@ -69,6 +69,12 @@ PAGES = {
         | {"top_p": (0.05, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)},
         note="Here temperature and top-p have some of their values, in the notebook more.",
     ),
+    "chat": Page(
+        {"taken": ("", "1:2", "7:2"), "step": range(25), "chosen": range(25)},
+        hidden=("asked", "temperature", "top_p", "template"),
+        note="Here are three recorded conversations, and what follows from the second candidate for pieces 1 and 7. In "
+        "the notebook you ask questions of your own, and click any candidate.",
+    ),
     "patches": Page(
         {"order": ("as it is", "halves exchanged", "shuffle 1")},
         hidden=[f"{kind}_{place}" for kind in ("place", "lies") for place in range(16)],

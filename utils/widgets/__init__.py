@@ -10,6 +10,7 @@ from .attention import (
     weight_and_share,
 )
 from .beyond import motifs, patch_sizes, patches
+from .chat import chat
 from .differences import rotary_hands
 from .encoder import head_browser, position_waves, word_journey
 from .flow import attention_flow
