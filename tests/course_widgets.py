@@ -1406,9 +1406,9 @@ def chat(widgets):
         quiet += f", and the rest of the chat format, {rest}%." if state["template"] else "."
         raw = " The candidates have the probabilities that they had before temperature and top-p."
         others = [share for k, share in zip(ranked, shares) if not clicked or k != answer[place - 1]]
-        sign = "✔" if clicked and max(others) > 0.3 else "○"
+        sign = "✔" if clicked and max(others) > 0.25 else "○"
         said = f"Question: {question} Answer: {written}. Candidates for piece {place}: {candidates}. {looks}{quiet}"
-        return f"{said}{raw * (state['temperature'] > 0)} {sign} Find a piece where another had over 30 %.", None
+        return f"{said}{raw * (state['temperature'] > 0)} {sign} Find a piece where another had over 25 %.", None
 
     return widgets.chat(model, pieces, asked, layer=2, limit=most), expected
 

@@ -15,7 +15,7 @@ from utils import widgets
 from utils.byte_pairs import chat_prompt
 from utils.chat import load_chat
 from utils.model_files import Missing
-from utils.widgets.chat import COLUMNS, LAYER, LEFT, QUESTIONS, WIDE, Conversation, boxes_of, choose, prompt_of
+from utils.widgets.chat import COLUMNS, LAYER, LEFT, PACE, QUESTIONS, WIDE, Conversation, boxes_of, choose, prompt_of
 
 PROMPT = (0, 5, 6, 7)
 
@@ -182,6 +182,16 @@ def test_a_page_keeps_the_candidates_that_it_has_recorded():
     recorder.release()
 
 
+def test_it_plays_in_its_own_pace_in_notebooks_and_on_pages():
+    model, pieces = small_chat()
+    explorer = widgets.chat(model, pieces, ["Why?"], layer=2, limit=7)
+    explorer.touch({"step": 3})
+    assert explorer.player.interval == PACE
+    hidden = ("asked", "temperature", "top_p", "template", "taken", "chosen")
+    film = films.film(explorer, Page(hidden=hidden))
+    assert film["pace"] == PACE and film["controls"][film["plays"]]["name"] == "step"
+
+
 @pytest.mark.parametrize(
     "given, problem",
     [
@@ -217,14 +227,14 @@ def gaps(model, prompt, written):
 def test_the_recorded_conversations_are_whole_on_the_page_and_the_task_can_be_done(published):
     model, pieces = published
     conversation, last = Conversation(model, LAYER), max(PAGES["chat"].grid["step"])
-    end, others = pieces.ids["<|im_end|>"], []
+    end = pieces.ids["<|im_end|>"]
     for question in QUESTIONS:
         prompt = prompt_of(question, pieces, True).ids
         written = conversation.write(prompt, 40, {end})
         assert written[-1] == end and len(written) <= last, (question, len(written))
         assert gaps(model, prompt, written).min() > 0.01, "every processor writes the same"
-        others += [conversation.after((*prompt, *written[:place])).shares[1] for place in range(len(written))]
-    assert max(others) > 0.3
+        others = [conversation.after((*prompt, *written[:place])).shares[1] for place in range(len(written))]
+        assert max(others) > 0.26, question
 
 
 def test_the_published_model_answers_in_the_widget(published):
