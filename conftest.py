@@ -16,8 +16,7 @@ from pathlib import Path
 import nbval.plugin
 import pytest
 
-from utils.encoder_files import WEIGHTS
-from utils.model_files import ENCODER, Missing
+from utils.model_files import CHAT, ENCODER, Missing
 
 pytest_plugins = ["lanes", "onward"]
 
@@ -60,26 +59,30 @@ FIRST += [
 FIRST += ["tests/test_setup", "tests/test_site", "tests/test_widget_states", "tests/test_grading", "notebooks/"]
 
 
-with contextlib.suppress(Missing):  # for notebooks that fetch the course into another folder
-    os.environ.setdefault(ENCODER.variable, str(ENCODER.find(WEIGHTS).parent))
+MODELS = {"encoder": ENCODER, "chat_model": CHAT}  # by the end of the topic that needs it
+for model in MODELS.values():
+    with contextlib.suppress(Missing):  # for notebooks that fetch the course into another folder
+        os.environ.setdefault(model.variable, str(model.find(next(iter(model.sha256))).parent))
 
 
-def without_encoder():
-    """Why the cells that need the published encoder cannot run; nothing where they can."""
+def without(model):
+    """Why the cells that need a published model cannot run; nothing where they can."""
     with contextlib.suppress(Missing):
-        ENCODER.find(WEIGHTS)
+        model.find(next(iter(model.sha256)))
         return ""
-    return "the published encoder is not here, and neither source could be reached: `make models` fetches it"
+    return "a published model is not here, and neither source could be reached: `make models` fetches it"
 
 
 def pytest_collection_modifyitems(items):
     """A cell that was never run has no stored output, so nbval would compare nothing: refuse it. Then the order.
 
-    What needs the published encoder is skipped where it is not here."""
+    What needs a published model is skipped where it is not here."""
     for item in items:
         runs = isinstance(item, nbval.plugin.IPyNbCell) or item.get_closest_marker("runs_cells")
-        needs = runs and any(topic in item.nodeid for topic in DOWNLOADS) or item.get_closest_marker("encoder")
-        if needs and (reason := without_encoder()):
+        topics = [topic for topic in DOWNLOADS if runs and topic in item.nodeid]
+        needs = [model for end, model in MODELS.items() if any(topic.endswith(end) for topic in topics)]
+        needs += [ENCODER] if item.get_closest_marker("encoder") else []
+        for reason in filter(None, map(without, needs)):
             item.add_marker(pytest.mark.skip(reason=reason))
         if isinstance(item, nbval.plugin.IPyNbCell) and item.cell.execution_count is None:
             raise pytest.UsageError(f"{item.nodeid} was never run, so nothing would be compared: run `make notebooks`")

@@ -1,6 +1,6 @@
 """Record what `transformers` makes of the chat model's file, for the test of utils/chat.py.
 
-    python -m experiments.record_chat path/to/folder/of/the/file > tests/chat_reference.json    half a minute
+    python -m experiments.record_chat path/to/folder/of/the/file > data/chat_reference.json    half a minute
 
 Needs transformers 5.24 and gguf 0.19, which no part of the course needs. Recorded are, for the ids of two chats: the
 five largest logits after each of the last eight ids, and the ids that are written greedily.

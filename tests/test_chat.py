@@ -16,7 +16,7 @@ from utils.exercises.tasks.multi_head_attention import merge_heads, split_heads
 from utils.exercises.tasks.transformer_encoder_block import residual_step, rotate_pair
 from utils.model_files import CHAT, Missing
 
-RECORDED = json.loads((Path(__file__).parent / "chat_reference.json").read_text(encoding="utf-8"))
+RECORDED = json.loads((Path(__file__).parents[1] / "data" / "chat_reference.json").read_text(encoding="utf-8"))
 # Of all numbers, as the package gguf 0.19 reads them: python -m experiments.record_chat FOLDER --numbers
 CHECKSUM = "3d36236037ab7420ec103c8e026cc38edbde536506031ea7d8c37e1530fb4fe0"
 

@@ -29,7 +29,7 @@ STEP = 5  # minutes
 TITLE = re.compile(r"\b\d+( minutes to read and run.*?)\b\d+( more for)", re.DOTALL)
 ROW = re.compile(r"^(\| \d\d \|.*?\| )\d+ \+ \d+( \|)", re.MULTILINE)
 PLAN = """\
-| notebook | read and run + exercises | lessons of 45 | lessons of 90 | term of 14 weeks | weekend, no exercises |
+| notebook | read and run + exercises | lessons of 45 | lessons of 90 | term of 15 weeks | weekend, no exercises |
 |---|---|---|---|---|---|
 """
 READING, SOLVING, CELLS = 60, 45, 90  # one sitting: minutes, minutes of exercises, cells at most

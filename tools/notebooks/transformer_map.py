@@ -66,6 +66,7 @@ PARTS = (
     Part("a stack of blocks", "encoder_at_work", READS, 200, 20, ("× N  a stack",)),
     Part("the memory", "rnn_with_attention", READS, 164, 26, ("memory",), "memory"),
     Part("weights of a published model", "published_encoder", READS, 112, 36, ("weights of a", "known model")),
+    Part("a chat model", "chat_model", WRITES, 24, 36, ("question in,", "answer out")),
     Part("causal self-attention", "masking", WRITES + INSET, 332, 38, ("causal", "self-att."), "own"),
     Part("add and norm in the decoder", "decoder", WRITES + INSET, 306, 19, ("+  add, norm",)),
     Part("cross-attention", "rnn_with_attention", WRITES + INSET, 260, 38, ("cross-", "attention"), "cross"),

@@ -5,66 +5,118 @@ import torch
 
 from ..engine import exercise
 
-# ---- four_bits
+# ---- write_answer
 
 
-def draw_blocks(generator):
-    """One block, several; 16 and 32, where a scale could be meant for a column; bytes of 0, 15, 240 and 255; float64."""
-    for n, dtype in ((3, None), (1, None), (32, None), (5, torch.float64), (16, None), (2, None)):
-        scales, minimums = torch.randn(2, n, generator=generator, dtype=dtype)
-        packed = torch.randint(256, (n, 16), generator=generator, dtype=torch.uint8)
-        packed[0, :4] = torch.tensor([0, 15, 240, 255], dtype=torch.uint8)
-        yield scales, minimums, packed
+def reader(table):
+    """A function read(ids, state) whose logits depend on all ids that were read, on their order, and on how many times
+    something was read."""
+
+    def read(ids, state):
+        if not isinstance(ids, (list, tuple)) or not ids:
+            raise ValueError(f"read takes a list of ids, such as [3], and no {type(ids).__name__}")
+        before, times = ((), 0) if state is None else state
+        before = (*before, *map(int, ids))
+        places = torch.arange(1.0, len(before) + 1)
+        logits = places.cos() @ table[list(before)] + table[times % len(table)]
+        return logits, (before, times + 1)
+
+    return read
 
 
-def edges_of_blocks(generator):
-    packed = torch.randint(256, (70, 16), generator=generator, dtype=torch.uint8)
-    yield "70 blocks", (*torch.randn(2, 70, generator=generator), packed)
-    yield "a scale of 0", (torch.zeros(2), torch.randn(2, generator=generator), packed[:2])
+def last_word(table):
+    """A function read(ids, state) whose logits depend on the last id alone; its state counts what was read."""
+
+    def read(ids, state):
+        if not isinstance(ids, (list, tuple)) or not ids:
+            raise ValueError(f"read takes a list of ids, such as [3], and no {type(ids).__name__}")
+        return table[int(ids[-1])], (state or 0) + len(ids)
+
+    return read
+
+
+def follow(*pairs, size):
+    """A table (size, size) in which the largest logit of row i is that of the id that follows i; all others differ."""
+    table = -torch.arange(1.0, size + 1).repeat(size, 1)
+    for one, other in pairs:
+        table[one, other] = 1.0
+    return table
+
+
+def ending(read, prompt, length):
+    """The id at which an answer of that length ends; where ids come again, the one that comes last for the first time."""
+    state, ids, new = None, [], prompt
+    for _ in range(length + 1):
+        logits, state = read(new, state)
+        ids.append(int(logits.argmax()))
+        new = ids[-1:]
+    return max(ids, key=ids.index)
+
+
+def draw_answers(generator):
+    """Answers that end by themselves, at once, at the limit, with the limit; that say an id again; prompts of one id and
+    of several, with the end in it; logits by the last id, by all ids."""
+    row = follow((1, 2), (2, 5), (5, 3), (3, 4), (4, 0), (0, 1), size=6)
+    yield last_word(row), [0, 1], 4, 9
+    yield last_word(row), [3], 4, 5
+    yield last_word(row), [1, 4, 1], 4, 2
+    yield last_word(follow((2, 1), (1, 2), (0, 2), size=4)), [3, 0], 3, 5
+    yield last_word(row), [4, 2], 0, 4
+    for v, prompt, length, most in (
+        (7, [2, 5, 1], 4, 12),
+        (9, [3], 6, 20),
+        (8, [1, 1, 6, 2], 9, 5),
+        (12, [4, 7], 5, 30),
+    ):
+        read = reader(torch.randn(v, v, generator=generator))
+        yield read, prompt, ending(read, prompt, length), most
+
+
+def edges_of_answers(generator):
+    circle = follow(*((i, (i + 1) % 90) for i in range(90)), size=90)
+    yield "an answer of 80 ids, and the end is 88", (last_word(circle), [7], 88, 200)
+    yield "an answer that stops at 70 ids", (last_word(circle), [3, 9], 2, 70)
+    yield "one id at most", (last_word(circle), [1, 2], 50, 1)
+    read = reader(torch.randn(70, 70, generator=generator))
+    yield "a prompt of 70 ids", (read, list(range(70)), ending(read, list(range(70)), 6), 10)
+    certain = torch.where(follow((0, 1), (1, 2), size=3) > 0, 0.0, -torch.inf)
+    yield "logits of 0 and -∞", (last_word(certain), [0], 2, 5)
 
 
 @exercise(
-    draws=draw_blocks,
-    edges=edges_of_blocks,
+    draws=draw_answers,
+    edges=edges_of_answers,
     hints=[
-        "The byte 0b0111_0010 holds two numbers. Which two, and which operation on whole numbers gives each of them?",
-        "packed & 15 keeps the low four bits, packed >> 4 moves the high four bits to their place. Both are (n, 16). In "
-        "which order do their columns stand in (n, 32)?",
-        "torch.cat along dim=1 sets them side by side, low halves first. Each row has a scale and a minimum of its own: "
-        "[:, None] makes each of them (n, 1), which fits (n, 32).",
+        "The prompt is read, and its logits say what comes first. What has to be read next: the prompt with the new id, "
+        "or the new id alone? What remembers the prompt?",
+        "Two names change in the loop: what is to be read next, at first the prompt and then a list with one id, and the "
+        "state, at first None and then what the last call of read returned.",
+        "logits.argmax() is the place of the largest logit. Is it end, the loop stops, before anything is appended; else "
+        "append it, as int(…). The loop runs while fewer than most ids stand in the list.",
     ],
-    names={
-        "the halves of one kind: are the other sixteen of each block still to come?": lambda scales, minimums, packed: (
-            packed
-        ),
-        "(2n, 16): low halves above high ones. A block is one row: join them along dim=1": (
-            lambda scales, minimums, packed: torch.cat([packed, packed])
-        ),
-        "(n, 16, 2): the two halves of a byte have an axis of their own. Asked for are 32 numbers a row": (
-            lambda scales, minimums, packed: torch.stack([packed, packed], dim=-1)
-        ),
-        "(n, 2, 16): low and high halves have an axis of their own. Asked for are 32 numbers a row": (
-            lambda scales, minimums, packed: torch.stack([packed, packed], dim=1)
-        ),
-        "one long row: each block keeps a row of its own, (n, 32)": lambda scales, minimums, packed: torch.cat(
-            [packed, packed]
-        ).flatten(),
-    },
     question={
-        "cat|stack": "Low and high halves are (n, 16) each: along which axis do they make (n, 32)?",
-        "": "scales and minimums are (n,), the halves (n, 32): an axis of length 1 at the end, [:, None], lets them meet.",
+        r"read\(": "read takes a list of ids and the state: [id] makes a list of one id.",
+        "": "What is a list here, and what is a number?",
     },
-    level=1,
-    minutes=8,
+    level=2,
+    minutes=10,
 )
-def four_bits(scales, minimums, packed):
-    """The numbers of n blocks that are stored in four bits each: returns (n, 32).
+def write_answer(read, prompt, end, most):
+    """Write an answer to prompt, a list of ids, one id after the other: returns the list of its ids.
 
-    scales (n,) and minimums (n,) hold one number a block, packed (n, 16) its bytes, uint8. A row of the result has the
-    low half of each byte, then the high half of each byte; a number is scale · half + minimum.
+    read(ids, state) reads a list of new ids and returns logits (v,) for the next one, and the state for the next call,
+    which is None at first. Each time the id with the largest logit is written, until it is end, which is no part of
+    the answer, or until there are most ids (1 or more). The prompt is read at once, each id is read once.
     """
-    halves = torch.cat([packed & 15, packed >> 4], dim=1)  # (n, 32)
-    return scales[:, None] * halves + minimums[:, None]
+    chosen, new, state = [], prompt, None
+    while len(chosen) < most:
+        logits, state = read(new, state)
+        best = int(logits.argmax())
+        if best == end:
+            break
+        chosen.append(best)
+        new = [best]
+    return chosen
 
 
 # ---- merge_pieces
@@ -148,6 +200,68 @@ def merge_pieces(parts, ranks):
             else:
                 merged.append(part)
     return merged
+
+
+# ---- four_bits
+
+
+def draw_blocks(generator):
+    """One block, several; 16 and 32, where a scale could be meant for a column; bytes of 0, 15, 240 and 255; float64."""
+    for n, dtype in ((3, None), (1, None), (32, None), (5, torch.float64), (16, None), (2, None)):
+        scales, minimums = torch.randn(2, n, generator=generator, dtype=dtype)
+        packed = torch.randint(256, (n, 16), generator=generator, dtype=torch.uint8)
+        packed[0, :4] = torch.tensor([0, 15, 240, 255], dtype=torch.uint8)
+        yield scales, minimums, packed
+
+
+def edges_of_blocks(generator):
+    packed = torch.randint(256, (70, 16), generator=generator, dtype=torch.uint8)
+    yield "70 blocks", (*torch.randn(2, 70, generator=generator), packed)
+    yield "a scale of 0", (torch.zeros(2), torch.randn(2, generator=generator), packed[:2])
+
+
+@exercise(
+    draws=draw_blocks,
+    edges=edges_of_blocks,
+    hints=[
+        "The byte 0b0111_0010 holds two numbers. Which two, and which operation on whole numbers gives each of them?",
+        "packed & 15 keeps the low four bits, packed >> 4 moves the high four bits to their place. Both are (n, 16). In "
+        "which order do their columns stand in (n, 32)?",
+        "torch.cat along dim=1 sets them side by side, low halves first. Each row has a scale and a minimum of its own: "
+        "[:, None] makes each of them (n, 1), which fits (n, 32).",
+    ],
+    names={
+        "the halves of one kind: are the other sixteen of each block still to come?": lambda scales, minimums, packed: (
+            packed
+        ),
+        "(2n, 16): low halves above high ones. A block is one row: join them along dim=1": (
+            lambda scales, minimums, packed: torch.cat([packed, packed])
+        ),
+        "(n, 16, 2): the two halves of a byte have an axis of their own. Asked for are 32 numbers a row": (
+            lambda scales, minimums, packed: torch.stack([packed, packed], dim=-1)
+        ),
+        "(n, 2, 16): low and high halves have an axis of their own. Asked for are 32 numbers a row": (
+            lambda scales, minimums, packed: torch.stack([packed, packed], dim=1)
+        ),
+        "one long row: each block keeps a row of its own, (n, 32)": lambda scales, minimums, packed: torch.cat(
+            [packed, packed]
+        ).flatten(),
+    },
+    question={
+        "cat|stack": "Low and high halves are (n, 16) each: along which axis do they make (n, 32)?",
+        "": "scales and minimums are (n,), the halves (n, 32): an axis of length 1 at the end, [:, None], lets them meet.",
+    },
+    level=1,
+    minutes=8,
+)
+def four_bits(scales, minimums, packed):
+    """The numbers of n blocks that are stored in four bits each: returns (n, 32).
+
+    scales (n,) and minimums (n,) hold one number a block, packed (n, 16) its bytes, uint8. A row of the result has the
+    low half of each byte, then the high half of each byte; a number is scale · half + minimum.
+    """
+    halves = torch.cat([packed & 15, packed >> 4], dim=1)  # (n, 32)
+    return scales[:, None] * halves + minimums[:, None]
 
 
 # ---- gated_feed_forward
@@ -280,117 +394,3 @@ def share_heads(keys, num_heads):
     """
     times = num_heads // keys.shape[-3]
     return keys.repeat_interleave(times, dim=-3)
-
-
-# ---- write_answer
-
-
-def reader(table):
-    """A function read(ids, state) whose logits depend on all ids that were read, on their order, and on how many times
-    something was read."""
-
-    def read(ids, state):
-        if not isinstance(ids, (list, tuple)) or not ids:
-            raise ValueError(f"read takes a list of ids, such as [3], and no {type(ids).__name__}")
-        before, times = ((), 0) if state is None else state
-        before = (*before, *map(int, ids))
-        places = torch.arange(1.0, len(before) + 1)
-        logits = places.cos() @ table[list(before)] + table[times % len(table)]
-        return logits, (before, times + 1)
-
-    return read
-
-
-def last_word(table):
-    """A function read(ids, state) whose logits depend on the last id alone; its state counts what was read."""
-
-    def read(ids, state):
-        if not isinstance(ids, (list, tuple)) or not ids:
-            raise ValueError(f"read takes a list of ids, such as [3], and no {type(ids).__name__}")
-        return table[int(ids[-1])], (state or 0) + len(ids)
-
-    return read
-
-
-def follow(*pairs, size):
-    """A table (size, size) in which the largest logit of row i is that of the id that follows i; all others differ."""
-    table = -torch.arange(1.0, size + 1).repeat(size, 1)
-    for one, other in pairs:
-        table[one, other] = 1.0
-    return table
-
-
-def ending(read, prompt, length):
-    """The id at which an answer of that length ends; where ids come again, the one that comes last for the first time."""
-    state, ids, new = None, [], prompt
-    for _ in range(length + 1):
-        logits, state = read(new, state)
-        ids.append(int(logits.argmax()))
-        new = ids[-1:]
-    return max(ids, key=ids.index)
-
-
-def draw_answers(generator):
-    """Answers that end by themselves, at once, at the limit, with the limit; that say an id again; prompts of one id and
-    of several, with the end in it; logits by the last id, by all ids."""
-    row = follow((1, 2), (2, 5), (5, 3), (3, 4), (4, 0), (0, 1), size=6)
-    yield last_word(row), [0, 1], 4, 9
-    yield last_word(row), [3], 4, 5
-    yield last_word(row), [1, 4, 1], 4, 2
-    yield last_word(follow((2, 1), (1, 2), (0, 2), size=4)), [3, 0], 3, 5
-    yield last_word(row), [4, 2], 0, 4
-    for v, prompt, length, most in (
-        (7, [2, 5, 1], 4, 12),
-        (9, [3], 6, 20),
-        (8, [1, 1, 6, 2], 9, 5),
-        (12, [4, 7], 5, 30),
-    ):
-        read = reader(torch.randn(v, v, generator=generator))
-        yield read, prompt, ending(read, prompt, length), most
-
-
-def edges_of_answers(generator):
-    circle = follow(*((i, (i + 1) % 90) for i in range(90)), size=90)
-    yield "an answer of 80 ids, and the end is 88", (last_word(circle), [7], 88, 200)
-    yield "an answer that stops at 70 ids", (last_word(circle), [3, 9], 2, 70)
-    yield "one id at most", (last_word(circle), [1, 2], 50, 1)
-    read = reader(torch.randn(70, 70, generator=generator))
-    yield "a prompt of 70 ids", (read, list(range(70)), ending(read, list(range(70)), 6), 10)
-    certain = torch.where(follow((0, 1), (1, 2), size=3) > 0, 0.0, -torch.inf)
-    yield "logits of 0 and -∞", (last_word(certain), [0], 2, 5)
-
-
-@exercise(
-    draws=draw_answers,
-    edges=edges_of_answers,
-    hints=[
-        "The prompt is read, and its logits say what comes first. What has to be read next: the prompt with the new id, "
-        "or the new id alone? What remembers the prompt?",
-        "Two names change in the loop: what is to be read next, at first the prompt and then a list with one id, and the "
-        "state, at first None and then what the last call of read returned.",
-        "logits.argmax() is the place of the largest logit. Is it end, the loop stops, before anything is appended; else "
-        "append it, as int(…). The loop runs while fewer than most ids stand in the list.",
-    ],
-    question={
-        r"read\(": "read takes a list of ids and the state: [id] makes a list of one id.",
-        "": "What is a list here, and what is a number?",
-    },
-    level=2,
-    minutes=10,
-)
-def write_answer(read, prompt, end, most):
-    """Write an answer to prompt, a list of ids, one id after the other: returns the list of its ids.
-
-    read(ids, state) reads a list of new ids and returns logits (v,) for the next one, and the state for the next call;
-    the state is None at first. Each time the id with the largest logit is written, until it is end, which is no part of
-    the answer, or until there are most ids (1 or more). The prompt is read at once, each id is read once.
-    """
-    chosen, new, state = [], prompt, None
-    while len(chosen) < most:
-        logits, state = read(new, state)
-        best = int(logits.argmax())
-        if best == end:
-            break
-        chosen.append(best)
-        new = [best]
-    return chosen
