@@ -232,7 +232,7 @@ def draw_candidates(canvas: Phone, top: float, scene: Scene, taken: Mapping[int,
         y, here = top + ROW * number, number == scene.written
         name, blanks = cut(label, 14), len(label) - len(label.lstrip())
         canvas.text(LEFT + WIDE * blanks, y + 14, name.strip(), 12, "start", "ink", here, font_family=MONOSPACE)
-        canvas.rect(BAR, y + 3, 140 * share, 14, "data")
+        canvas.rect(BAR, y + 3, 140 * share, 14, "data", data_id=f"bar {number}")
         canvas.text(BAR + 6 + 140 * share, y + 14, f"{share:.1%}", 12, "start", bold=here)
         canvas.text(350, y + 14, "written" if here else "", 12, "end", "here", True)
         after = before if number == scene.own else before | {scene.place: number + 1}
@@ -342,9 +342,9 @@ def chat(
     controls = {
         "question": menu("question", list(questions), width="500px"),
         "asked": text("your question", questions[0], ("", "why?", "Tell me about the sea.")),
-        "temperature": menu("temperature", [("0, always the likeliest", 0.0), ("0.7", 0.7), ("1", 1.0), ("1.5", 1.5)]),
-        "top_p": menu("top-p", [("1, all", 1.0), ("0.9", 0.9), ("0.5", 0.5)]),
-        "template": checkbox("chat format", True),
+        "temperature": menu("temperature", [("0, the likeliest", 0.0), 0.7, 1.0, 1.5], 0.0, width="240px"),
+        "top_p": menu("top-p", [("1, all", 1.0), 0.9, 0.5], 1.0, width="140px"),
+        "template": checkbox("chat format", True, width="140px"),
         "taken": text("instead, as place:candidate", "", ("1:2", "2:3 4:5", "1:0 9:9")),
         "step": slider("pieces written", 0, 0, limit),
         "chosen": slider("piece to look at", 0, 0, limit),
