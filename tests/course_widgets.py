@@ -1333,7 +1333,8 @@ def small_chat():
     sizes = dict(d_model=16, num_heads=4, num_kv_heads=2, num_layers=2, d_ff=24, norm_kind="rms", gated=True)
     model = LanguageModel(len(names), positions="rotary", activation="silu", bias=False, **sizes).eval()
     with torch.no_grad():
-        model.to_logits.weight.mul_(3)  # some candidates are likely
+        model.to_logits.weight.mul_(4)  # some candidates are likely
+        model.to_logits.weight[:2].mul_(0.7)  # and answers do not end at once
         for block in model.decoder.blocks:
             block.attention.W_q.weight.mul_(4)  # heads that look somewhere
     return model, BytePairs(names, merges, special=["<|im_start|>", "<|im_end|>"])
@@ -1357,7 +1358,7 @@ def chat(widgets):
     """With a small model that reads everything anew for each piece."""
     model, pieces = small_chat()
     asked = ["What is the weather?", "Why?", "Is the sun a star, or not?"]
-    tail, most = pieces.encode("<|im_end|>\n<|im_start|>assistant\n"), 7
+    tail, most = pieces.encode("<|im_end|>\n<|im_start|>assistant\n"), 24
 
     def look(ids, state):
         with torch.no_grad():

@@ -2,6 +2,7 @@
 processor, pieces stand in lines; the recorded conversations are whole on the page."""
 
 import math
+import re
 from collections import Counter
 
 import numpy as np
@@ -164,6 +165,24 @@ def test_a_click_on_a_candidate_goes_on_from_there():
     assert [explorer.state[name] for name in ("taken", "step", "chosen")] == ["", 0, 0]
 
 
+def test_pieces_are_shaded_by_their_attention_and_the_first_token_is_not():
+    model, pieces = small_chat()
+    explorer = widgets.chat(model, pieces, ["Is the sun a star?"], layer=2, limit=7)
+    for template in (True, False):
+        explorer.controls["template"].value = template
+        explorer.touch({"step": 5, "chosen": 4})
+        prompt = prompt_of("Is the sun a star?", pieces, template)
+        conversation = Conversation(model, 2)
+        written = conversation.write(prompt.ids, 3, ())
+        seen = conversation.after((*prompt.ids, *written)).weights
+        seen[0] = 0
+        seen = [*seen[prompt.start : prompt.end], *seen[len(prompt.ids) :]]
+        shades = re.findall(r'fill="var\(--weight\)" fill-opacity="([0-9.]+)"', explorer.picture.svg)
+        expected = [round(one / max(seen), 1) for one in seen if one / max(seen) > 0.05]
+        assert [float(shade) for shade in shades] == pytest.approx(expected)
+        assert len(expected) > 5, "several pieces are shaded"
+
+
 def test_a_second_click_on_a_piece_lets_it_go():
     model, pieces = small_chat()
     explorer = widgets.chat(model, pieces, ["Why?"], layer=2, limit=7)
@@ -224,6 +243,7 @@ def gaps(model, prompt, written):
     return first - second
 
 
+@pytest.mark.lane("test")
 def test_the_recorded_conversations_are_whole_on_the_page_and_the_task_can_be_done(published):
     model, pieces = published
     conversation, last = Conversation(model, LAYER), max(PAGES["chat"].grid["step"])
@@ -237,6 +257,7 @@ def test_the_recorded_conversations_are_whole_on_the_page_and_the_task_can_be_do
         assert max(others) > 0.26, question
 
 
+@pytest.mark.lane("test")
 def test_the_published_model_answers_in_the_widget(published):
     explorer = widgets.chat(*published)
     assert "“France”" in explorer.first.description and "○" in explorer.first.description
