@@ -16,7 +16,7 @@ from pathlib import Path
 import nbval.plugin
 import pytest
 
-from utils.model_files import CHAT, ENCODER, Missing
+from utils.model_files import ENCODER, OPENED_BY, Missing
 
 pytest_plugins = ["lanes", "onward"]
 
@@ -46,8 +46,7 @@ taken = set()  # the names of the files in KEPT that a notebook has taken a trai
 # the tests that run them again, and those that record the widgets' films before those that only show them.
 LISTED = (ROOT / "utils" / "exercises" / "tasks" / "topics.txt").read_text()
 TRAINS = re.findall(r"^(\w+) .* trains$", LISTED, re.MULTILINE)
-DOWNLOADS = re.findall(r"^(\w+) .* download$", LISTED, re.MULTILINE)
-LONG = [*TRAINS, *DOWNLOADS]
+LONG = [*TRAINS, *OPENED_BY]
 FIRST = [f"notebooks/{path.name}" for topic in LONG for path in (ROOT / "notebooks").glob(f"[0-9]*_{topic}.ipynb")]
 FIRST += [
     "tests/test_exercises",
@@ -59,8 +58,7 @@ FIRST += [
 FIRST += ["tests/test_setup", "tests/test_site", "tests/test_widget_states", "tests/test_grading", "notebooks/"]
 
 
-MODELS = {"encoder": ENCODER, "chat_model": CHAT}  # by the end of the topic that needs it
-for model in MODELS.values():
+for model in OPENED_BY.values():
     with contextlib.suppress(Missing):  # for notebooks that fetch the course into another folder
         os.environ.setdefault(model.variable, str(model.find(next(iter(model.sha256))).parent))
 
@@ -79,8 +77,7 @@ def pytest_collection_modifyitems(items):
     What needs a published model is skipped where it is not here."""
     for item in items:
         runs = isinstance(item, nbval.plugin.IPyNbCell) or item.get_closest_marker("runs_cells")
-        topics = [topic for topic in DOWNLOADS if runs and topic in item.nodeid]
-        needs = [model for end, model in MODELS.items() if any(topic.endswith(end) for topic in topics)]
+        needs = [model for topic, model in OPENED_BY.items() if runs and topic in item.nodeid]
         needs += [ENCODER] if item.get_closest_marker("encoder") else []
         for reason in filter(None, map(without, needs)):
             item.add_marker(pytest.mark.skip(reason=reason))

@@ -33,13 +33,12 @@ from tools.site.slices import names  # noqa: F401
 from utils import widgets
 from utils.exercises import catalogue
 from utils.files import write_whole
-from utils.model_files import CHAT, ENCODER, Missing
+from utils.model_files import OPENED_BY, Missing
 
 HERE = Path(__file__).resolve().parent
 
 CACHE = COURSE / ".site-cache"
 STORED = HERE / "stored"  # films of notebooks that need a download, for where it is not here
-DOWNLOADS = {"published_encoder": ENCODER, "chat_model": CHAT}  # {topic: the published model that its widgets need}
 WIDGETS = COURSE / "utils" / "widgets"
 APART = ("widgets", "exercises")  # rooms of utils/ of which a film needs a few files
 PLAYER = {"frames.js": "picture.js", "frames.css": "picture.css"}  # what of utils/widgets/ goes before each
@@ -103,13 +102,13 @@ def missing(path: Path) -> dict[str, Path]:
 
 
 def needs_download(path: Path) -> bool:
-    return Path(path).stem[3:] in DOWNLOADS
+    return Path(path).stem[3:] in OPENED_BY
 
 
 def can_run(path: Path) -> bool:
     """Is everything here that the notebook needs?"""
     try:
-        model = DOWNLOADS.get(Path(path).stem[3:])
+        model = OPENED_BY.get(Path(path).stem[3:])
         return model is None or all(model.content(name) for name in model.sha256)
     except Missing:
         return False
