@@ -903,21 +903,23 @@ def changed_input(case: Case) -> Finding | None:
 @needs("result")
 def another_each_time(case: Case) -> Finding | None:
     """Random numbers, such as dropout's: the same input does not give the same result again."""
-    if not isinstance(case.first.want, Tensor) and as_tensor(case.first.want) is None:
-        return None  # what is asked for is no tensor: that comes first
+    want = case.first.want
+    kind, is_again = (list, same) if isinstance(want, list) else (Tensor, unchanged)
+    if kind is Tensor and as_tensor(want) is None:
+        return None  # what is asked for is neither tensor nor list: that comes first
     first, tries = case.first.result, 8 if RANDOM.search(case.source) else 1  # who draws may draw the same once
     for _ in range(tries):
-        again = run(case.function, case.first.arguments, call=Isolation.current.call).result
-        if not unchanged(first, again):
+        again = run(case.function, case.first.arguments, want, Isolation.current.call).result
+        if not is_again(first, again):
             break
-    if not isinstance(first, Tensor) or not isinstance(again, Tensor):
+    if not isinstance(first, kind) or not isinstance(again, kind):
         return None
-    if re.search(r"\b(new_)?empty(_like)?\(", case.source) and (_is_unset(first) or not unchanged(first, again)):
+    if re.search(r"\b(new_)?empty(_like)?\(", case.source) and (_is_unset(first) or not is_again(first, again)):
         return Finding(
             "`empty` leaves in memory whatever was there, and some entries are not set by you, so they are arbitrary. "
             "Does a loop or a slice leave some out? Where 0 is meant, it is `zeros` that sets them."
         )
-    if unchanged(first, again):
+    if is_again(first, again):
         return None
     if "nn.Embedding(" in case.source:
         return Finding(
@@ -935,8 +937,10 @@ def another_each_time(case: Case) -> Finding | None:
     )
 
 
-def _is_unset(result: Tensor) -> bool:
+def _is_unset(result: Any) -> bool:
     """Does it hold what `empty` leaves in the isolation: NaN, or the largest whole number?"""
+    if not isinstance(result, Tensor):
+        return False
     if result.is_floating_point():
         return bool(result.isnan().any())
     return result.dtype in INTEGERS and bool((result == torch.iinfo(result.dtype).max).any())
@@ -1022,7 +1026,8 @@ def _first_difference(done: Run, whole: str, parts: str) -> Finding:
     """How many parts a wrong string or list has, or the first of them that is wrong."""
     inputs = describe_inputs(done.arguments)
     if len(done.result) != len(done.want):
-        return Finding(f"for {inputs} your {whole} has {len(done.result)} {parts}, expected {len(done.want)}.")
+        count = f"{len(done.result)} {parts}" if len(done.result) != 1 else f"1 {parts[:-1]}"
+        return Finding(f"for {inputs} your {whole} has {count}, expected {len(done.want)}.")
     place = next(i for i, (got, want) in enumerate(zip(done.result, done.want)) if not same(got, want))
     found = f"is {done.result[place]!r}, expected {done.want[place]!r} ({parts} count from 0)"
     return Finding(f"for {inputs} {parts[:-1]} {place} of your {whole} {found}.")

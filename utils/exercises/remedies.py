@@ -101,7 +101,7 @@ REMEDIES = (
         line=r"bmm",
     ),
     Remedy(
-        r"ints?, ?(but got|not) float|'float' object cannot be interpreted",
+        r"ints?, ?(but got|not) float|'float' object cannot be interpreted|repeat_interleave\(\).*got \((Tensor, )?float",
         "`/` always gives a float. A size is whole: `//`.",
         "split_heads: return projected.view(*projected.shape[:-1], num_heads, projected.shape[-1] / num_heads).transpose(-3, -2)",
     ),

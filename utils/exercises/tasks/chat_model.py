@@ -309,6 +309,7 @@ def edges_of_gates(generator):
         ),
     },
     question={
+        r"W_\w+ @ |matmul\(W_": "Vectors are rows: x (…, d) stands on the left, W_gate (d, f) on the right of the product.",
         r"\.T\b|\.mT\b|\.t\(\)|linear": "x is (…, d), W_gate and W_up are (d, f), W_down is (f, d): they fit as they are, "
         "with x on the left.",
         "": "x is (…, d), W_gate and W_up are (d, f), W_down is (f, d): which axes meet in this line?",
