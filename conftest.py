@@ -116,6 +116,20 @@ def pytest_testnodedown(node):
 
 
 @pytest.fixture(scope="module")
+def published_chat():
+    """(model, pieces) of the published chat model, which one process at a time holds; skipped where it is not here."""
+    from onward import one_chat_model
+
+    from utils.chat import load_chat
+
+    with one_chat_model():
+        try:
+            yield load_chat()
+        except Missing:
+            pytest.skip(without(OPENED_BY["chat_model"]))
+
+
+@pytest.fixture(scope="module")
 def browser():
     """Chromium, one for each file of tests, which skips them where it is missing."""
     from chromium import CHROMIUM, LAUNCH

@@ -7,15 +7,26 @@ tagged `seconds:N` run again only at night. `--once` stops where nbval does.
 """
 
 import ast
+import contextlib
 import copy
+import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
 
 import nbval.plugin
 import pytest
+from filelock import FileLock
 
 from utils.cells import CLAIMS, after, exercise, has
+
+CHAT = "chat_model"  # what the name of a notebook ends in that opens the published chat model
+
+
+def one_chat_model():
+    """A lock: the chat model takes 1 GB, and two processes with it more than a small machine has."""
+    return FileLock(Path(tempfile.gettempdir()) / "attention-course-chat-model.lock")
+
 
 runs = []  # (name of a notebook, seconds, peak memory in MB or None), in the order in which they ran
 
@@ -77,12 +88,15 @@ class Notebook(nbval.plugin.IPyNbFile):
     """A notebook as nbval collects it, with further cells; its time and memory without these are reported."""
 
     def setup(self):
+        self.alone = one_chat_model() if self.path.stem.endswith(CHAT) else contextlib.nullcontext()
+        self.alone.__enter__()
         self.began, self.noted = time.perf_counter(), False
         super().setup()
 
     def teardown(self):
         self.note_run()
         super().teardown()
+        self.alone.__exit__(None, None, None)
 
     def note_run(self):
         """Report the run as far as it went, the first time that it is called."""

@@ -14,7 +14,7 @@ from utils.exercises.tasks.decoder import tied_logits
 from utils.exercises.tasks.masking import causal_mask, masked_attention
 from utils.exercises.tasks.multi_head_attention import merge_heads, split_heads
 from utils.exercises.tasks.transformer_encoder_block import residual_step, rotate_pair
-from utils.model_files import CHAT, Missing
+from utils.model_files import CHAT
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "chat_reference.json").read_text(encoding="utf-8"))
 # Of all numbers, as the package gguf 0.19 reads them: python -m experiments.record_chat FOLDER --numbers
@@ -22,11 +22,8 @@ CHECKSUM = "3d36236037ab7420ec103c8e026cc38edbde536506031ea7d8c37e1530fb4fe0"
 
 
 @pytest.fixture(scope="module")
-def loaded():
-    try:
-        return chat.load_chat()
-    except Missing:
-        pytest.skip("the chat model is not here, and neither source could be reached: `make models` fetches it")
+def loaded(published_chat):
+    return published_chat
 
 
 def written(model, ids, count):

@@ -14,8 +14,6 @@ from tools.site import films
 from tools.site.shown import PAGES, Page
 from utils import widgets
 from utils.byte_pairs import chat_prompt
-from utils.chat import load_chat
-from utils.model_files import Missing
 from utils.widgets.chat import COLUMNS, LAYER, LEFT, PACE, QUESTIONS, WIDE, Conversation, boxes_of, choose, prompt_of
 
 PROMPT = (0, 5, 6, 7)
@@ -228,11 +226,8 @@ def test_a_chat_that_cannot_be_shown_is_refused(given, problem):
 
 
 @pytest.fixture(scope="module")
-def published():
-    try:
-        return load_chat()
-    except Missing:
-        pytest.skip("the chat model is not here, and neither source could be reached: `make models` fetches it")
+def published(published_chat):
+    return published_chat
 
 
 def gaps(model, prompt, written):
