@@ -20,6 +20,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import groupby
 from unittest import mock
 
@@ -221,6 +222,11 @@ def contains(answer: str, accepted: Iterable[str]) -> bool:
     return any(plain(text) in plain(answer) for text in accepted)
 
 
+def says_only(answer: str, accepted: Iterable[str]) -> bool:
+    """Is the first line of the answer one of the accepted texts, in capitals or not?"""
+    return plain(answer.strip().partition("\n")[0]) in map(plain, accepted)
+
+
 def plain(text: str) -> str:
     """The words of a text in small letters, without punctuation, a blank before and after each."""
     return f" {' '.join(WORD.findall(text.lower()))} "
@@ -314,11 +320,15 @@ def chat_of(question: str) -> str:
     return chat_prompt([{"role": "user", "content": question}])
 
 
-SUBJECTS = {  # questions with what is accepted, a question for a chat, the beginning of a text
-    "capitals": (CAPITALS, "What is the capital of {}?", "The capital of {} is"),
-    "sums of one digit": (sums(1, 10), "What is {}?", "{} ="),
-    "sums of two digits": (sums(10, 100), "What is {}?", "{} ="),
-    "French": (FRENCH, "Translate into French: {}", "English: {}\nFrench:"),
+def ask_in_chat(form: str, about: str) -> str:
+    return chat_of(form.format(about))
+
+
+SUBJECTS = {  # questions with what is accepted, who judges, a question for a chat, the beginning of a text
+    "capitals": (CAPITALS, contains, "What is the capital of {}?", "The capital of {} is"),
+    "sums of one digit": (sums(1, 10), contains, "What is {}?", "{} ="),
+    "sums of two digits": (sums(10, 100), contains, "What is {}?", "{} ="),
+    "French": (FRENCH, says_only, "Translate into French: {}", "English: {}\nFrench:"),
 }
 
 FALSE = {  # ten of 26 questions, with what is true: those whose answers are fluent and false
@@ -409,10 +419,10 @@ class Bench:
         print(f"median of all {scores.numel()}: {scores.median():.3f}")
         tokens = repetitions(self.options.draws, seed=0)
         print(f"{len(tokens)} draws of 40 random pieces, twice: loss of the first pass, of the second, of eight texts")
-        self.without("no heads", [], tokens)
-        self.without(f"the {most} best", best, tokens)
+        self.without("all heads", [], tokens)
+        self.without(f"without the {most} best", best, tokens)
         near = [(layer, head) for layer, head in rest if layer in dict(best)]
-        for name, among in ((f"{most} others", rest), (f"{most} others of these layers", near)):
+        for name, among in ((f"without {most} others", rest), (f"without {most} of the same layers", near)):
             draws = [random.Random(seed).sample(sorted(among), most) for seed in range(self.options.draws)]
             second = torch.tensor([self.without(name, draw, tokens) for draw in draws])
             print(f"mean of these draws of heads: second pass {estimate(*interval(second))}", flush=True)
@@ -426,7 +436,7 @@ class Bench:
             first, second = loss[:, :40].mean(1), loss[:, 41:].mean(1)  # its first piece cannot be known
             plain = interval(*of_texts(self.model, self.texts[:8]))
         print(
-            f"without {name:24} {estimate(*interval(first))}   {estimate(*interval(second))}   {estimate(*plain)}",
+            f"{name:32} {estimate(*interval(first))}   {estimate(*interval(second))}   {estimate(*plain)}",
             flush=True,
         )
         return second.mean().item()
@@ -472,20 +482,21 @@ class Bench:
         return self.pieces.decode(found), close
 
     def knows(self) -> None:
-        for name, (questions, of_chat, of_text) in SUBJECTS.items():
+        for name, (questions, is_right, of_chat, of_text) in SUBJECTS.items():
             asked = dict(list(questions.items())[: self.options.questions])
-            self.judge(f"{name}, asked in a chat", asked, lambda one, form=of_chat: chat_of(form.format(one)), 60)
-            self.judge(f"{name}, a text to go on with", asked, of_text.format, 12)
+            ask = partial(ask_in_chat, of_chat)
+            self.judge(f"{name}, asked in a chat", asked, is_right, ask, 60)
+            self.judge(f"{name}, a text to go on with", asked, is_right, of_text.format, 12)
 
-    def judge(self, name: str, asked: dict[str, list[str]], form: Callable[[str], str], limit: int) -> None:
+    def judge(self, name: str, asked: dict[str, list[str]], is_right: Callable, form: Callable, limit: int) -> None:
         """Print each answer, how many are right, and how many would be as answers to the question before."""
         answers = []
         for question, accepted in asked.items():
             answer, close = self.answers(form(question), limit)
             answers.append(answer)
-            mark = "right" if contains(answer, accepted) else "wrong"
+            mark = "right" if is_right(answer, accepted) else "wrong"
             print(f"  {mark} {question} → {answer!r}{'  CLOSE' * close}", flush=True)
-        right, shifted = (sum(map(contains, given, asked.values())) for given in (answers, answers[1:] + answers[:1]))
+        right, shifted = (sum(map(is_right, given, asked.values())) for given in (answers, answers[1:] + answers[:1]))
         print(f"{name}: {share(right, len(asked))}; as answers to the question before: {share(shifted, len(asked))}")
 
     def says(self) -> None:

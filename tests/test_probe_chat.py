@@ -49,7 +49,11 @@ def test_a_head_that_looks_at_the_next_piece_of_the_first_pass_has_all_weight():
 )
 def test_an_answer_is_right_if_it_contains_the_words(answer, right):
     assert probe_chat.contains(answer, ["Lyon", "Paris"]) == right
-    assert probe_chat.contains("Je ne sais PAS !", ["je ne sais pas"])
+
+
+def test_a_translation_is_right_if_it_is_the_whole_first_line():
+    assert probe_chat.says_only(" Je ne sais PAS !\nGerman:", ["je sais pas", "je ne sais pas"])
+    assert not probe_chat.says_only("Je suis bonjour.", ["bonjour"])
 
 
 def test_wilsons_interval():
