@@ -7,7 +7,7 @@
     python -m experiments.probe_chat knows        capitals, sums and translations, each answer judged
     python -m experiments.probe_chat says         questions to which it says something false, and three conversations
 
-One to six minutes each on one core (their last line says how long). --texts, --draws and --questions make a smaller
+Up to six minutes each on one core (their last line says how long). --texts, --draws and --questions make a smaller
 run. Losses are mean negative log-likelihoods per piece, in nats. Intervals are 95 %: of a mean the bootstrap over
 texts or draws, of a share Wilson's. What is written is greedy; where the two largest logits were closer than 0.01
 when a piece was chosen, `CLOSE` stands beside it: another processor may write something else.
@@ -418,7 +418,8 @@ class Bench:
         print("  ".join(f"({layer + 1}, {head + 1}) {scores[layer, head]:.3f}" for layer, head in ordered[: most + 2]))
         print(f"median of all {scores.numel()}: {scores.median():.3f}")
         tokens = repetitions(self.options.draws, seed=0)
-        print(f"{len(tokens)} draws of 40 random pieces, twice: loss of the first pass, of the second, of eight texts")
+        few = len(self.texts[:8])
+        print(f"{len(tokens)} draws of 40 random pieces, twice: loss of the first pass, of the second, of {few} texts")
         self.without("all heads", [], tokens)
         self.without(f"without the {most} best", best, tokens)
         near = [(layer, head) for layer, head in rest if layer in dict(best)]
