@@ -3,6 +3,7 @@ heads that serve several query heads, and the loop that writes an answer."""
 
 import torch
 
+from ...byte_pairs import join
 from ..engine import exercise
 
 # ---- write_answer
@@ -127,14 +128,19 @@ def listed(*pairs):
     return {tuple(pair.split()): rank for rank, pair in enumerate(pairs)}
 
 
-def learned_by_chance(generator, letters, count):
-    """{pair: rank} as it is learned: each pair is made of pieces that letters and earlier pairs give. In no order."""
-    pieces, pairs = list(letters), []
-    for one, other in torch.randint(1000, (count, 2), generator=generator).tolist():
-        pairs.append((pieces[one % len(pieces)], pieces[other % len(pieces)]))
-        pieces.append("".join(pairs[-1]))
-    ranks = {pair: rank for rank, pair in enumerate(dict.fromkeys(pairs))}
-    return dict(sorted(ranks.items()))
+def of_letters(letters, length, generator):
+    """A word, letter by letter, by chance."""
+    return [letters[place] for place in torch.randint(len(letters), (length,), generator=generator).tolist()]
+
+
+def learned_by_chance(parts, count, generator):
+    """{pair: rank}, in the order of the alphabet: again and again two neighbours by chance are joined everywhere."""
+    pairs = []
+    for place in torch.rand(count, generator=generator).tolist():
+        at = int(place * (len(parts) - 1))
+        pairs.append(tuple(parts[at : at + 2]))
+        parts = join(parts, pairs[-1])
+    return dict(sorted({pair: rank for rank, pair in enumerate(dict.fromkeys(pairs))}.items()))
 
 
 def draw_pieces(generator):
@@ -155,14 +161,14 @@ def draw_pieces(generator):
     yield list("xyz"), listed("a b", "y x", "xy z")
     yield ["x"], listed("x x")
     yield list("ababab"), {("b", "a"): 1, ("a", "b"): 2, ("a", "ba"): 3, ("ba", "ba"): 0}
-    for length, count in ((7, 6), (10, 14)):
-        word = ["abc"[k] for k in torch.randint(3, (length,), generator=generator).tolist()]
-        yield word, learned_by_chance(generator, "abc", count)
+    for letters, length, count in (("abc", 7, 6), ("abc", 10, 14), ("ab", 12, 8), ("abcd", 15, 20)):
+        ranks = learned_by_chance(of_letters(letters, 60, generator), count, generator)
+        yield of_letters(letters, length, generator), ranks
 
 
 def edges_of_pieces(generator):
-    word = ["ab"[k] for k in torch.randint(2, (140,), generator=generator).tolist()]
-    yield "a word of 140 letters", (word, learned_by_chance(generator, "ab", 90))
+    ranks = learned_by_chance(of_letters("ab", 300, generator), 40, generator)
+    yield "a word of 140 letters", (of_letters("ab", 140, generator), ranks)
     yield "a pair that is learned after 48,000 others", (list("the"), {("h", "e"): 48_001, ("t", "h"): 48_000})
     yield "a part that is no letter", (["Ġ", "t", "Ã", "©", " "], listed("Ã ©", "Ġ t", "Ġt Ã©"))
     yield "an empty list of pairs", (list("abc"), {})
