@@ -16,7 +16,7 @@ from pathlib import Path
 import nbval.plugin
 import pytest
 
-from utils.model_files import ENCODER, OPENED_BY, Missing
+from utils.model_files import OPENED_BY, Missing
 
 pytest_plugins = ["lanes", "onward"]
 
@@ -77,9 +77,9 @@ def pytest_collection_modifyitems(items):
     What needs a published model is skipped where it is not here."""
     for item in items:
         runs = isinstance(item, nbval.plugin.IPyNbCell) or item.get_closest_marker("runs_cells")
-        needs = [model for topic, model in OPENED_BY.items() if runs and topic in item.nodeid]
-        needs += [ENCODER] if item.get_closest_marker("encoder") else []
-        for reason in filter(None, map(without, needs)):
+        topics = [topic for topic in OPENED_BY if runs and topic in item.nodeid]
+        topics += [topic for mark in item.iter_markers("opens") for topic in mark.args if topic in OPENED_BY]
+        for reason in filter(None, (without(OPENED_BY[topic]) for topic in topics)):
             item.add_marker(pytest.mark.skip(reason=reason))
         if isinstance(item, nbval.plugin.IPyNbCell) and item.cell.execution_count is None:
             raise pytest.UsageError(f"{item.nodeid} was never run, so nothing would be compared: run `make notebooks`")

@@ -75,7 +75,9 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "lane(name, *topics): the first lane in which a test runs")
     config.addinivalue_line("markers", "sampled(every, folder): of its cases, some run by day")
     config.addinivalue_line("markers", "runs_cells: it runs the cells of the notebook that its name holds")
-    config.addinivalue_line("markers", "encoder: it needs the files of the published encoder")
+    config.addinivalue_line(
+        "markers", "opens(topic): it needs the published model that the notebook of this topic opens, if it opens one"
+    )
     settings.load_profile("random" if config.getoption("lane") == "all" else "same")
 
 

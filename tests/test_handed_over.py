@@ -25,7 +25,6 @@ from utils.exercises import catalogue, use
 
 KNOWN = catalogue()
 PATHS = {topic: notebook(topic) for topic, _ in LISTED}
-DOWNLOADS = {topic for topic, ids in LISTED if ids.endswith(" download")}
 
 
 def of_notebooks(*ways, by_day=""):
@@ -33,7 +32,7 @@ def of_notebooks(*ways, by_day=""):
     for name, path in PATHS.items():
         for way in ways or ("",):
             marks = [pytest.mark.lane("all", *([topic(path)] if way == by_day else []))]
-            marks += [pytest.mark.encoder] if name in DOWNLOADS else []
+            marks += [pytest.mark.opens(name)]
             yield pytest.param(*filter(None, (name, way)), marks=marks, id="-".join(filter(None, (path.stem, way))))
 
 

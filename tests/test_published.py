@@ -31,7 +31,7 @@ HARD = [  # signs and words that go wrong easily
 
 
 def needs_encoder(test):
-    return pytest.mark.encoder(pytest.mark.lane("test", "published_encoder")(test))
+    return pytest.mark.opens("published_encoder")(pytest.mark.lane("test", "published_encoder")(test))
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
     python -m tools.notebooks.course_text         writes data/course_text.jsonl, and checksums
 
-It holds the sections, with the topic of the notebook, their title and what is said in them, and the questions of
-*Check yourself* with their answers; that notebook's own are left out. The file is kept, and not made anew with every
+It holds the sections of the notebooks before that one, with the topic of the notebook, their title and what is said in
+them, and the questions of *Check yourself* with their answers. The file is kept, and not made anew with every
 change of a notebook, so that a sentence elsewhere changes no result there; a test asks whether the titles still hold.
 """
 
@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 from tools.notebooks.files import COURSE, paths, read, write_sums
@@ -50,7 +51,8 @@ def text_of(path: Path) -> Iterator[list[str]]:
 
 
 def course_text() -> list[list[str]]:
-    return [one for path in paths() if path.stem[3:] != SEARCHER for one in list(text_of(path))]
+    before = takewhile(lambda path: path.stem[3:] != SEARCHER, paths())
+    return [one for path in before for one in list(text_of(path))]
 
 
 def write_rows(files: list[Path]) -> None:

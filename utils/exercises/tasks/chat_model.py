@@ -106,8 +106,8 @@ def write_answer(read, prompt, end, most):
     """Write an answer to prompt, a list of ids, one id after the other: returns the list of its ids.
 
     read(ids, state) reads a list of new ids and returns logits (v,) for the next one, and the state for the next call,
-    which is None at first. Each time the id with the largest logit is written, until it is end, which is no part of
-    the answer, or until there are most ids (1 or more). The prompt is read at once, each id is read once.
+    which is None at first. Write the id with the largest logit, and stop when it is end, which is not part of the
+    answer, or when the answer has `most` ids (1 or more). Read the whole prompt in one call, each new id in its own.
     """
     chosen, new, state = [], prompt, None
     while len(chosen) < most:
@@ -194,7 +194,7 @@ def merge_pieces(parts, ranks):
     """Byte-pair encoding of one word: returns the list of its pieces, and leaves parts as it is.
 
     parts is a list of strings, one or more; ranks is {(left, right): rank}. While two neighbours are a pair of ranks:
-    join all occurrences, from left to right, of the pair with the lowest rank. Ranks differ.
+    join all occurrences, from left to right, of the pair with the lowest rank. No two pairs have the same rank.
     """
     merged = list(parts)
     while known := [pair for pair in zip(merged, merged[1:]) if pair in ranks]:
