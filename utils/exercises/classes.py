@@ -134,7 +134,7 @@ def parameters_of(method: Any) -> dict[str, Parameter]:
 
 def takes(own: dict[str, Parameter], asked: dict[str, Parameter], by_name: bool) -> bool:
     """Can a method be called with all that is asked for, and with what of it has no default? Not by_name: what has no
-    default may be called otherwise, for it is handed over by its place."""
+    default may be called otherwise, for it is handed over by position."""
     signature = Signature([*own.values()])
     for given in (asked, {name: one for name, one in asked.items() if one.default is one.empty}):
         positional = [name for name, one in given.items() if one.kind != Parameter.KEYWORD_ONLY]
@@ -270,7 +270,7 @@ def methods(tree: ast.ClassDef) -> list[ast.FunctionDef]:
 
 
 def stub_of(text: str) -> str:
-    """The source of a class with its docstring and its methods' first lines, but `...` in the place of their bodies."""
+    """The source of a class with its docstring and its methods' first lines, but `...` instead of their bodies."""
     lines, (tree,) = text.splitlines(), ast.parse(text).body
     begin = tree.body[0].end_lineno if ast.get_docstring(tree) is not None else methods(tree)[0].lineno - 1
     stub = [*lines[tree.lineno - 1 : begin]]
