@@ -263,8 +263,8 @@ def edges_of_blocks(generator):
 def four_bits(scales, minimums, packed):
     """The numbers of n blocks that are stored in four bits each: returns (n, 32).
 
-    scales (n,) and minimums (n,) hold one number per block, packed (n, 16) its bytes, uint8. A row of the result has the
-    low half of each byte, then the high half of each byte; a number is scale · half + minimum.
+    scales (n,) and minimums (n,) hold one number per block, packed (n, 16) its bytes, uint8. A row of the result has
+    the low half of each byte, then the high half of each byte; a number is scale · half + minimum.
     """
     halves = torch.cat([packed & 15, packed >> 4], dim=1)  # (n, 32)
     return scales[:, None] * halves + minimums[:, None]
