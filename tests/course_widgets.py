@@ -1402,9 +1402,8 @@ def chat(widgets):
         looks = "Where did it look when it chose this piece?" if place <= len(answer) else "Where does it look for the"
         looks += " next piece?" if place > len(answer) else ""
         looks += f" In layer 2 (mean of 4 heads), most at {best or 'no piece that is shown'}."
-        quiet = f" Not shaded: the first token, {100 * seen[0]}%"
-        rest = 100 * sum(seen[k] for k in range(1, len(seen)) if k not in visible)
-        quiet += f", and the rest of the chat format, {rest}%." if state["template"] else "."
+        left_out = 100 * sum(share for k, share in enumerate(seen) if k not in visible)
+        quiet = f" Not shaded: the {'chat format' if state['template'] else 'first token'}, {left_out}%."
         raw = " The candidates have the probabilities that they had before temperature and top-p."
         others = [share for k, share in zip(ranked, shares) if not clicked or k != answer[place - 1]]
         sign = "✔" if clicked and max(others) > 0.25 else "○"

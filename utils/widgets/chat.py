@@ -115,7 +115,7 @@ class Prompt(NamedTuple):
 
 
 def prompt_of(question: str, pieces: BytePairs, template: bool) -> Prompt:
-    """A question, in the format of a chat or as it is. What reads like a special token in it is none."""
+    """A question, in the format of a chat or as it is. What looks like a special token in it is plain text."""
     mark = "\0"
     before, after = chat_prompt([{"role": "user", "content": mark}]).split(mark) if template else ("", "")
     parts = [pieces.encode(before), pieces.encode(question, special=False), pieces.encode(after)]
@@ -139,8 +139,8 @@ ENOUGH = 0.25
 LOOKED = "Where did it look when it chose this piece? In layer {layer} (mean of {heads} heads), most at {most}."
 LOOKS = "Where does it look for the next piece? In layer {layer} (mean of {heads} heads), most at {most}."
 LEFT_OUT = {  # whether there is a chat format
-    True: "Not shaded: the first token, {first:.0%}, and the rest of the chat format, {rest:.0%}.",
-    False: "Not shaded: the first token, {first:.0%}.",
+    True: "Not shaded: the chat format, {left_out:.0%}.",
+    False: "Not shaded: the first token, {left_out:.0%}.",
 }
 RAW = "The candidates have the probabilities that they had before temperature and top-p."
 SAID = "Question: {question} Answer: {answer}. {title}: {candidates}. {looks} {quiet} {task}"
@@ -259,7 +259,7 @@ def in_words(scene: Scene, layer: int, heads: int, template: bool) -> tuple[str,
     looks = LOOKS if scene.written is None else LOOKED
     return (
         looks.format(layer=layer, heads=heads, most=", ".join(most) or "no piece that is shown"),
-        LEFT_OUT[template].format(first=scene.first, rest=scene.rest),
+        LEFT_OUT[template].format(left_out=scene.first + scene.rest),
     )
 
 
@@ -312,7 +312,7 @@ def chat(
     model: LanguageModel, pieces: BytePairs, questions: Sequence[str] = QUESTIONS, layer: int = LAYER, limit: int = 40
 ) -> Explorer:
     """Ask a chat model: its answer grows piece by piece. Of each piece: what it could have been, and where the model
-    looked, in one layer, from 1. Another candidate can be put in its place, and the answer goes on from there.
+    looked, in one layer, from 1. Another candidate can replace it, and the answer goes on from there.
 
     limit: how many pieces an answer may have. ValueError: no questions, no such layer, no whole limit from 1."""
     require_list(questions=questions)

@@ -9,5 +9,4 @@ LIST = Path(__file__).with_name("topics.txt")
 # The topics in the order of the course. A notebook's file has its place before its topic.
 LINES = [line.split() for line in LIST.read_text(encoding="utf-8").splitlines()[1:]]
 TOPICS = tuple(topic for topic, *_ in LINES)
-DOWNLOADS = {topic for topic, *about in LINES if about[-1] == "download"}  # need a published model
 TOPIC_OF = {import_module(f".{topic}", __name__).__name__: topic for topic in TOPICS}  # {name of a module: its topic}
