@@ -274,10 +274,28 @@ def touch_every_shape(page, widget):
     return elapsed
 
 
+# Scrolls to a handle and says where its middle is; nothing of one that was replaced by a new picture in the meantime.
+MIDDLE = """one => {
+  one.scrollIntoView({block: 'nearest'});
+  const {x, y, width, height} = one.getBoundingClientRect();
+  return width && [x + width / 2, y + height / 2];
+}"""
+
+
+def standing_still(page, handle):
+    """The middle of a handle once the last picture has come: on a busy machine it may follow the last key late."""
+    before = None
+    for _ in range(100):
+        middle = handle.evaluate(MIDDLE)
+        if middle and middle == before:
+            return middle
+        before = middle
+        page.wait_for_timeout(50)
+    pytest.fail("a handle that nobody moves does not stand still")
+
+
 def drag(page, handle, dx, dy):
-    handle.evaluate("one => one.scrollIntoView({block: 'nearest'})")  # a picture may be drawn anew at any moment
-    box = handle.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    x, y = standing_still(page, handle)
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + dx / 2, y + dy / 2)
