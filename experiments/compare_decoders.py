@@ -7,11 +7,15 @@ lengths    the same by the number of words of the source: training ends at 16, "
 alignment  error rate of the largest weight of cross-attention, in the row that writes a word and that reads it
 bugs       sentences that stay as they are without a cache, with each of five published bugs in the cache
 beams      what beam search finds: log-probability of a sentence, and sentences right
+speakers   loss per word on English test sentences: a model that speaks, after 300, 1,000 and 3,000 steps, and tables
+           that know which word follows one, two or three others; a table has no seed
 
 A number is the mean over the seeds, with the smallest and the largest. --weights keeps the models for the next time.
 """
 
 import argparse
+import collections
+import math
 import time
 from pathlib import Path
 from statistics import fmean
@@ -24,6 +28,7 @@ from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
 from utils.decoding import beam_search
 from utils.masks import padding_mask
 from utils.translating import translate_all, translation_batches, translation_loss, vocabularies
+from utils.vocabulary import PAD_ID, START_ID
 
 SIZES = {"d_model": 64, "num_heads": 4, "d_ff": 128, "positions": "rotary", "scaled": True}
 RECIPE = {"steps": 1350, "learning_rate": 6e-3, "warm_up": 60}
@@ -191,7 +196,51 @@ def beams(bench):
             row(f"{name}, {part}, {width}", seeds, digits=2)
 
 
-TABLES = {table.__name__: table for table in (right, lengths, alignment, bugs, beams)}
+def speaking_loss(model, batch):
+    """Mean cross-entropy of the source sentences, each word predicted from those before it, `</s>` included."""
+    says, _ = batch  # (b, k)
+    reads = torch.cat([says.new_full((len(says), 1), START_ID), says[:, :-1]], dim=1)  # (b, k)
+    return training.sequence_loss(model(reads)[0], says, says != PAD_ID)
+
+
+def loss_of_table(train, test, before, vocabulary_size, added=0.01):
+    """Loss per word of a table that counts which word follows `before` others; `added` is given to every count, so that
+    what was never seen is possible."""
+
+    def windows(sentences):
+        for words in sentences:
+            padded = ["<s>"] * before + [*words, "</s>"]
+            yield from (tuple(padded[i : i + before + 1]) for i in range(len(words) + 1))
+
+    counts = collections.Counter(windows(train))
+    followed = collections.Counter()
+    for window, count in counts.items():
+        followed[window[:-1]] += count
+    return -fmean(
+        math.log((counts[window] + added) / (followed[window[:-1]] + added * vocabulary_size))
+        for window in windows(test)
+    )
+
+
+def speakers(bench):
+    begin("speaker", ["loss per word"])
+    train, test = ([pair.source for pair in pairs] for pairs in (bench.pairs.train, bench.test))
+    for before in (1, 2, 3):
+        row(f"table of {before + 1} words", [[loss_of_table(train, test, before, len(bench.english) - 3)]], digits=2)
+    for steps in (300, 1000, 3000):
+        losses = []
+        for number in bench.options.seeds:
+            training.seed(number)
+            model = LanguageModel(len(bench.english), **SIZES, num_layers=2, tied=True)
+            batches = translation_batches(bench.pairs.train, *bench.words, seed=number)
+            training.fit(model, batches, speaking_loss, steps=bench.options.steps or steps)
+            with torch.no_grad():
+                says = bench.english.batch(test, end=True)
+                losses.append([speaking_loss(model.eval(), (says, None)).item()])
+        row(f"{steps} steps", losses, digits=2)
+
+
+TABLES = {table.__name__: table for table in (right, lengths, alignment, bugs, beams, speakers)}
 
 
 def main(arguments=None):

@@ -100,7 +100,7 @@ def count(notebook):
         cells=[code_lines(source(cell)) for cell in to_read],
         folded=sum(code_lines(source(cell)) for cell in folded),
         training=sum(int(cells.after(cell, "seconds:") or 0) for cell in code),
-        exercises=sum(catalogue()[name].minutes for name in names),
+        exercises=sum(catalogue()[name].minutes for name in names if name in catalogue()),
     )
 
 

@@ -5,7 +5,6 @@ import math
 import torch
 
 from ..engine import exercise
-from .masking import LOW_SCORES
 
 
 def draw_words_and_caches(generator):
@@ -77,7 +76,7 @@ def edges_of_decoding(generator):
         "": "The query is (b, e), keys and values are (b, n + 1, e): which axes meet in this line?",
     },
     level=2,
-    minutes=10,
+    minutes=9,
 )
 def decoding_step(x, keys, values, W_q, W_k, W_v):
     """One new word x (b, d), with what was kept of n others: returns z (b, e), keys, values.
@@ -94,82 +93,111 @@ def decoding_step(x, keys, values, W_q, W_k, W_v):
     return torch.einsum("bn,bne->be", weights, values), keys, values
 
 
-def draw_chunks(generator):
-    """A chunk after others, shorter, as long, longer than what is kept; one word; nothing kept yet; words that score
-    below any number that one would write for a mask; float64."""
-    for b, n, q, d, e in (
-        (2, 0, 4, 3, 5),
-        (2, 3, 2, 4, 5),
-        (1, 4, 1, 3, 3),
-        (3, 2, 2, 3, 3),
-        (2, 1, 4, 5, 2),
-        (2, 5, 3, 4, 4),
-    ):
-        dtype = torch.float64 if n == 5 else torch.float32
-        shapes = (b, q, d), (b, n, e), (b, n, e), (d, e), (d, e), (d, e)
-        yield tuple(torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes)
-    x = torch.tensor([[[1000.0, 1000], [1000, 500], [1000, 0]]]).double()  # the later the higher: -1000 · x[:, 1] / √2
-    kept = torch.tensor([[[-1500.0, 0], [-2000, 0]]]).double()
-    W_q, W_k = torch.tensor([[1.0, 0], [0, 0]]).double(), torch.tensor([[0.0, 0], [-1, 0]]).double()
-    yield x, kept, torch.randn(1, 2, 2, generator=generator).double(), W_q, W_k, torch.eye(2).double()
+def reading(table, out):
+    """A model that reads: what it says of a word depends on all words before it, their order, its position, and how
+    often the model was called, as with a cache that is wrong."""
+
+    def model(tokens, state=None):
+        if not isinstance(tokens, torch.Tensor) or tokens.ndim != 2 or tokens.is_floating_point():
+            raise ValueError("tokens must be a tensor (b, n) of whole numbers")
+        summed, position, calls = (0.0, 0, 0) if state is None else state
+        moved = 0.9 ** torch.arange(tokens.shape[1])[:, None] * table[tokens]  # (b, n, e)
+        so_far = summed + 0.9**position * moved.cumsum(dim=1)  # (b, n, e)
+        return so_far.tanh() @ out + calls, (so_far[:, -1:], position + tokens.shape[1], calls + 1), None
+
+    return model
 
 
-def edges_of_chunks(generator):
-    x, kept = torch.full((1, 3, 2), 3e12).double(), torch.full((1, 2, 2), -3e12).double()
-    W_q, values = torch.eye(2).double(), torch.randn(1, 2, 2, generator=generator).double()
-    yield LOW_SCORES, (x, kept, values, W_q, -W_q, W_q)
-    for name, (b, n, q, d, e) in (
-        ("140 new words", (1, 2, 140, 66, 67)),
-        ("2 new words after 140 others", (1, 140, 2, 3, 4)),
-        ("66 sentences", (66, 1, 2, 3, 4)),
+def draw_texts(generator):
+    """Chunks of several sizes, of one word, one chunk for all, one word for each; one sentence and several."""
+    for b, v, e, sizes in (
+        (2, 7, 4, [1, 3, 1]),
+        (1, 5, 3, [2, 2]),
+        (3, 9, 4, [5]),
+        (2, 6, 5, [1, 1, 1, 1]),
+        (4, 8, 3, [3, 1, 2]),
+        (1, 11, 4, [1, 5, 4]),
     ):
-        shapes = (b, q, d), (b, n, e), (b, n, e), (d, e), (d, e), (d, e)
-        yield name, tuple(torch.randn(*shape, generator=generator) / shape[-1] ** 0.25 for shape in shapes)
-    shapes = (2, 2, 3), (2, 4, 5), (2, 4, 5), (3, 5), (3, 5), (3, 5)
-    yield "numbers in float64", tuple(torch.randn(*shape, generator=generator).double() for shape in shapes)
+        model = reading(torch.randn(v, e, generator=generator), torch.randn(e, v, generator=generator))
+        yield model, torch.randint(v, (b, sum(sizes)), generator=generator), sizes
+
+
+def edges_of_texts(generator):
+    model = reading(torch.randn(70, 4, generator=generator), torch.randn(4, 70, generator=generator))
+    yield "70 words, one by one", (model, torch.randint(70, (1, 70), generator=generator), [1] * 70)
+    yield "66 sentences", (model, torch.randint(70, (66, 3), generator=generator), [2, 1])
 
 
 @exercise(
-    draws=draw_chunks,
-    edges=edges_of_chunks,
+    draws=draw_texts,
+    edges=edges_of_texts,
     hints=[
-        "What does the bench below say: which rows differ from those of one reading, and which words do they look at? "
-        "With an empty cache, all is right: which line can tell the two cases apart?",
-        "Print `visible` for a chunk of 2 words after 3 others. It is (2, 5). Which words may the first row see, "
-        "and the second one?",
-        "Row 0 is not the first word of the sentence but the first *new* one: all words of the cache stand before it. "
-        "By how many places has the triangle to move?",
+        "tokens.split(sizes, dim=1) gives the chunks. The model returns the logits of a chunk and a state. What does it "
+        "need when it reads the next chunk?",
+        "The state is None before the first chunk. After each call it is what the model returned. The logits of all "
+        "chunks are wanted, so collect them in a list.",
+        "In the loop: logits, state, _ = model(chunk, state). Then torch.cat joins the collected logits along the axis "
+        "of the words, dim=1.",
     ],
-    names={
-        "(b, k, e): a row for each word so far; only the new ones ask": (
-            lambda x, keys, values, W_q, W_k, W_v: torch.cat([keys, x @ W_k], 1)
-        ),
-        "(b, n, e): are the new words in it?": lambda x, keys, values, W_q, W_k, W_v: keys,
-        "(b, q, k): the weights. Are the values still to be averaged by them?": (
-            lambda x, keys, values, W_q, W_k, W_v: x @ W_q @ torch.cat([keys, x @ W_k], 1).mT
-        ),
-    },
     question={
-        "visible|tri[lu]|ones": "The scores are (b, q, k), a row for each new word, a column for each word so far: has "
-        "the mask q rows and k columns?",
-        "": "Queries are (b, q, e), keys and values with the kept ones (b, k, e): which axes meet in this line?",
+        r"model\(": "model takes tokens (b, n) and a state. What does each chunk look like, and what is the state?",
+        r"cat|stack": "Each chunk's logits are (b, its words, v): along which axis do they make (b, n, v)?",
+        "": "tokens are (b, n), logits (b, n, v): which axis is that of the words?",
     },
-    level=3,
-    minutes=12,
+    level=1,
+    minutes=6,
 )
-def read_on(x, keys, values, W_q, W_k, W_v):
-    """New words x (b, q, d), with what was kept of n others: returns z (b, q, e), keys, values.
+def in_chunks(model, tokens, sizes):
+    """A model that reads sentences chunk by chunk: the logits (b, n, v) of all chunks, side by side.
 
-    Kept are keys (b, n, e) and values (b, n, e). Each word sees those before it and itself; W_q, W_k
-    and W_v are (d, e). Keys and values are returned with the new ones behind, (b, k, e), k = n + q.
+    tokens are (b, n); sizes lists how many words each chunk has, together n. model(tokens, state) returns the
+    logits for the tokens it is given, the state after them, and a third thing, not needed here. Each call gets
+    the state that the call before returned, the first one None.
     """
-    keys = torch.cat([keys, x @ W_k], dim=1)  # (b, k, e)
-    values = torch.cat([values, x @ W_v], dim=1)  # (b, k, e)
-    q, k = x.shape[1], keys.shape[1]
-    visible = torch.ones(q, k).bool().tril(k - q)  # (q, k)
-    scores = x @ W_q @ keys.mT / math.sqrt(keys.shape[-1])  # (b, q, k)
-    weights = torch.softmax(scores.masked_fill(~visible, -math.inf), dim=-1)
-    return weights @ values, keys, values
+    parts, state = [], None
+    for chunk in tokens.split(sizes, dim=1):
+        logits, state, _ = model(chunk, state)
+        parts.append(logits)
+    return torch.cat(parts, dim=1)
+
+
+def draw_symptoms(generator):
+    """Each of the five mistakes, with what the four experiments show of it."""
+    yield True, False, True, True
+    yield False, False, True, True
+    yield True, True, True, True
+    yield True, False, True, False
+    yield True, False, False, False
+
+
+@exercise(
+    draws=draw_symptoms,
+    hints=[
+        "Take one mistake at a time and go through the four experiments in your head. Forgetful, for example, sees "
+        "nothing of the chunks before: can it notice another first word?",
+        "Only one of the five is wrong even when it reads everything at once, and only one is right with a single layer. "
+        "Only one notices nothing at all of the chunks before.",
+        "Two are left: OneTooFar and FromTopLeft. A mask that begins at the top left shows the last chunk only the "
+        "first words. Which experiment tells the two apart?",
+    ],
+    question='Each argument is True or False. What is returned is a name, such as "Forgetful".',
+    level=2,
+    minutes=8,
+)
+def which_mistake(at_once, one_layer, first_word, middle_word):
+    """The name of the mistake that shows these symptoms, as a string.
+
+    at_once: are the logits right where the model reads all words at once? one_layer: are they right in chunks where
+    the model has a single layer? first_word, middle_word: does the last chunk notice if the first word of the
+    sentence, or one in its middle, is another one? In chunks, with two layers, each of the five is wrong.
+    """
+    if not at_once:
+        return "AlwaysAtZero"
+    if one_layer:
+        return "LayerOneForAll"
+    if not first_word:
+        return "Forgetful"
+    return "OneTooFar" if middle_word else "FromTopLeft"
 
 
 def draw_beams(generator):
@@ -228,7 +256,7 @@ def edges_of_beams(generator):
         "": "sums is (w,), log_probabilities (w, v), and the w · v totals compete in one row: which shapes meet here?",
     },
     level=2,
-    minutes=10,
+    minutes=8,
 )
 def beam_step(sums, log_probabilities, width):
     """w beams, each may go on with any of v words, the best of all stay: returns sums, rows, tokens.
@@ -241,6 +269,64 @@ def beam_step(sums, log_probabilities, width):
     best = totals.flatten().topk(width)
     v = log_probabilities.shape[1]
     return best.values, best.indices // v, best.indices % v
+
+
+def draw_tails(generator):
+    """Sure and unsure; a sum that reaches p in between and before the last; p near 1 and 1 itself; very small p; a word
+    that cannot stand there already; float64."""
+    halves = torch.tensor([0.15, 0.5, 0.05, 0.3]).log()
+    yield halves, 0.7
+    for v, p, spread, dtype in (
+        (6, 0.9, 1.0, None),
+        (9, 0.5, 3.0, None),
+        (5, 0.01, 1.0, None),
+        (8, 0.99, 2.0, None),
+        (7, 1.0, 2.0, None),
+        (12, 0.75, 0.3, torch.float64),
+    ):
+        yield spread * torch.randn(v, generator=generator, dtype=dtype), p
+    impossible = torch.tensor([2.0, -math.inf, 1.0, 0.0, -1.0])
+    yield impossible, 0.8
+
+
+def edges_of_tails(generator):
+    yield "70 words", (torch.randn(70, generator=generator), 0.9)
+    yield "logits near 1,000", (1000 + torch.randn(6, generator=generator).double(), 0.6)
+    yield "a single word", (torch.zeros(1), 0.5)
+
+
+@exercise(
+    draws=draw_tails,
+    edges=edges_of_tails,
+    hints=[
+        "Do it by hand for the probabilities 0.5, 0.3, 0.15, 0.05 and p = 0.7, taking the most probable first. When is "
+        "it enough? Does the word that crosses p stay?",
+        "Sort the probabilities, the largest first, and add them up: torch.sort and torch.cumsum. A word stays if what "
+        "was collected *before* it is still below p.",
+        "cumsum - itself is what was collected before each word. sort returns the old positions, too: "
+        "`logits[order[~stays]]` are those to be set to -∞, in a copy.",
+    ],
+    names={
+        "the probabilities, sorted: which words are these, and where do they stand in logits?": (
+            lambda logits, p: logits.softmax(-1).sort(descending=True).values
+        ),
+        "the probabilities: which of them are enough?": lambda logits, p: logits.softmax(-1),
+    },
+    question={
+        r"cumsum|sort": "cumsum and sort run along an axis of the v words, dim=-1 or 0: does the line say so?",
+        "": "logits, probabilities and what stays are all (v,): which of them has another length here?",
+    },
+    level=2,
+    minutes=7,
+)
+def keep_top_p(logits, p):
+    """The logits (v,), with -∞ for all but the fewest words that together have at least the probability p (0 < p ≤ 1).
+
+    The most probable words are taken first; no two are equally probable. The logits that came in stay as they are.
+    """
+    probabilities, order = logits.softmax(dim=-1).sort(descending=True)  # (v,) each
+    stays = probabilities.cumsum(dim=-1) - probabilities < p  # what the words before it have together
+    return logits.masked_fill(~stays[order.argsort()], -math.inf)
 
 
 def draw_blocks(generator):
@@ -305,7 +391,7 @@ def edges_of_reading_blocks(generator):
         "": "scores is (q, k), values (k, d), largest and total (q, 1), mixture (q, d): which axes meet in this line?",
     },
     level=3,
-    minutes=10,
+    minutes=9,
 )
 def read_block(scores, values, largest, total, mixture):
     """A block of finite scores (q, k) and values (k, d), after others: returns largest, total, mixture.
