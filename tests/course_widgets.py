@@ -1147,6 +1147,48 @@ def sampling(widgets):
     return widgets.sampling(situations, logits, words), expected
 
 
+def softmax_in_blocks(widgets):
+    """Of all scores up to the end of a block at once: torch's logsumexp, and a softmax-weighted mean times the sum."""
+    start, values = [1.0, 2.0, 0.5, -1.0, 3.5, 1.5, 0.0, 2.5], torch.tensor([1, -1, 2, 0.5, 3, -2, 1, 4]).double()
+
+    def kept(scores):
+        if not len(scores):
+            return -math.inf, 0.0, 0.0
+        largest, sums = scores.max().item(), scores.logsumexp(0)
+        total = (sums - scores.max()).exp().item()
+        return largest, total, total * (scores.softmax(0) @ values[: len(scores)]).item()
+
+    def expected(state):
+        scores = torch.tensor([state[f"score_{k}"] for k in range(1, 9)]).double()
+        size, last = state["size"], 8 // state["size"]
+        step = min(state["step"], last)
+        (before, *old), (largest, *new) = kept(scores[: size * (step - 1)]), kept(scores[: size * step])
+        kept_before, factor = kept(scores[: 8 - size])[0], math.exp(before - largest)
+        final = math.exp(kept_before - scores.max().item())
+        block = ", ".join(map(str, scores[size * (step - 1) : size * step].tolist()))
+        said = f"Blocks of {size}. Block {step} of {last}: {block}. "
+        if step == 1:
+            said += "The sum adds up exp(score - largest). What has to happen to it when a larger score comes?"
+        elif largest > before:
+            said += f"A new largest score, {largest - before} higher: the old sum and mixture are multiplied by "
+            said += f"exp(-{largest - before})."
+        else:
+            said += f"No score is larger than {largest}: the old sum and mixture are as before."
+        for name, one, other in zip(("sum", "mixture"), old, new):
+            sums = f"{one} × {factor} + {other - one * factor} = " if step > 1 else ""
+            said += f" New {name}: {sums}{other}" + f", all at once {other}" * (step == last) + "."
+        if step == last:
+            output = scores.softmax(0) @ values
+            said += f" Output = mixture / sum = {new[1]} / {new[0]} = {output}."
+        said += (
+            f" {'✔' if 0 < final < 0.1 else '○'} Drag scores until the last block shrinks the old sum to less than a "
+        )
+        left = f"Now {'all' if final == 1 else final} of it is left."
+        return f"{said}tenth. {left if last > 1 else 'With one block, there is no old sum.'}", None
+
+    return widgets.softmax_in_blocks(start, values), expected
+
+
 # beyond text
 
 
@@ -1472,6 +1514,7 @@ COURSE = {
         two_looks,
         filling_cache,
         sampling,
+        softmax_in_blocks,
         patches,
         motifs,
         patch_sizes,

@@ -6,6 +6,7 @@ import time
 import xml.etree.ElementTree
 
 import ipywidgets
+import numpy as np
 import pytest
 import torch
 from course_widgets import COURSE
@@ -13,7 +14,7 @@ from course_widgets import COURSE
 from tools.site.record_widgets import record, values
 from utils import widgets
 from utils.style import ROLES, blend, luminance
-from utils.widgets import attention, beyond, blocks, differences, encoder, heads, recurrence
+from utils.widgets import attention, beyond, blocks, differences, encoder, heads, online_softmax, recurrence
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 MOST = {"check": 150, "test": 150, "all": 600}  # states; of more, all values of all controls and a sample
@@ -210,6 +211,9 @@ DRAWINGS = {
     "orders": blocks.norm_orders,
     "induction": lambda: blocks.induction_arrows(list("ABCDEFA")),
     "encoder and decoder": lambda: blocks.encoder_and_decoder(list("abcd"), "the words are in several lines".split()),
+    "read in blocks, without values": lambda: online_softmax.draw_blocks(
+        np.array([1.5, 2.0, 0.5, -1.0, 3.5, -3.5]), None, 2, 3, (1, 2)
+    ),
     "in blocks": lambda: differences.softmax_in_blocks([1.25, 2.0, 0.5, -1.0, -3.5, 1.5, 0.0, 2.5], 2),
 }
 

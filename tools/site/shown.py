@@ -69,6 +69,10 @@ PAGES = {
         | {"top_p": (0.05, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)},
         note="Here temperature and top-p have some of their values, in the notebook more.",
     ),
+    "softmax_in_blocks": Page(
+        hidden=[f"score_{number}" for number in range(1, 8)],
+        note="Here you drag the last score, in the notebook each of them.",
+    ),
     "chat": Page(
         {"taken": ("", "1:2", "7:2"), "step": range(25), "chosen": range(25)},
         hidden=("asked", "temperature", "top_p", "template"),
