@@ -1117,7 +1117,7 @@ def filling_cache(widgets):
 
 def sampling(widgets):
     situations, words = ["la bruja", "el mago y"], [f"{a}{b}" for a in "abcdef" for b in "lmnop"]
-    logits = 2 * numbers(2, 30)
+    logits, occurs = 2 * numbers(2, 30), numbers(2, 30, seed=1) > 0.3
 
     def probabilities(scores):
         sizes = {k: math.exp(score - max(scores.values())) for k, score in scores.items()}
@@ -1136,15 +1136,20 @@ def sampling(widgets):
         nucleus = first if state["top_p"] == 1 else nucleus
         stages = [probabilities(one) for one in (scores, warm, first, nucleus)]
         entropy = [-sum(p * math.log(p) for p in stage.values() if p) for stage in stages]
-        said = ", ".join(f"{words[k]} {100 * stages[3][k]}%" for k in best[:5] if k in nucleus)
+        known = dict(enumerate(occurs[state["situation"]].tolist()))
+        sign = {k: "" if known[k] else " (never)" for k in known}
+        said = ", ".join(f"{words[k]}{sign[k]} {100 * stages[3][k]}%" for k in best[:5] if k in nucleus)
         settings = f"temperature {state['temperature']:g}, top-k {state['top_k'] or 'all'}, top-p {state['top_p']:g}"
         said = f"{settings} leave {len(nucleus)} of 30 words: {said}" + ", …" * (len(nucleus) > 5)
-        spread = f"Entropy from stage to stage: {', '.join(map(str, entropy))}."
+        never = [{k: share for k, share in stage.items() if not known[k]} for stage in stages]
+        spread = f"Entropy from stage to stage: {', '.join(map(str, entropy))}. Words left that occur here in the "
+        spread += f"training corpus: {len(nucleus) - len(never[3])}; that never do: {len(never[3])}, together "
+        spread += f"{100 * sum(never[3].values())}%, at first {100 * sum(never[0].values())}%."
         task = "✔" if len(nucleus) == 3 and state["top_k"] is None else "○"
         task += " Leave just 3 words, with top-k at all. Does the same top-p do it after other words, too?"
         return f"{said}. {spread} After: {situations[state['situation']]}. {task}", entropy
 
-    return widgets.sampling(situations, logits, words), expected
+    return widgets.sampling(situations, logits, words, occurs), expected
 
 
 def softmax_in_blocks(widgets):

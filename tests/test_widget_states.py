@@ -9,7 +9,7 @@ import ipywidgets
 import numpy as np
 import pytest
 import torch
-from course_widgets import COURSE
+from course_widgets import COURSE, numbers
 
 from tools.site.record_widgets import record, values
 from utils import widgets
@@ -213,6 +213,9 @@ DRAWINGS = {
     "encoder and decoder": lambda: blocks.encoder_and_decoder(list("abcd"), "the words are in several lines".split()),
     "read in blocks, without values": lambda: online_softmax.draw_blocks(
         np.array([1.5, 2.0, 0.5, -1.0, 3.5, -3.5]), None, 2, 3, (1, 2)
+    ),
+    "sampling, whatever occurs": lambda: (
+        widgets.sampling(["a"], numbers(1, 30), [f"word {k}" for k in range(30)]).first
     ),
     "in blocks": lambda: differences.softmax_in_blocks([1.25, 2.0, 0.5, -1.0, -3.5, 1.5, 0.0, 2.5], 2),
 }

@@ -1,6 +1,8 @@
 """Widgets in the hands of a learner: whatever is typed is drawn or answered in plain words, and quickly; a cell that
 runs again takes its old widget away."""
 
+import html
+import json
 import math
 import re
 import time
@@ -286,6 +288,45 @@ def test_key_heads_are_those_that_share_the_heads_of_queries():
 def test_logits_that_do_not_fit_are_refused(situations, logits, words, problem):
     with pytest.raises(ValueError, match=problem):
         widgets.sampling(situations, logits, words)
+
+
+@pytest.mark.parametrize(
+    "occurs, problem",
+    [
+        ([[True, False]], r"occurs \(1, 2\) of bool must be \(1, 3\) of bool"),
+        ([[1, 0, 1]], r"occurs \(1, 3\) of int64 must be \(1, 3\) of bool"),
+    ],
+)
+def test_what_occurs_has_to_fit_the_words(occurs, problem):
+    with pytest.raises(ValueError, match=problem):
+        widgets.sampling(["a"], [[0.0, 1.0, 2.0]], list("xyz"), occurs)
+
+
+def test_others_that_never_occur_have_a_row_of_their_own():
+    words, scores = [f"w{number}" for number in range(20)], [np.linspace(3, 0, 20)]
+    occurs = np.arange(20) % 4 > 0  # w0, w4, … w16 never do: three of the first twelve, two of the others
+    said = widgets.sampling(["a"], scores, words, [occurs]).screen.value
+    for text in ("✘ w0", "w1", "✘ w4", "✘ w8", "6 others", "✘ 2 others", "✘ of them"):
+        assert said.count(f">{text}<") == 1, text
+    assert ">8 others<" not in said and ">w12<" not in said
+    both = [widgets.sampling(["a"], scores, words, *more).first for more in ((), ([np.ones(20, bool)],))]
+    assert all(">8 others<" in view.svg and ">✘ 8 others<" not in view.svg for view in both)
+    assert "✘" not in both[0].svg and "never" not in both[0].description
+
+
+def test_a_click_on_a_word_sets_the_smallest_top_k_that_keeps_it():
+    explorer = widgets.sampling(["a"], [np.linspace(3, 0, 20)], [f"w{number}" for number in range(20)])
+    for number in range(12):
+        set_by = re.findall(rf'data-set="([^"]*)" data-name="w{number}: top-k (\d+)"', explorer.screen.value)
+        asked = json.loads(html.unescape(set_by[0][0]))
+        assert asked == {"top_k": int(set_by[0][1])}
+        explorer.touch(asked)
+        kept = (writing.sampling_stages(torch.linspace(3, 0, 20), 0.5, explorer.state["top_k"], 1.0)[-1] > 0).sum()
+        fewer = [count for count in writing.TOP_K if count < kept]
+        assert kept > number and (not fewer or fewer[-1] <= number)
+        again = re.findall(rf'data-set="([^"]*)" data-name="w{number}: top-k all"', explorer.screen.value)
+        explorer.touch(json.loads(html.unescape(again[0])))
+        assert explorer.state["top_k"] is None
 
 
 def test_a_small_vocabulary_is_shown_whole():

@@ -1,7 +1,7 @@
 """What a translator looks at while it writes a word, a cache that fills up, and a choice among words."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -433,6 +433,7 @@ def filling_cache(words: Sequence[str], num_layers: int, num_heads: int, d_head:
 
 # A choice among words
 SHOWN = 12  # words in a picture
+TOP_K = (1, 2, 3, 5, 10, 20)  # besides all
 
 
 def sampling_stages(logits: Tensor, temperature: float, top_k: int | None, top_p: float) -> list[Tensor]:
@@ -443,15 +444,57 @@ def sampling_stages(logits: Tensor, temperature: float, top_k: int | None, top_p
     return [one.softmax(-1) for one in (logits, warm, first, keep_top_p(first, top_p))]
 
 
-def draw_shares(canvas: Phone, x: float, shares: np.ndarray, before: np.ndarray | None, most: float) -> None:
+class Row(NamedTuple):
+    """A row of the picture: one word, or all others of a kind; `never`: they never occur where they stand."""
+
+    name: str
+    words: list[int]
+    never: bool
+
+
+NEVER = "✘"  # the sign of a word that never occurs there
+
+
+def rows_of_words(shares: np.ndarray, words: Sequence[str], occurs: np.ndarray | None) -> list[Row]:
+    """The most probable words, and all others in one row; occurs (v,): in two rows, those that occur and the others."""
+    never, order = np.zeros(len(words), bool) if occurs is None else ~occurs, best_first(shares, len(words))
+    rows = [Row(cut(words[k], LONGEST), [k], bool(never[k])) for k in order[:SHOWN]]
+    for kind in (False, True):
+        others = [k for k in order[SHOWN:] if never[k] == kind]
+        rows += [Row(f"{len(others)} others", others, kind)] * bool(others)
+    return [row._replace(name=f"{NEVER} {row.name}") if row.never else row for row in rows]
+
+
+def draw_shares(
+    canvas: Phone, x: float, rows: Sequence[Row], shares: np.ndarray, before: np.ndarray | None, most: float
+) -> None:
     """A column of probabilities as bars, of which that of `most` is the longest, and numbers; what is 0, but was not
     `before`, is cut (None: nothing can be)."""
-    for number, share in enumerate(shares.tolist()):
+    for number, (row, share) in enumerate(zip(rows, shares.tolist())):
         y, gone = 104 + 21 * number, before is not None and share == 0
         canvas.rect(x, y - 14, 63, 18, "raised")
-        canvas.rect(x, y - 14, 63 * share / most, 18, "data", fill_opacity=0.35)
+        canvas.rect(x, y - 14, 63 * share / most, 18, "wrong" if row.never else "data", fill_opacity=0.35)
         said = f"{share:.1%}" if not gone else "cut" if before[number] else ""
         canvas.text(x + 61, y, said, 11.5, "end", "quiet" if gone else "ink", bold=number == 0)
+
+
+def write_facts(canvas: Phone, top: float, facts: Mapping[str, Iterable[object]]) -> float:
+    """A line for each fact, a number for each stage; returns where the next thing can stand."""
+    for line, (name, numbers) in enumerate(facts.items()):
+        canvas.text(80, top + 20 * line, name, 12, "end", "quiet")
+        for stage, fact in enumerate(numbers):
+            canvas.text(147 + 67 * stage, top + 20 * line, fact, 12, "end")
+    return top + 20 * len(facts) + 6
+
+
+def touch_words(canvas: Phone, rows: Sequence[Row], now: int | None) -> None:
+    """A click on a word sets the smallest top-k that keeps it; another one sets top-k to all again."""
+    for number, row in enumerate(rows):
+        fits = [count for count in TOP_K if count > number]
+        if len(row.words) == 1 and number < SHOWN and fits:
+            on, place = fits[0] == now, (4, 90 + 21 * number, 348, 18)
+            name = f"{row.name}: top-k {'all' if on else fits[0]}"
+            canvas.touch(*place, name, group="words", on=on, top_k=None if on else fits[0])
 
 
 FEW = 3  # words that the task asks for
@@ -465,48 +508,69 @@ def draw_unchanged(canvas: Phone, x: float, count: int) -> None:
     canvas.text(x + 31, 103, "as before", 11, fill="quiet")
 
 
-def draw_sampling(situation: str, stages: Sequence[Tensor], words: Sequence[str], settings: Sequence[str]) -> View:
-    """The most probable words, and what each stage (v,) leaves them; settings: of temperature, top-k and top-p."""
+def draw_sampling(
+    situation: str, stages: Sequence[Tensor], words: Sequence[str], settings: Sequence, occurs: np.ndarray | None = None
+) -> View:
+    """The most probable words, and what each stage (v,) leaves them; settings: of temperature, top-k and top-p, in
+    words; occurs (v,): which words ever occur there."""
     table = np.stack([as_numbers(stage, 1) for stage in stages])  # (stages, v)
-    shown, more = best_first(table[0], SHOWN), len(words) - SHOWN
-    names, shares = [cut(words[k], LONGEST) for k in shown], table[:, shown]
-    if more > 0:
-        names.append(f"{more} others")
-        shares = np.column_stack([shares, np.delete(table, shown, 1).sum(1)])
+    rows = rows_of_words(table[0], words, occurs)
+    shares = np.column_stack([table[:, row.words].sum(1) for row in rows])
     entropy = -(table * np.log(np.where(table > 0, table, 1.0))).sum(1)
-    left, foot, canvas = (table > 0).sum(1), 116 + 21 * len(names), Phone(236 + 21 * len(names))
+    left, foot, canvas = (table > 0).sum(1), 116 + 21 * len(rows), Phone(236 + 21 * len(rows))
+    facts = {"words left": left}
+    spread = f"Entropy from stage to stage: {', '.join(map(two_decimals, entropy))}."
+    if occurs is not None:
+        never, share = (table[:, ~occurs] > 0).sum(1), table[:, ~occurs].sum(1)
+        facts |= {f"{NEVER} of them": never, f"{NEVER} together": [f"{one:.1%}" for one in share]}
+        spread += f" Words left that occur here in the training corpus: {left[-1] - never[-1]}; that never do: "
+        spread += f"{never[-1]}, together {share[-1]:.1%}, at first {share[0]:.1%}."
+    facts |= {"entropy": map(two_decimals, entropy), "perplexity": [f"{one:.1f}" for one in np.exp(entropy)]}
     canvas.text(6, 22, situation if len(situation) <= 44 else f"…{situation[-43:]}", 13.5, "start", bold=True)
     for stage, name in enumerate(("softmax", "temperature", "top-k", "top-p")):
         x = 86 + 67 * stage
         canvas.text(x + 31, 54, name, 11.5)
         canvas.text(x + 31, 74, f"then {settings[stage - 1]}" if stage else "at first", 12, fill="quiet")
         if stage and settings[stage - 1] == UNCHANGED[stage - 1]:
-            draw_unchanged(canvas, x, len(names))
+            draw_unchanged(canvas, x, len(rows))
         else:
-            draw_shares(canvas, x, shares[stage], shares[stage - 1] if stage > 1 else None, shares.max())
-        for line, fact in enumerate((left[stage], two_decimals(entropy[stage]), f"{np.exp(entropy[stage]):.1f}")):
-            canvas.text(x + 61, foot + 20 * line, fact, 12, "end")
-    for number, name in enumerate(names):
-        canvas.text(80, 104 + 21 * number, name, 12.5, "end", bold=number == 0)
-    for line, name in enumerate(("words left", "entropy", "perplexity")):
-        canvas.text(80, foot + 20 * line, name, 12, "end", "quiet")
-    kept = [k for k in shown if table[-1, k] > 0][:5]
-    said = ", ".join(f"{words[k]} {table[-1, k]:.1%}" for k in kept) + ", …" * int(left[-1] > len(kept))
+            draw_shares(canvas, x, rows, shares[stage], shares[stage - 1] if stage > 1 else None, shares.max())
+    for number, row in enumerate(rows):
+        canvas.text(80, 104 + 21 * number, row.name, 12.5, "end", "wrong" if row.never else "ink", bold=number == 0)
+    low = write_facts(canvas, foot, facts)
+    if occurs is not None:
+        canvas.text(6, low, f"{NEVER} never follows the last two words in the training corpus", 11.5, "start", "wrong")
+        low += 18
+    now = None if settings[1] == UNCHANGED[1] else int(settings[1])
+    touch_words(canvas, rows, now)
+    shown = [row.words[0] for row in rows[:SHOWN] if table[-1, row.words[0]] > 0][:5]
+    said = ", ".join(f"{named(words, k, occurs)} {table[-1, k]:.1%}" for k in shown) + ", …" * int(
+        left[-1] > len(shown)
+    )
     all_set = "temperature {}, top-k {}, top-p {}".format(*settings)
-    spread = f"Entropy from stage to stage: {', '.join(two_decimals(one) for one in entropy)}."
-    found = left[-1] == FEW and settings[1] == "all"
+    found = left[-1] == FEW and now is None
     sign, role = ("✔", "right") if found else ("○", "quiet")
     task = f"{sign} Leave just {FEW} words, with top-k at all. Does the same top-p do it after other words, too?"
-    canvas.text(6, foot + 66, f"the longest bar: {shares.max():.1%}", 12, "start", "quiet")
-    canvas.prose(6, foot + 90, task, fill=role)
+    canvas.text(6, low, f"the longest bar: {shares.max():.1%}", 12, "start", "quiet")
+    canvas.hint(352, low, "click a word: top-k keeps it", "end")
+    canvas.prose(6, low + 24, task, fill=role)
+    canvas.height = round(low + 54)
     return canvas.view(f"{all_set} leave {left[-1]} of {len(words)} words: {said}. {spread} After: {situation}. {task}")
 
 
-def sampling(situations: Sequence[str], logits: ArrayLike, words: Sequence[str]) -> Explorer:
+def named(words: Sequence[str], word: int, occurs: np.ndarray | None) -> str:
+    """A word as the description says it."""
+    return f"{words[word]} (never)" if occurs is not None and not occurs[word] else words[word]
+
+
+def sampling(
+    situations: Sequence[str], logits: ArrayLike, words: Sequence[str], occurs: ArrayLike | None = None
+) -> Explorer:
     """What temperature, top-k and top-p, in this order, make of the probabilities of a next word.
 
-    situations: what was written so far, a text for each row of logits (situations, v); words: the v of the vocabulary.
-    Logits that are not numbers, or do not go with the texts and words: ValueError."""
+    situations: what was written so far, a text for each row of logits (situations, v); words: the v of the vocabulary;
+    occurs: booleans (situations, v), whether a word ever follows the last two of the situation in the training corpus.
+    Logits that are not numbers, or do not go with the texts and words, other `occurs`: ValueError."""
     require_list(situations=situations, words=words)
     table = torch.as_tensor(as_numbers(logits, 2))
     wanted = len(situations), len(words)
@@ -514,15 +578,22 @@ def sampling(situations: Sequence[str], logits: ArrayLike, words: Sequence[str])
         raise ValueError(
             f"logits {tuple(table.shape)} must be {wanted}: a row for each situation, a column for each word"
         )
+    known = None if occurs is None else np.asarray(occurs)
+    if known is not None and (known.shape != wanted or known.dtype != bool):
+        given = f"occurs {known.shape} of {known.dtype}"
+        raise ValueError(f"{given} must be {wanted} of bool: for each situation, which words ever follow it")
 
     def draw(situation, temperature, top_k, top_p):
         stages = sampling_stages(table[situation], temperature, top_k, top_p)
-        return draw_sampling(situations[situation], stages, words, (f"{temperature:g}", top_k or "all", f"{top_p:g}"))
+        settings = f"{temperature:g}", f"{top_k or 'all'}", f"{top_p:g}"
+        return draw_sampling(
+            situations[situation], stages, words, settings, None if known is None else known[situation]
+        )
 
     controls = {
         "situation": menu("situation", [(text, number) for number, text in enumerate(situations)]),
         "temperature": slider("temperature", 0.5, 0.1, 2.0, 0.1),
-        "top_k": menu("top-k", [("all", None), *((str(count), count) for count in (1, 2, 3, 5, 10, 20))], None),
+        "top_k": menu("top-k", [("all", None), *((str(count), count) for count in TOP_K)], None),
         "top_p": slider("top-p", 1.0, 0.05, 1.0, 0.05),
     }
     return Explorer(draw, controls)
