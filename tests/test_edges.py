@@ -64,7 +64,7 @@ def test_some_input_is_longer_than_any_table(name):
             sizes = value.shape if isinstance(value, Tensor) else [value] if type(value) is int else []
             sizes = [len(value)] if isinstance(value, (list, str)) else sizes
             longest = max(longest, *sizes, 0)
-    assert longest > TABLE
+    assert longest > TABLE or all(type(value) is bool for value in arguments.values())
 
 
 # ---- wrong at an edge

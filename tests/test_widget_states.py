@@ -14,7 +14,7 @@ from course_widgets import COURSE, numbers
 from tools.site.record_widgets import record, values
 from utils import widgets
 from utils.style import ROLES, blend, luminance
-from utils.widgets import attention, beyond, blocks, differences, encoder, heads, online_softmax, recurrence
+from utils.widgets import attention, beyond, blocks, encoder, heads, online_softmax, recurrence
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 MOST = {"check": 150, "test": 150, "all": 600}  # states; of more, all values of all controls and a sample
@@ -217,7 +217,6 @@ DRAWINGS = {
     "sampling, whatever occurs": lambda: (
         widgets.sampling(["a"], numbers(1, 30), [f"word {k}" for k in range(30)]).first
     ),
-    "in blocks": lambda: differences.softmax_in_blocks([1.25, 2.0, 0.5, -1.0, -3.5, 1.5, 0.0, 2.5], 2),
 }
 
 

@@ -309,7 +309,7 @@ def right_but_for_some_inputs(case: Case) -> Finding | None:
 
 def furthest(got: Tensor, want: Tensor) -> tuple[tuple[int, ...], str, str]:
     """Where two tensors differ most, and both entries in as many digits as it takes to see it."""
-    distance = (got.double() - want.double()).abs().nan_to_num(math.inf)
+    distance = (got.double() - want.double()).abs().nan_to_num(math.inf).masked_fill(got == want, 0)  # -∞ and -∞
     place = tuple(int(i) for i in np.unravel_index(distance.argmax().item(), tuple(want.shape)))
     yours, expected = got[place].item(), want[place].item()
     if want.dtype == torch.bool:

@@ -11,7 +11,6 @@ from .attention import (
 )
 from .beyond import motifs, patch_sizes, patches
 from .chat import chat
-from .differences import rotary_hands
 from .encoder import head_browser, position_waves, word_journey
 from .flow import attention_flow
 from .guess import guess
@@ -24,6 +23,7 @@ from .online_softmax import softmax_in_blocks
 from .projections import kernel_smoothing, projections
 from .published import published_heads, search
 from .recurrence import fading
+from .rotary import rotary_hands
 from .softmax import softmax_saturation, softmax_sharing
 from .translation import bottleneck, decoding, sentence_builder
 from .vectors import two_arrows, word_map

@@ -148,11 +148,11 @@ def edges_of_texts(generator):
     minutes=6,
 )
 def in_chunks(model, tokens, sizes):
-    """A model that reads sentences chunk by chunk: the logits (b, n, v) of all chunks, side by side.
+    """Let a model read sentences chunk by chunk: returns the logits (b, n, v) of all chunks, side by side.
 
-    tokens are (b, n); sizes lists how many words each chunk has, together n. model(tokens, state) returns the
-    logits for the tokens it is given, the state after them, and a third thing, not needed here. Each call gets
-    the state that the call before returned, the first one None.
+    tokens are (b, n); sizes lists how many words each chunk has, together n. model(tokens, state) gives the
+    logits for its tokens, the state after them, and a third thing, not needed here. Each call gets the state
+    that the call before gave back, the first one None.
     """
     parts, state = [], None
     for chunk in tokens.split(sizes, dim=1):
@@ -185,7 +185,7 @@ def draw_symptoms(generator):
     minutes=8,
 )
 def which_mistake(at_once, one_layer, first_word, middle_word):
-    """The name of the mistake that shows these symptoms, as a string.
+    """The mistake that shows these symptoms: returns its name, such as "Forgetful".
 
     at_once: are the logits right where the model reads all words at once? one_layer: are they right in chunks where
     the model has a single layer? first_word, middle_word: does the last chunk notice if the first word of the
@@ -320,9 +320,10 @@ def edges_of_tails(generator):
     minutes=7,
 )
 def keep_top_p(logits, p):
-    """The logits (v,), with -∞ for all but the fewest words that together have at least the probability p (0 < p ≤ 1).
+    """Top-p: returns the logits (v,), with -∞ for all but the fewest words that together have the probability p or more.
 
-    The most probable words are taken first; no two are equally probable. The logits that came in stay as they are.
+    The most probable words are taken first, no two are equally probable, and 0 < p ≤ 1. The logits that come in
+    stay as they are.
     """
     probabilities, order = logits.softmax(dim=-1).sort(descending=True)  # (v,) each
     stays = probabilities.cumsum(dim=-1) - probabilities < p  # what the words before it have together
