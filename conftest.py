@@ -16,7 +16,8 @@ from pathlib import Path
 import nbval.plugin
 import pytest
 
-from utils.model_files import OPENED_BY, Missing
+from utils.exercises.tasks import OPENS
+from utils.model_files import MODELS, Missing
 
 pytest_plugins = ["lanes", "onward"]
 
@@ -46,7 +47,7 @@ taken = set()  # the names of the files in KEPT that a notebook has taken a trai
 # the tests that run them again, and those that record the widgets' films before those that only show them.
 LISTED = (ROOT / "utils" / "exercises" / "tasks" / "topics.txt").read_text()
 TRAINS = re.findall(r"^(\w+) .* trains$", LISTED, re.MULTILINE)
-LONG = [*TRAINS, *OPENED_BY]
+LONG = [*TRAINS, *OPENS]
 FIRST = [f"notebooks/{path.name}" for topic in LONG for path in (ROOT / "notebooks").glob(f"[0-9]*_{topic}.ipynb")]
 FIRST += [
     "tests/test_exercises",
@@ -58,7 +59,7 @@ FIRST += [
 FIRST += ["tests/test_setup", "tests/test_site", "tests/test_widget_states", "tests/test_grading", "notebooks/"]
 
 
-for model in OPENED_BY.values():
+for model in MODELS.values():
     with contextlib.suppress(Missing):  # for notebooks that fetch the course into another folder
         os.environ.setdefault(model.variable, str(model.find(next(iter(model.sha256))).parent))
 
@@ -77,9 +78,9 @@ def pytest_collection_modifyitems(items):
     What needs a published model is skipped where it is not here."""
     for item in items:
         runs = isinstance(item, nbval.plugin.IPyNbCell) or item.get_closest_marker("runs_cells")
-        topics = [topic for topic in OPENED_BY if runs and topic in item.nodeid]
-        topics += [topic for mark in item.iter_markers("opens") for topic in mark.args if topic in OPENED_BY]
-        for reason in filter(None, (without(OPENED_BY[topic]) for topic in topics)):
+        topics = [topic for topic in OPENS if runs and topic in item.nodeid]
+        topics += [topic for mark in item.iter_markers("opens") for topic in mark.args if topic in OPENS]
+        for reason in filter(None, (without(MODELS[OPENS[topic]]) for topic in topics)):
             item.add_marker(pytest.mark.skip(reason=reason))
         if isinstance(item, nbval.plugin.IPyNbCell) and item.cell.execution_count is None:
             raise pytest.UsageError(f"{item.nodeid} was never run, so nothing would be compared: run `make notebooks`")
@@ -126,7 +127,7 @@ def published_chat():
         try:
             yield load_chat()
         except Missing:
-            pytest.skip(without(OPENED_BY["chat_model"]))
+            pytest.skip(without(MODELS["chat"]))
 
 
 @pytest.fixture(scope="module")

@@ -537,7 +537,7 @@ def test_a_class_that_is_handed_in_is_graded(course):
         assert f"\n  {line}" in said, said
 
 
-@pytest.mark.lane("test")
+@pytest.mark.lane("all", "classes", "export")
 def test_a_class_is_exported_for_both_graders(course):
     path = course / "notebooks" / notebook("self_attention").name
     for tool in ("nbgrader", "otter"):

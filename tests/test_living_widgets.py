@@ -33,7 +33,7 @@ pytestmark = pytest.mark.lane("test")
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 WIDGETS = {name: path for path in NOTEBOOKS for name in record.names(path).values()}
-SAMPLE = ("single_token_attention",)  # topics
+SAMPLE = {"single_token_attention", "attention_flow", "softmax_saturation"}  # by day: a topic, and two of its films
 MOST_BYTES = 3_000_000  # of a film
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Widgets</title>
 {}</head><body><main>{}</main></body></html>"""
@@ -58,7 +58,8 @@ MOVING = """screen => screen.getAnimations({subtree: true}).filter(one => !(one 
 def about(value, *topics):
     """A parameter of a test in its lane: that of the sample, of the topics given, or of the night."""
     night = pytest.mark.lane("all", *topics)
-    return pytest.param(value, id=getattr(value, "stem", value), marks=() if set(SAMPLE) & set(topics) else night)
+    by_day = getattr(value, "stem", value) in SAMPLE or topics[0] in SAMPLE and len(topics) == 1
+    return pytest.param(value, id=getattr(value, "stem", value), marks=() if by_day else night)
 
 
 def film(name):

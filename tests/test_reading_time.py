@@ -97,6 +97,25 @@ def test_minutes_are_written_into_titles_readme_and_map_once(tmp_path):
     assert {one for one in places if one.read_bytes() != before[one]} == {places[0], path, places[-1], *maps}
 
 
+def test_a_new_notebook_gets_its_row_and_one_that_is_renamed_keeps_it(tmp_path):
+    shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))
+    shutil.copy(ROOT / "README.md", tmp_path)
+    last = files.paths(tmp_path)[-1]
+    new = json.loads(last.read_text(encoding="utf-8"))
+    links_and_time = "".join(new["cells"][0]["source"]).partition("**Time**")[2]
+    number = len(files.paths(tmp_path))
+    text = f"# {number} · Something new\n\nAfterwards you can do something new.\n\n**Time**{links_and_time}"
+    new["cells"][0]["source"] = text
+    last.with_name(f"{number}_something_new.ipynb").write_text(json.dumps(new), encoding="utf-8")
+    rows = (tmp_path / "README.md").read_text(encoding="utf-8").splitlines()
+    reading_time.write_table(tmp_path)
+    reading_time.write_table(tmp_path)
+    (added,) = set((tmp_path / "README.md").read_text(encoding="utf-8").splitlines()) - set(rows)
+    assert added.startswith(
+        "| 15 | [Something new](notebooks/15_something_new.ipynb) | do something new | 40 + 45 | [Colab"
+    )
+
+
 def test_the_plan_for_teachers_is_made_of_the_minutes():
     plan = reading_time.plan()
     assert plan in (ROOT / "docs" / "teachers.md").read_text(encoding="utf-8"), "run `make text`"

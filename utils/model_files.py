@@ -189,7 +189,7 @@ CHAT = Model(  # SmolLM2-135M-Instruct: Ben Allal et al. 2025; Apache-2.0; made 
     },
 )
 MODELS = {"encoder": ENCODER, "chat": CHAT}
-OPENED_BY = {"published_encoder": ENCODER, "chat_model": CHAT}  # by the topic of the notebook
+MODELS = {"encoder": ENCODER, "chat": CHAT}  # as topics.txt names them
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ import re
 import statistics
 from typing import NamedTuple
 
-from tools.notebooks import fill
+from tools.notebooks import fill, links
 from tools.notebooks.files import COURSE, at, paths, read, write
 from utils import cells
 from utils.cells import source
@@ -27,7 +27,8 @@ WORDS_A_MINUTE, LINES_A_MINUTE = 100, 15
 SECONDS = {"displayed": 10, "inline": 2, "pictures": 40}
 STEP = 5  # minutes
 TITLE = re.compile(r"\b\d+( minutes to read and run.*?)\b\d+( more for)", re.DOTALL)
-ROW = re.compile(r"^(\| \d\d \|.*?\| )\d+ \+ \d+( \|)", re.MULTILINE)
+ROW = re.compile(r"^\| \d\d \| \[[^\n]*\]\(notebooks/(\w+\.ipynb)\) \| ([^|\n]*) \|.*$", re.MULTILINE)
+AFTERWARDS = re.compile(r"\bAfterwards you can ([^\n]+?)\.(?:\s|$)")
 PLAN = """\
 | notebook | read and run + exercises | lessons of 45 | lessons of 90 | term of 15 weeks | weekend, no exercises |
 |---|---|---|---|---|---|
@@ -118,17 +119,26 @@ def told(notebook):
     return found and (int(found[1]), int(found[2]))
 
 
+def row(path, known, repo):
+    """The row of a notebook in README's table; what one can do afterwards is what its first cell says, or is known."""
+    first = source(read(path)["cells"][0])
+    (number, title), said = re.match(r"# (\d\d) · (.+)", first).groups(), AFTERWARDS.search(first)
+    colab, binder = links.launch_links(path.name, repo)
+    reading, solving = told(read(path))
+    cells_of_row = [number, f"[{title}](notebooks/{path.name})", said[1] if said else known, f"{reading} + {solving}"]
+    return f"| {' | '.join([*cells_of_row, f'[Colab]({colab}) · [Binder]({binder})'])} |"
+
+
 def write_table(course=COURSE):
-    """README's table of notebooks with the minutes that their titles name."""
-    readme, minutes = course / "README.md", {path.name: told(read(path)) for path in paths(course)}
-
-    def row(found):
-        name = re.search(r"notebooks/(\w+\.ipynb)", found[0])
-        reading, solving = minutes[name[1]]
-        return f"{found[1]}{reading} + {solving}{found[2]}"
-
-    text = readme.read_text(encoding="utf-8")
-    write_whole(readme, ROW.sub(row, text))
+    """README's table of notebooks: of each a row, also of one that is new, below that of the notebook before it."""
+    readme, repo = course / "README.md", links.repository()
+    text, below = readme.read_text(encoding="utf-8"), None
+    for path in paths(course):
+        found = next((found for found in ROW.finditer(text) if found[1][3:] == path.name[3:]), None)
+        made = row(path, found[2] if found else "", repo)
+        text = text.replace(found[0] if found else below, made if found else f"{below}\n{made}")
+        below = made
+    write_whole(readme, text)
 
 
 def plan(course=COURSE):

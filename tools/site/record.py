@@ -32,8 +32,9 @@ from tools.site.shown import PAGES, Page
 from tools.site.slices import names  # noqa: F401
 from utils import widgets
 from utils.exercises import catalogue
+from utils.exercises.tasks import OPENS
 from utils.files import write_whole
-from utils.model_files import OPENED_BY, Missing
+from utils.model_files import MODELS, Missing
 
 HERE = Path(__file__).resolve().parent
 
@@ -102,14 +103,16 @@ def missing(path: Path) -> dict[str, Path]:
 
 
 def needs_download(path: Path) -> bool:
-    return Path(path).stem[3:] in OPENED_BY
+    return Path(path).stem[3:] in OPENS
 
 
 def can_run(path: Path) -> bool:
     """Is everything here that the notebook needs?"""
     try:
-        model = OPENED_BY.get(Path(path).stem[3:])
-        return model is None or all(model.content(name) for name in model.sha256)
+        if not needs_download(path):
+            return True
+        model = MODELS[OPENS[Path(path).stem[3:]]]
+        return all(model.content(name) for name in model.sha256)
     except Missing:
         return False
 

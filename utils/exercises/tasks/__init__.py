@@ -9,4 +9,6 @@ LIST = Path(__file__).with_name("topics.txt")
 # The topics in the order of the course. A notebook's file has its place before its topic.
 LINES = [line.split() for line in LIST.read_text(encoding="utf-8").splitlines()[1:]]
 TOPICS = tuple(topic for topic, *_ in LINES)
+# {topic: the published model that its notebook opens, by its name in utils.model_files.MODELS}
+OPENS = {topic: word[9:] for topic, *words in LINES for word in words if word.startswith("download:")}
 TOPIC_OF = {import_module(f".{topic}", __name__).__name__: topic for topic in TOPICS}  # {name of a module: its topic}

@@ -320,7 +320,7 @@ def edges_of_tails(generator):
     minutes=7,
 )
 def keep_top_p(logits, p):
-    """Top-p: returns the logits (v,), with -∞ for all but the fewest words that together have the probability p or more.
+    """Top-p: returns the logits (v,), -∞ for all but the fewest words that together have the probability p or more.
 
     The most probable words are taken first, no two are equally probable, and 0 < p ≤ 1. The logits that come in
     stay as they are.
