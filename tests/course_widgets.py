@@ -6,6 +6,7 @@ stand in it (None otherwise).
 """
 
 import copy
+import functools
 import itertools
 import math
 import re
@@ -1460,6 +1461,103 @@ def chat(widgets):
     return widgets.chat(model, pieces, asked, layer=2, limit=most), expected
 
 
+# choosing words
+
+
+def small_writer():
+    """A language model of two blocks that was not trained, its words, and logits (v,) after ids, all read anew."""
+    words = Vocabulary("a bruja duerme el la mago rey y".split())
+    torch.manual_seed(42)
+    model = LanguageModel(len(words), d_model=16, num_heads=2, num_layers=2, d_ff=24, positions="rotary").eval()
+    with torch.no_grad():
+        model.to_logits.weight.mul_(4)  # some words are likely
+
+    def logits(ids):
+        with torch.no_grad():
+            return model(torch.tensor([[1, *ids]]))[0][0, -1].double().tolist()
+
+    return model, words, logits
+
+
+def log_probabilities(logits):
+    whole = math.log(sum(map(math.exp, logits)))
+    return [logit - whole for logit in logits]
+
+
+def as_chance(total):
+    """A probability in percent, or "1 in 1230" in three digits."""
+    if math.exp(total) > 0.01:
+        return f"{100 * math.exp(total)}%"
+    return f"1 in {float(f'{math.exp(-total):.2e}'):.0f}"
+
+
+def sentences(ids, follow, most):
+    """All ids that go on from these to their end, with up to `most`; follow(ids): what can come next."""
+    for one in follow(ids):
+        if one == 2:
+            yield (*ids, one)
+        elif len(ids) + 1 < most:
+            yield from sentences((*ids, one), follow, most)
+
+
+def note_below(ended, over, done, greedy, share):
+    if done:
+        return f"Greedy search writes “{greedy}”, {share}: each word is the most probable one, but not the sentence."
+    if ended:
+        return "Your sentence has ended. Go back to a word where another one was almost as probable."
+    if over:
+        return "There is no room for more words. Go back, and end your sentence earlier."
+    return "Which word comes next? Greedy search always writes the first candidate."
+
+
+def next_word(widgets):
+    """Against all sentences of a few words, each read as a whole."""
+    model, words, logits = small_writer()
+    begun, count, most = words.encode("la"), 5, 5
+    logs = functools.cache(lambda ids: log_probabilities(logits(ids)))
+
+    def ranked(ids):
+        return sorted(range(len(words)), key=lambda k: -logs(ids)[k])
+
+    def total(ids):
+        return sum(logs((*ids[:k],))[ids[k]] for k in range(len(begun), len(ids)))
+
+    def ruled(ids, rule):
+        return ranked(ids)[0] if not rule else drawn_id(logits(ids), 1.0, 1.0, [rule, len(ids)])
+
+    def named(ids):
+        return ["end of sentence" if k == 2 else words.words[k] for k in ids]
+
+    greedy = (*begun,)
+    while greedy[-1] != 2:
+        greedy = (*greedy, ranked(greedy)[0])
+    best = max(sentences((*begun,), lambda ids: ranked(ids)[:count], len(begun) + most), key=total)
+    assert len(greedy) - len(begun) <= most and total(best) > total(greedy) + 0.1, "the task is to find a better one"
+    task = "Write a sentence to its end that is more probable than the one that greedy search writes, "
+    task += f"{as_chance(total(greedy))}."
+
+    def expected(state):
+        taken = dict(pair.split(":") for pair in state["taken"].split() if re.fullmatch("[0-9]{1,3}:[0-9]+", pair))
+        ids = (*begun,)
+        while len(ids) - len(begun) < state["step"] and ids[-1] != 2:
+            rank = int(taken.get(str(len(ids) - len(begun) + 1), 0))
+            ids += (ranked(ids)[min(rank, len(words)) - 1] if rank else ruled(ids, state["rule"]),)
+        over = ids[-1] == 2 or len(ids) - len(begun) == most
+        place = len(ids) - len(begun) + (not over)
+        before = ids[:-1] if over else ids
+        shares = [math.exp(log) for log in logs(before)]
+        shown = ranked(before)[:count]
+        said = ", ".join(f"{word} {100 * shares[k]}%" for word, k in zip(named(shown), shown))
+        rest = 100 * sum(share for k, share in enumerate(shares) if k not in shown)
+        done = ids[-1] == 2 and total(ids) > total(greedy) + 1e-6
+        note = note_below(ids[-1] == 2, over, done, " ".join(named(greedy[len(begun) : -1])), as_chance(total(greedy)))
+        sums = f"Sentence: {' '.join(named(ids))}. Probability {as_chance(total(ids))}, sum of logs {total(ids)}. "
+        others = f"{len(words) - count} others, together {rest}%"
+        return f"{sums}Candidates for word {place}: {said}; {others}. {note} {'✔' if done else '○'} {task}", None
+
+    return widgets.next_word(model, words, "la", count, most), expected
+
+
 # guesses
 
 
@@ -1526,6 +1624,7 @@ COURSE = {
         search,
         published_heads,
         chat,
+        next_word,
         guess,
     )
 }

@@ -1,0 +1,393 @@
+"""Choosing the words of a sentence: the learner is the sampler, and beam search as a tree that grows."""
+
+import functools
+import heapq
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..checks import require_logits, require_whole
+from ..vocabulary import END_ID, START_ID, Vocabulary
+from .canvas import MONOSPACE, Phone, View, cut, two_decimals
+from .chat import choose
+from .controls import Explorer, menu, slider, text
+
+END = "end of sentence"
+LONGEST = 14  # letters of a word; a longer one is cut
+
+
+def log_shares(logits: Tensor) -> Tensor:
+    """The log-probabilities (v,) of logits (v,), in double precision."""
+    return require_logits(logits).double().log_softmax(-1)
+
+
+class Writer:
+    """What a model would write after any ids: each beginning is read once, word by word, and kept."""
+
+    def __init__(self, step: Callable, words: Vocabulary, state: object = None):
+        self.step, self.words, self.state = step, words, state
+        self.after = functools.lru_cache(maxsize=1 << 12)(self._after)
+
+    @torch.no_grad()
+    def _after(self, ids: tuple[int, ...]) -> tuple[Tensor, object]:
+        """The log-probabilities (v,) of the word after `<s>` and the ids, and the state after these."""
+        state = self.after(ids[:-1])[1] if ids else self.state
+        logits, state, *_ = self.step(torch.tensor([[ids[-1] if ids else START_ID]]), state)
+        if logits.shape[-1] != len(self.words):
+            raise ValueError(
+                f"the step gives logits for {logits.shape[-1]} words, the vocabulary has {len(self.words)}: "
+                "give the vocabulary of the language that the model writes"
+            )
+        return log_shares(logits[0, -1]), state
+
+    def logs(self, ids: Sequence[int]) -> Tensor:
+        """The log-probabilities (v,) of the word after `<s>` and the ids."""
+        return self.after(tuple(ids))[0]
+
+    def total(self, ids: Sequence[int], first: int = 0) -> float:
+        """The sum of the log-probabilities of ids[first:], each after those before it."""
+        return sum(float(self.logs(ids[:k])[ids[k]]) for k in range(first, len(ids)))
+
+
+def best_first(logs: Tensor) -> Tensor:
+    """The ids (v,) of log-probabilities (v,), the most probable one first; of equal ones, the first one first."""
+    return logs.argsort(descending=True, stable=True)
+
+
+def chance(total: float) -> str:
+    """The probability whose logarithm is `total`: "12.3%", and below 1% "1 in 1,230", in three digits."""
+    if total > math.log(0.01):
+        return f"{math.exp(total):.1%}"
+    whole, power = divmod(-total / math.log(10), 1)
+    return f"1 in {round(10**power, 2) * 10**whole:,.0f}" if whole < 9 else "less than 1 in 1,000,000,000"
+
+
+# The learner writes
+
+NEAR = 1e-6  # sums of logs that differ by less count as equal
+TRIED = 1000  # beginnings that are continued, to find a sentence for the learner to find
+
+
+def best_words(writer: Writer, ids: Sequence[int], count: int) -> list[tuple[int, float, bool]]:
+    """The `count` most probable ids after the ids, with their log-probabilities; `</s>` ends a sentence."""
+    logs = writer.logs(ids)
+    return [(one, float(logs[one]), one == END_ID) for one in best_first(logs)[:count].tolist()]
+
+
+class Target(NamedTuple):
+    """What the learner has to find: an ended sentence other than `greedy` whose sum of logs is at least `least`, or
+    any ended sentence if that is None."""
+
+    greedy: list[int]
+    greedy_total: float
+    least: float | None
+    better: bool
+
+
+def in_places(written: str) -> dict[int, int]:
+    """{place: rank} of a text such as "7:2 12:30"."""
+    return {int(place): int(rank) for place, rank in re.findall(r"(\d{1,3}):(\d{1,5})", written)}
+
+
+def written_by(
+    writer: Writer, beginning: Sequence[int], count: int, seed: int = 0, taken: Mapping[int, int] | None = None
+) -> list[int]:
+    """Up to `count` ids after the beginning; `</s>` is the last. Each is the most probable one, or with a seed from 1
+    is drawn; where taken = {place, from 1: rank, from 1} has its place, it is the one of this rank."""
+    written = []
+    while len(written) < count and END_ID not in written:
+        ids = [*beginning, *written]
+        logs, rank = writer.logs(ids), (taken or {}).get(len(written) + 1)
+        drawn = choose(logs, float(seed > 0), 1.0, [seed, len(ids)])
+        written.append(int(best_first(logs)[min(rank, len(logs)) - 1]) if rank else drawn)
+    return written
+
+
+def most_probable_endings(
+    writer: Writer, beginning: list[int], candidates: int, limit: int, enough: float = math.inf
+) -> list[tuple[float, tuple[int, ...]]]:
+    """(sum of logs, ids) of sentences to their ends, of the best candidates each time, most probable first. The most
+    probable beginning is continued first; so the two best of all are found, unless one is above `enough` or it takes
+    more than TRIED beginnings."""
+    waiting, ended = [(0.0, ())], []  # what is lost so far, as heapq takes the smallest first
+    for _ in range(TRIED):
+        if not waiting or (ended and ended[0][0] > enough) or (len(ended) > 1 and ended[1][0] > -waiting[0][0]):
+            break
+        lost, ids = heapq.heappop(waiting)
+        for one, log, ends in best_words(writer, [*beginning, *ids], candidates):
+            if ends:
+                ended = sorted([*ended, (log - lost, (*ids, one))], reverse=True)
+            elif len(ids) + 1 < limit:
+                heapq.heappush(waiting, (lost - log, (*ids, one)))
+    return ended
+
+
+def target_of(writer: Writer, beginning: list[int], candidates: int, limit: int) -> Target:
+    """Is there a sentence that is more probable than the greedy one? If none is found, the task is to find the second
+    best; if there is no second one, to end a sentence."""
+    greedy = written_by(writer, beginning, limit)
+    total = writer.total([*beginning, *greedy], len(beginning))
+    found = most_probable_endings(writer, beginning, candidates, limit, total + NEAR)
+    others = [share for share, ids in found if [*ids] != greedy]
+    if greedy[-1] != END_ID or not others:
+        return Target(greedy, total, None, False)
+    better = others[0] > total + NEAR
+    return Target(greedy, total, total + NEAR if better else others[0] - NEAR, better)
+
+
+class Draft(NamedTuple):
+    """A picture's data: the words of the beginning; the words written, with their probabilities; the place that is
+    looked at, from 1; its candidates with their probabilities; which of them, from 0, stands there and which one the
+    rule would write (None: none of them); how many others there are, and their probability together; the sum of logs
+    of what is written; whether the sentence has ended, and whether there is room for more; is the task done?"""
+
+    beginning: list[str]
+    written: list[tuple[str, float]]
+    place: int
+    candidates: list[tuple[str, float]]
+    here: int | None
+    own: int | None
+    others: tuple[int, float]
+    total: float
+    ended: bool
+    room: bool
+    done: bool
+
+
+LEFT, COLUMNS, WIDE = 6, 47, 7.2  # where words begin, how many letters a line has, how wide a letter is
+LINE, ROW = 36, 21  # from one line of words to the next, from one candidate to the next
+LEAST = 3  # lines that are kept free for the sentence
+NAME = 120  # how wide the names of the candidates are
+
+BETTER = "Write a sentence to its end that is more probable than the one that greedy search writes, {greedy}."
+SECOND = (
+    "Greedy search writes a sentence with probability {greedy}. Write another one to its end, with at least {least}."
+)
+ANY = "Write a sentence to its end."
+OPEN = "Which word comes next? Greedy search always writes the first candidate."
+ENDED = "Your sentence has ended. Go back to a word where another one was almost as probable."
+FULL = "There is no room for more words. Go back, and end your sentence earlier."
+FOUND = {
+    True: "Greedy search writes “{greedy}”, {share}: each word is the most probable one, but not the sentence.",
+    False: "Greedy search writes “{greedy}”, {share}.",
+    None: "Your sentence has ended.",
+}
+WRITTEN_SAID = (
+    "Sentence: {sentence}. Probability {share}, sum of logs {total}. {title}: {candidates}; {others}. {note} {task}"
+)
+
+
+def plain(word: str) -> str:
+    return END if word == "</s>" else word
+
+
+def draft_of(
+    writer: Writer, target: Target, beginning: list[int], written: list[int], seed: int, count: int, limit: int
+) -> Draft:
+    """The picture's data for the ids written after the beginning; count: how many candidates are shown."""
+    ended, room = END_ID in written, len(written) < limit
+    place = len(written) + (room and not ended)
+    before = [*beginning, *written[: place - 1]]
+    logs = writer.logs(before)
+    order, shares = best_first(logs)[:count].tolist(), logs.exp()
+    names, ids = writer.words.words, [*beginning, *written]
+    each = [float(writer.logs(ids[:k])[ids[k]]) for k in range(len(beginning), len(ids))]
+    own = choose(logs, float(seed > 0), 1.0, [seed, len(before)])
+    here = order.index(written[place - 1]) if place <= len(written) and written[place - 1] in order else None
+    rest = max(0.0, 1 - float(shares[order].sum()))
+    done = ended and written != target.greedy and (target.least is None or sum(each) >= target.least)
+    return Draft(
+        [names[one] for one in beginning], [(plain(names[one]), math.exp(log)) for one, log in zip(written, each)],
+        place, [(plain(names[one]), float(shares[one])) for one in order], here,
+        order.index(own) if own in order else None, (len(logs) - len(order), rest), sum(each), ended, room,
+        done or (ended and target.least is None),
+    )  # fmt: skip
+
+
+def in_lines(labels: Sequence[str], least: int) -> list[tuple[int, int]]:
+    """(line, column) of each word; it takes `least` columns or more, and one that is left free behind it."""
+    places, line, column = [], 0, 0
+    for label in labels:
+        wide = max(len(label), least)
+        if column and column + wide > COLUMNS:
+            line, column = line + 1, 0
+        places.append((line, column))
+        column += wide + 1
+    return places
+
+
+def draw_sentence(canvas: Phone, top: float, draft: Draft, taken: Mapping[int, int]) -> float:
+    """The words so far, each with its probability below it; a click on one goes back to before it. Returns where the
+    next thing can stand."""
+    labels = [cut(word, LONGEST) for word in draft.beginning] + [cut(word, len(END)) for word, _ in draft.written]
+    goes_on = not draft.ended and draft.room
+    places = in_lines(labels + [" … "] * goes_on, 5)
+    for number, (label, (line, column)) in enumerate(zip([*labels, " … "], places)):
+        x, y, place = LEFT + WIDE * column, top + LINE * line, number - len(draft.beginning) + 1
+        if 0 < place <= len(draft.written):
+            share = draft.written[place - 1][1]
+            canvas.text(x, y + 29, f"{share:.1%}", 11, "start", "quiet")
+        new = place == len(draft.written)
+        role = "quiet" if place < 1 else "here" if place == draft.place else "ink"
+        canvas.text(x, y + 14, label, 12, "start", role, new, font_family=MONOSPACE)
+    for number, (label, (line, column)) in enumerate(zip(labels, places)):
+        place = number - len(draft.beginning) + 1
+        if place > 0:
+            put = " ".join(f"{one}:{rank}" for one, rank in taken.items() if one < place)
+            box = LEFT + WIDE * column - 2, top + LINE * line, WIDE * max(len(label), 5) + 4, LINE - 3
+            canvas.touch(*box, f"word {place}, {label}: go back to before it", group="words", taken=put, step=place - 1)
+    return top + LINE * max(LEAST, places[-1][0] + 1 if places else 0)
+
+
+def draw_choices(canvas: Phone, top: float, draft: Draft, taken: Mapping[int, int]) -> float:
+    """The candidates for the next word as bars; a click on one writes it. Returns where the next thing can stand."""
+    before = {place: rank for place, rank in taken.items() if place < draft.place}
+    for number, (word, share) in enumerate(draft.candidates):
+        y, here = top + ROW * number, number == draft.here
+        canvas.text(NAME, y + 14, cut(word, LONGEST + 1), 12.5, "end", "here" if here else "ink", here)
+        canvas.rect(NAME + 7, y + 3, 130 * share, 14, "data", data_id=f"bar {number}")
+        canvas.text(NAME + 13 + 130 * share, y + 14, f"{share:.1%}", 12, "start", bold=here)
+        canvas.text(350, y + 14, "written" if here else "", 12, "end", "here", True)
+    for number, (word, _) in enumerate(draft.candidates):
+        after = before if number == draft.own else before | {draft.place: number + 1}
+        put, here = " ".join(f"{place}:{rank}" for place, rank in after.items()), number == draft.here
+        y, said = top + ROW * number, f"candidate {number + 1}, {word}"
+        canvas.touch(0, y, 352, ROW, said, group="candidates", on=here, taken=put, step=draft.place)
+    return top + ROW * len(draft.candidates)
+
+
+def note_of(draft: Draft, target: Target, writer: Writer) -> str:
+    """What is said below the candidates."""
+    if draft.done:
+        better = None if target.least is None else target.better
+        greedy = " ".join(writer.words.words[one] for one in target.greedy if one != END_ID)
+        return FOUND[better].format(greedy=greedy, share=chance(target.greedy_total))
+    return ENDED if draft.ended else OPEN if draft.room else FULL
+
+
+def task_of(target: Target) -> str:
+    """The task, without its sign."""
+    if target.least is None:
+        return ANY
+    said = BETTER if target.better else SECOND
+    return said.format(greedy=chance(target.greedy_total), least=chance(target.least))
+
+
+def draw_draft(draft: Draft, target: Target, note: str, taken: Mapping[int, int]) -> View:
+    """The sentence so far with its probability, the candidates for its next word, and the task."""
+    canvas = Phone(0)
+    canvas.text(LEFT, 16, "your sentence", 12, "start", "quiet")
+    if draft.written:
+        canvas.hint(350, 16, "click a word to go back", "end")
+    y = draw_sentence(canvas, 22, draft, taken) + 16
+    share, total = chance(draft.total), two_decimals(draft.total)
+    canvas.text(LEFT, y, f"probability {share}", 13.5, "start", bold=True)
+    canvas.text(350, y, f"sum of logs {total}", 12.5, "end", "quiet")
+    title = f"Candidates for word {draft.place}"
+    canvas.text(LEFT, y + 28, title, 13.5, "start", bold=True)
+    canvas.hint(350, y + 28, "click one", "end", kernel=True)
+    y = draw_choices(canvas, y + 36, draft, taken)
+    others = f"{draft.others[0]:,} others, together {draft.others[1]:.1%}"
+    canvas.text(NAME + 7, y + 14, others, 12, "start", "quiet")
+    task = f"{'✔' if draft.done else '○'} {task_of(target)}"
+    low = canvas.prose(LEFT, y + 40, task, fill="right" if draft.done else "quiet", bold=draft.done)
+    low = max(low, y + 40 + 3 * 17.5)
+    canvas.prose(LEFT, low + 4, note)
+    canvas.height = round(low + 4 + 4 * 17.5)
+    candidates = ", ".join(f"{word} {share:.1%}" for word, share in draft.candidates)
+    sentence = " ".join([*draft.beginning, *(word for word, _ in draft.written)]) or "no word yet"
+    said = WRITTEN_SAID.format(
+        sentence=sentence, share=share, total=total, title=title, candidates=candidates, others=others, note=note,
+        task=task,
+    )  # fmt: skip
+    return canvas.view(said)
+
+
+def next_word(
+    step: Callable, words: Vocabulary, beginning: str | Sequence[str] = (), candidates: int = 10, limit: int = 16
+) -> Explorer:
+    """Write a sentence word by word: a click on one of the most probable next words writes it, a click on a word goes
+    back to before it. The model goes on by itself: with the most probable word each time, or with words that are drawn.
+    The words that were chosen stay, the others follow.
+
+    step(tokens (1, 1), state) → logits (1, 1, v), state, and whatever else, as for `utils.decoding.write`; the first
+    state is None. beginning: words that stand there already. limit: how many words more there can be.
+
+    ValueError: candidates that are not 2 to 12, a limit below 1, words of the beginning that are not in the vocabulary,
+    a vocabulary of another size than the model's."""
+    require_whole(candidates=candidates, limit=limit)
+    if not 2 <= candidates <= 12:
+        raise ValueError(f"candidates {candidates} must be 2 to 12: one picture has room for so many")
+    first = words.encode(beginning, strict=True)
+    if END_ID in first:
+        raise ValueError(f"the beginning {beginning!r} ends with </s>: leave it out, or nothing can follow")
+    writer = Writer(step, words)
+    target = target_of(writer, first, candidates, limit)
+
+    def draw(rule, taken, step):
+        places = in_places(taken)
+        written = written_by(writer, first, step, rule, places)
+        draft = draft_of(writer, target, first, written, rule, candidates, limit)
+        return draw_draft(draft, target, note_of(draft, target, writer), places)
+
+    tries = (
+        "",
+        "1:2 3:4",
+        *(f"{place}:{rank}" for place in range(1, 6) for rank in (2, 3, 4)),
+        "0:1 2:99999 3:0 400:1",
+    )
+    rules = [("the most probable word", 0), *((f"a word drawn at random, draw {seed}", seed) for seed in (1, 2, 3))]
+    controls = {
+        "rule": menu("▶ writes", rules),
+        "taken": text("chosen, as place:rank", "", tries),
+        "step": slider("words written", 0, 0, limit),
+    }
+    return Explorer(draw, controls, replaced=["taken"], pace=PACE)
+
+
+PACE = 900  # milliseconds from one word to the next, while it plays
+
+
+# Beam search
+
+
+class Beam(NamedTuple):
+    """A beginning that was tried: its words or ids, the sum of their log-probabilities, which beam of the level before
+    it goes on from, whether it is among the best that go on, and whether it has ended."""
+
+    words: tuple
+    total: float
+    parent: int
+    kept: bool
+    ended: bool
+
+
+Outlook = Callable[[tuple], Sequence[tuple[object, float, bool]]]
+
+
+def beams(outlook: Outlook, width: int, limit: int, tried: int | None = None) -> list[list[Beam]]:
+    """Beam search: for each level the beginnings that were tried, best first, of which the best `width` go on.
+
+    outlook(words) says what can follow: (word, log-probability, does it end there?). A beam that has ended stays among
+    the others as it is. tried: how many of a level are returned, all if None. Of equal sums, that of the better beam
+    comes first. It ends when all beams have ended, or after `limit` levels."""
+    require_whole(width=width, limit=limit)
+    levels = [[Beam((), 0.0, 0, True, False)]]
+    while len(levels) <= limit and not all(beam.ended for beam in levels[-1] if beam.kept):
+        pool = []
+        for number, beam in enumerate(levels[-1]):
+            if beam.kept and beam.ended:
+                pool.append(beam._replace(parent=number))
+            elif beam.kept:
+                pool += [
+                    Beam((*beam.words, word), beam.total + log, number, True, ends)
+                    for word, log, ends in outlook(beam.words)
+                ]
+        pool.sort(key=lambda beam: -beam.total)
+        shown = pool[: max(tried, width) if tried else None]
+        levels.append([beam._replace(kept=number < width) for number, beam in enumerate(shown)])
+    return levels
