@@ -26,7 +26,7 @@ from utils.torch_weights import load
 from utils.transformer import Tagger, sinusoidal_positions
 from utils.vectors import WordVectors
 from utils.vocabulary import Vocabulary
-from utils.widgets import attention, beyond
+from utils.widgets import attention, beyond, choosing
 from utils.widgets.flow import TIMES
 from utils.widgets.guess import questions
 
@@ -1558,6 +1558,87 @@ def next_word(widgets):
     return widgets.next_word(model, words, "la", count, most), expected
 
 
+def tree_levels(follow, width, most):
+    """Levels of a beam search: [(words, sum of logs, is it kept?, has it ended?)], best first; follow(words): what can
+    come next, [(word, log, does it end there?)]."""
+    levels = [[((), 0.0, True, False)]]
+    while len(levels) <= most and not all(ended for _, _, kept, ended in levels[-1] if kept):
+        pool = []
+        for words, total, kept, ended in levels[-1]:
+            pool += [(words, total, ended)] * (kept and ended)
+            if kept and not ended:
+                pool += [((*words, word), total + log, ends) for word, log, ends in follow(words)]
+        pool.sort(key=lambda one: one[1], reverse=True)
+        levels.append([(words, total, k < width, ended) for k, (words, total, ended) in enumerate(pool)])
+    return levels
+
+
+def beam_tree(widgets):
+    """A small tree, and searches with a model that reads each beginning as a whole."""
+    tree = {
+        "the": (0.6, {"dog": (0.4, {}), "cat": (0.35, {}), "owl": (0.25, {})}),
+        "a": (0.4, {"witch": (0.9, {}), "king": (0.1, {})}),
+    }
+    model, words, logits = small_writer()
+    ids_of = {"end of sentence": 2} | {word: k for k, word in enumerate(words.words)}
+
+    def in_tree(path):
+        node = tree
+        for word in path:
+            node = node[word][1]
+        return [(word, math.log(share), not below) for word, (share, below) in node.items()]
+
+    def in_model(path):
+        logs = log_probabilities(logits([ids_of[word] for word in path]))
+        best = sorted(range(len(logs)), key=lambda k: -logs[k])
+        return [("end of sentence" if k == 2 else words.words[k], logs[k], k == 2) for k in best]
+
+    sizes = (1, 2, 4)
+    found = {
+        "a tree": {width: tree_levels(in_tree, width, 9) for width in sizes},
+        "a model": {width: tree_levels(in_model, width, 7) for width in sizes},
+    }
+
+    def plain(path):
+        return " ".join(word for word in path if word != "end of sentence") or "nothing"
+
+    def expected(state):
+        searches, width = found[state["example"]], state["width"]
+        levels, percent = searches[width], state["example"] == "a tree"
+        level = min(state["step"], len(levels) - 1)
+        row = levels[level][: 6 if percent else width + 2]
+
+        def told(total):
+            return f"{100 * math.exp(total)}%" if percent else f"{total}"
+
+        def fate(kept, ended):
+            return ("kept" if kept else "pruned") + ", ended" * ended
+
+        rows = "; ".join(f"{plain(path)} {told(total)} {fate(kept, ended)}" for path, total, kept, ended in row)
+        number = min(state["chosen"] or 1, len(row)) if level == state["step"] else 1
+        path, total, *rest = row[number - 1]
+        chosen = f"{plain(path)}: {as_chance(total)}, sum of logs {total}, {fate(*rest)}"
+        best = {one: searches[one][-1][0] for one in sizes}
+        note = f"Which beginnings go on? The best {width} of those that are tried; the others are crossed out."
+        if width == 1:
+            note = "Which beginning goes on? The best of those that are tried; the others are crossed out."
+        over = level == len(levels) - 1
+        if over:
+            same = best[1][0] == best[width][0]
+            other = f"finds “{plain(best[1][0])}”, {told(best[1][1])}."
+            note = f"“{plain(best[width][0])}” wins, {told(best[width][1])}."
+            note += f" Greedy search, width 1, {'finds the same.' if same else other}" * (width > 1)
+        smallest = max(sizes, key=lambda one: (round(best[one][1], 6), -one))
+        sign = "✔" if over and width == smallest else "○"
+        said = (
+            f"Width {width}, level {level}. {rows}. Chosen: {chosen}. {note} {sign} Find the smallest width that finds "
+        )
+        return f"{said}the best sentence.", None
+
+    recorded = [choosing.grown(model, words, width, 7) for width in sizes]
+    return widgets.beam_tree({"a tree": tree, "a model": recorded}), expected
+
+
 # guesses
 
 
@@ -1625,6 +1706,7 @@ COURSE = {
         published_heads,
         chat,
         next_word,
+        beam_tree,
         guess,
     )
 }

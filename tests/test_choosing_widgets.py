@@ -1,13 +1,15 @@
-"""Choosing words: what the learner has to find is there, clicks go on from a word and back to one, errors name a remedy."""
+"""Choosing words: what the learner has to find is there, clicks write a word or go back, searches are those of the
+course and, with all widths, of all sentences; errors name a remedy."""
 
 import math
+import random
 
 import pytest
 import torch
 from course_widgets import sentences, small_writer
 from test_chat_widget import shapes_that_set
 
-from utils import widgets
+from utils import decoding, widgets
 from utils.widgets import choosing
 
 
@@ -54,3 +56,66 @@ def test_what_cannot_be_written_is_refused(given, problem):
     model, words, _ = small_writer()
     with pytest.raises(ValueError, match=problem):
         widgets.next_word(**{"step": model, "words": words} | given)
+
+
+def test_a_width_as_large_as_the_tree_finds_the_best_of_all():
+    for seed in range(20):
+        tree, every = random_tree(random.Random(seed))
+        best = max(every, key=every.get)
+        search = choosing.searched(tree, 100)
+        assert search.best.words == best and math.exp(search.best.total) == pytest.approx(every[best])
+        assert len(search.levels[-1]) == len(every), "all sentences are there"
+        assert choosing.searched(tree, 1).best.total <= search.best.total + 1e-12
+
+
+def random_tree(chance, depth=3):
+    """A tree, and {sentence: probability} of all its paths."""
+    shares = [chance.random() for _ in range(chance.randint(2, 3))]
+    tree, every = {}, {}
+    for word, share in zip("abc", shares):
+        share /= sum(shares)
+        after, below = random_tree(chance, depth - 1) if depth and chance.random() < 0.7 else ({}, {(): 1.0})
+        tree[word] = share, after
+        every |= {(word, *words): share * other for words, other in below.items()}
+    return tree, every
+
+
+@pytest.mark.parametrize("width", [1, 2, 4])
+def test_a_recorded_search_is_that_of_the_course(width):
+    model, words, _ = small_writer()
+    search = choosing.grown(model, words, width, 6)
+    theirs = decoding.beam_search(model, None, 1, 6, width)[0]
+    ours = [beam for beam in search.levels[-1] if beam.kept]
+    assert [beam.total for beam in ours] == pytest.approx([total for _, total in theirs], abs=1e-4)
+    named = [[words.words[one] for one in ids] for ids, _ in theirs]
+    assert [[word for word in beam.words if word != choosing.END] for beam in ours] == named
+    assert all(len(level) <= width + 2 for level in search.levels)
+
+
+@pytest.mark.parametrize(
+    "examples, problem",
+    [
+        ({}, "there are no examples: give one or more"),
+        ({"a": {}}, "the tree has no words: give one or more"),
+        ({"a": {"the": 0.6}}, "at the beginning, 'the' has 0.6: give"),
+        ({"a": {"the": (0.6, {"dog": (1.5, {})})}}, "after 'the', 'dog' has the probability 1.5: give one above 0"),
+        ({"a": {"the": (0.6, {}), "a": (0.5, {})}}, "at the beginning, the probabilities 0.6, 0.5 sum to more than 1"),
+        ({"a": []}, "the example 'a' must be a tree, or have a search for each of the widths"),
+    ],
+)
+def test_a_search_that_cannot_be_shown_is_refused(examples, problem):
+    with pytest.raises(ValueError, match=problem):
+        widgets.beam_tree(examples)
+
+
+def test_widths_begin_with_greedy_search():
+    with pytest.raises(ValueError, match=r"the widths \[2, 4\] must rise, and begin with 1"):
+        widgets.beam_tree({"a": {"the": (0.6, {})}}, widths=(2, 4))
+
+
+def test_a_click_on_a_box_goes_to_its_level():
+    explorer = widgets.beam_tree({"a": {"the": (0.6, {"dog": (0.4, {}), "owl": (0.3, {})}), "a": (0.4, {})}})
+    explorer.touch({"step": 2})
+    assert shapes_that_set(explorer.picture.svg, "step") == [0, 1, 1, 2, 2]
+    explorer.touch({"step": 1, "chosen": 2})
+    assert "Chosen: a: 40.0%" in explorer.draw(**explorer.state).description

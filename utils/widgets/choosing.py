@@ -3,6 +3,7 @@
 import functools
 import heapq
 import math
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -391,3 +392,224 @@ def beams(outlook: Outlook, width: int, limit: int, tried: int | None = None) ->
         shown = pool[: max(tried, width) if tried else None]
         levels.append([beam._replace(kept=number < width) for number, beam in enumerate(shown)])
     return levels
+
+
+class Search(NamedTuple):
+    """A search that was done: its width, and its levels. percent: are sums shown as probabilities?"""
+
+    width: int
+    levels: list[list[Beam]]
+    percent: bool
+
+    @property
+    def best(self) -> Beam:
+        return self.levels[-1][0]
+
+
+Tree = Mapping[str, tuple[float, Mapping]]
+
+
+def require_tree(tree: Tree, path: tuple[str, ...] = ()) -> None:
+    """ValueError unless each word has a probability and words that follow it, and probabilities sum to 1 at most."""
+    place = f"after {' '.join(path)!r}" if path else "at the beginning"
+    for word, entry in tree.items():
+        if not (isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[1], Mapping)):
+            raise ValueError(f"{place}, {word!r} has {entry!r}: give (probability, what follows), such as (0.4, {{}})")
+        if not 0 < entry[0] <= 1:
+            raise ValueError(f"{place}, {word!r} has the probability {entry[0]!r}: give one above 0 and up to 1")
+        require_tree(entry[1], (*path, word))
+    if sum(share for share, _ in tree.values()) > 1 + 1e-9:
+        shares = ", ".join(f"{share:g}" for share, _ in tree.values())
+        raise ValueError(f"{place}, the probabilities {shares} sum to more than 1: make them smaller")
+
+
+def searched(tree: Tree, width: int) -> Search:
+    """Beam search in a tree of conditional probabilities, {word: (probability, what follows)}; a word that nothing
+    follows ends a sentence. ValueError: a tree that is empty or not made so."""
+    if not tree:
+        raise ValueError("the tree has no words: give one or more, such as {'the': (0.6, {})}")
+    require_tree(tree)
+
+    def outlook(words: tuple) -> list[tuple[str, float, bool]]:
+        here = functools.reduce(lambda node, word: node[word][1], words, tree)
+        return [(word, math.log(share), not after) for word, (share, after) in here.items()]
+
+    return Search(width, beams(outlook, width, 100), True)
+
+
+def grown(step: Callable, words: Vocabulary, width: int, levels: int, state: object = None) -> Search:
+    """Beam search with a model, as `utils.decoding.beam_search` does it, up to `levels` words: of each level the best
+    width + 2 beginnings that were tried. step, state: as for `utils.decoding.write`."""
+    require_whole(width=width, levels=levels)
+    writer = Writer(step, words, state)
+    found = beams(lambda ids: best_words(writer, ids, width + 2), width, levels, width + 2)
+    named = [
+        [beam._replace(words=tuple(plain(words.words[one]) for one in beam.words)) for beam in level] for level in found
+    ]
+    return Search(width, named, False)
+
+
+# How it grows
+ROWS, TALL, GAP = 6, 38, 30  # levels in a picture, how high a box is, how much is between two
+MOST = 6  # boxes of a level
+FIRST = 74  # where the levels begin
+SMALLEST = "Find the smallest width that finds the best sentence."
+GROW = "Which beginnings go on? The best {width} of those that are tried; the others are crossed out."
+GROW_ONE = "Which beginning goes on? The best of those that are tried; the others are crossed out."
+WINS = "“{best}” wins, {share}."
+SAME = "Greedy search, width 1, finds the same."
+OTHER = "Greedy search, width 1, finds “{greedy}”, {share}."
+TREE_SAID = "Width {width}, level {level}. {rows} Chosen: {chosen}. {note} {task}"
+
+
+def joined(words: Sequence[str]) -> str:
+    """A sentence without its end."""
+    return " ".join(word for word in words if word != END) or "nothing"
+
+
+def shown_total(beam: Beam, percent: bool) -> str:
+    return f"{math.exp(beam.total):.1%}" if percent else two_decimals(beam.total)
+
+
+def state_of(beam: Beam) -> str:
+    return ("kept" if beam.kept else "pruned") + ", ended" * beam.ended
+
+
+def path_to(levels: Sequence[Sequence[Beam]], level: int, number: int) -> dict[int, int]:
+    """{level: number of the beam} on the way to a beam."""
+    path = {}
+    while level >= 0:
+        path[level], number, level = number, levels[level][number].parent, level - 1
+    return path
+
+
+def draw_row(canvas: Phone, search: Search, level: int, y: float, path: Mapping[int, int], linked: bool) -> None:
+    """The beams of a level, side by side, with lines from those that they go on from."""
+    row = search.levels[level][:MOST]
+    wide = min(96.0, 346 / len(row))
+    for number, beam in enumerate(row):
+        x, on = place_of(len(row), number), path.get(level) == number
+        if linked:
+            above = place_of(len(search.levels[level - 1][:MOST]), beam.parent)
+            looks = {"stroke_width": 2.5 if on else 1.5} if beam.kept else {"stroke_dasharray": "3 3"}
+            canvas.line(above, y - GAP, x, y, "here" if on else "data" if beam.kept else "edge", **looks)
+        left, inner = x - wide / 2 + 2, wide - 4
+        edge = {"stroke": "here" if on else "data" if beam.kept else "edge", "stroke_width": 2.5 if on else 1.5}
+        dashes = {} if beam.kept else {"stroke_dasharray": "3 3"}
+        canvas.rect(left, y, inner, TALL, "raised" if beam.kept else "ground", rx=5, **edge, **dashes)
+        if not beam.kept:
+            canvas.line(left + 3, y + TALL - 3, left + inner - 3, y + 3, "edge", 1.5)
+        word = "start" if not beam.words else "end" if beam.words[-1] == END else beam.words[-1]
+        ink = "ink" if beam.kept else "quiet"
+        canvas.text(x, y + 16, cut(word, int(inner / 7)), 12, fill=ink, bold=beam.kept)
+        canvas.text(x, y + 32, shown_total(beam, search.percent), 11, fill=ink)
+        if beam.ended:  # a flag
+            right = left + inner - 9
+            canvas.line(right, y - 11, right, y + 1, "right", 1.5)
+            corners = (right, y - 11), (right + 8, y - 8), (right, y - 5)
+            canvas.add("polygon", points=" ".join(f"{a:.1f},{b:.1f}" for a, b in corners), fill="right")
+
+
+def place_of(count: int, number: int) -> float:
+    """The middle of box `number`, from 0, of so many side by side."""
+    wide = min(96.0, 346 / count)
+    return 178 + wide * (number - (count - 1) / 2)
+
+
+def note_about(search: Search, greedy: Search, over: bool) -> str:
+    if not over:
+        return GROW.format(width=search.width) if search.width > 1 else GROW_ONE
+    said = WINS.format(best=joined(search.best.words), share=shown_total(search.best, search.percent))
+    if search.width == 1:
+        return said
+    same = greedy.best.words == search.best.words
+    share = shown_total(greedy.best, greedy.percent)
+    return f"{said} {SAME if same else OTHER.format(greedy=joined(greedy.best.words), share=share)}"
+
+
+def draw_tree(search: Search, greedy: Search, level: int, chosen: int, done: bool, rows: int) -> View:
+    """The search up to a level; number `chosen` of its beams, from 1, is looked at (0: the best)."""
+    levels, over = search.levels, level == len(search.levels) - 1
+    start = max(0, level - ROWS + 1)
+    number = min(chosen or 1, len(levels[level][:MOST])) - 1
+    beam, path = levels[level][number], path_to(levels, level, number)
+    canvas = Phone(FIRST + rows * (TALL + GAP) + 150)
+    title = f"width {search.width}, level {level}" + ": finished" * over
+    canvas.text(6, 20, title, 14, "start", bold=True)
+    canvas.hint(350, 20, "click a box", "end")
+    heads = [one.words[: max(0, start)] for one in levels[level] if one.kept]
+    shared = os.path.commonprefix(heads) if heads else ()
+    if start:
+        text_above = " ".join(shared)
+        canvas.text(
+            6, 42, "all begin: " + (text_above if len(text_above) < 46 else f"…{text_above[-45:]}"), 12, "start"
+        )
+    for place in range(start, level + 1):
+        draw_row(canvas, search, place, FIRST + (place - start) * (TALL + GAP), path, place > start)
+    for place in range(start, level + 1):
+        row = levels[place][:MOST]
+        for index, one in enumerate(row):
+            wide, x = min(96.0, 346 / len(row)), place_of(len(row), index)
+            said = f"level {place}, {joined(one.words)}, {state_of(one)}"
+            box = x - wide / 2, FIRST + (place - start) * (TALL + GAP), wide, TALL
+            canvas.touch(*box, said, group="beams", on=path.get(place) == index, step=place, chosen=index + 1)
+    y = FIRST + rows * (TALL + GAP) + 4
+    picked = f"{joined(beam.words)}: {chance(beam.total)}, sum of logs {two_decimals(beam.total)}, {state_of(beam)}"
+    note = note_about(search, greedy, over)
+    task = f"{'✔' if done else '○'} {SMALLEST}"
+    y = canvas.prose(6, y, picked, fill="here")
+    y = canvas.prose(6, y + 4, note)
+    canvas.prose(6, y + 4, task, fill="right" if done else "quiet", bold=done)
+    said = "; ".join(
+        f"{joined(one.words)} {shown_total(one, search.percent)} {state_of(one)}" for one in levels[level][:MOST]
+    )
+    return canvas.view(
+        TREE_SAID.format(width=search.width, level=level, rows=said + ".", chosen=picked, note=note, task=task)
+    )
+
+
+def beam_tree(
+    examples: Mapping[str, Tree | Sequence[Search]] | Sequence[Tree | Sequence[Search]],
+    widths: Sequence[int] = (1, 2, 4),
+) -> Explorer:
+    """Beam search as a tree that grows level by level: which beginnings are tried, which go on, which sentence wins.
+
+    examples: {name: example}, or a list. An example is a tree, {word: (probability, what follows)}, or what `grown` has
+    found for each of the `widths`, as a list. ValueError: no examples, one that is neither, widths that do not begin
+    with 1."""
+    named = examples if isinstance(examples, Mapping) else {f"example {k}": one for k, one in enumerate(examples, 1)}
+    if not named:
+        raise ValueError("there are no examples: give one or more, such as {'a tree': {'the': (0.6, {})}}")
+    require_whole(**{f"width_{number}": width for number, width in enumerate(widths, 1)})
+    if [*widths] != sorted({1, *widths}):
+        raise ValueError(f"the widths {[*widths]} must rise, and begin with 1, which is greedy search")
+    found = {}
+    for name, one in named.items():
+        searches = [searched(one, width) for width in widths] if isinstance(one, Mapping) else [*one]
+        if [getattr(search, "width", None) for search in searches] != [*widths]:
+            raise ValueError(
+                f"the example {name!r} must be a tree, or have a search for each of the widths {[*widths]}"
+            )
+        found[name] = searches
+
+    def draw(example, width, step, chosen):
+        searches = found[example]
+        search = searches[[*widths].index(width)]
+        level = min(step, len(search.levels) - 1)
+        top = max(one.best.total for one in searches)
+        smallest = next(one.width for one in searches if one.best.total > top - NEAR)
+        rows = min(ROWS, max(len(one.levels) for one in searches))
+        done = level == len(search.levels) - 1 and width == smallest
+        return draw_tree(search, searches[0], level, chosen if level == step else 0, done, rows)
+
+    longest = max(len(search.levels) - 1 for searches in found.values() for search in searches)
+    anew = {"step": 0, "chosen": 0}
+    controls = {
+        "example": menu("example", list(found)),
+        "width": menu("width", widths, width="140px"),
+        "step": slider("level", 0, 0, longest),
+        "chosen": slider("beam to look at", 0, 0, MOST),
+    }
+    follows = {"example": lambda value, state: anew, "width": lambda value, state: anew}
+    follows["step"] = lambda value, state: {"chosen": 0}
+    return Explorer(draw, controls, follows=follows, replaced=["chosen"], pace=1600)
