@@ -1600,7 +1600,9 @@ def beam_tree(widgets):
     }
 
     def plain(path):
-        return " ".join(word for word in path if word != "end of sentence") or "nothing"
+        return " ".join(word for word in path if word != "end of sentence") or (
+            "an empty sentence" if path else "no word yet"
+        )
 
     def expected(state):
         searches, width = found[state["example"]], state["width"]

@@ -83,7 +83,13 @@ def chat():
     return course_widgets.chat(widgets)[0], "asked"
 
 
-TEXT_WIDGETS = {make.__name__: make() for make in (word_map, einsum_loops, head_browser, search, published_heads, chat)}
+def next_word():
+    return course_widgets.next_word(widgets)[0], "taken"
+
+
+TEXT_WIDGETS = {
+    make.__name__: make() for make in (word_map, einsum_loops, head_browser, search, published_heads, chat, next_word)
+}
 
 
 def test_every_widget_with_a_text_field_is_in_this_file():

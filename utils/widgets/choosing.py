@@ -464,7 +464,7 @@ TREE_SAID = "Width {width}, level {level}. {rows} Chosen: {chosen}. {note} {task
 
 def joined(words: Sequence[str]) -> str:
     """A sentence without its end."""
-    return " ".join(word for word in words if word != END) or "nothing"
+    return " ".join(word for word in words if word != END) or ("an empty sentence" if words else "no word yet")
 
 
 def shown_total(beam: Beam, percent: bool) -> str:
@@ -501,7 +501,8 @@ def draw_row(canvas: Phone, search: Search, level: int, y: float, path: Mapping[
             canvas.line(left + 3, y + TALL - 3, left + inner - 3, y + 3, "edge", 1.5)
         word = "start" if not beam.words else "end" if beam.words[-1] == END else beam.words[-1]
         ink = "ink" if beam.kept else "quiet"
-        canvas.text(x, y + 16, cut(word, int(inner / 7)), 12, fill=ink, bold=beam.kept)
+        size, wider = (12, 7.2) if 7.2 * len(word) <= inner else (11, 6.2)
+        canvas.text(x, y + 16, cut(word, int(inner / wider)), size, fill=ink, bold=beam.kept and size == 12)
         canvas.text(x, y + 32, shown_total(beam, search.percent), 11, fill=ink)
         if beam.ended:  # a flag
             right = left + inner - 9
@@ -573,6 +574,8 @@ def beam_tree(
     widths: Sequence[int] = (1, 2, 4),
 ) -> Explorer:
     """Beam search as a tree that grows level by level: which beginnings are tried, which go on, which sentence wins.
+
+    The task is to find the smallest of the widths that finds the best sentence that any of them finds.
 
     examples: {name: example}, or a list. An example is a tree, {word: (probability, what follows)}, or what `grown` has
     found for each of the `widths`, as a list. ValueError: no examples, one that is neither, widths that do not begin
