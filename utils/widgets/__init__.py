@@ -11,7 +11,6 @@ from .attention import (
 )
 from .beyond import motifs, patch_sizes, patches
 from .chat import chat
-from .choosing import next_word
 from .choosing import beam_tree, next_word
 from .encoder import head_browser, position_waves, word_journey
 from .flow import attention_flow
