@@ -1128,7 +1128,7 @@ def sampling(widgets):
         scores = dict(enumerate(logits[state["situation"]].tolist()))
         warm = {k: score / state["temperature"] for k, score in scores.items()}
         best = sorted(warm, key=warm.get, reverse=True)
-        first = {k: warm[k] for k in best[: state["top_k"]]}
+        first = {k: warm[k] for k in best[: state["top_k"] or None]}
         total, nucleus = 0.0, {}
         for k, share in probabilities(first).items():
             if total < state["top_p"]:
@@ -1146,7 +1146,7 @@ def sampling(widgets):
         spread = f"Entropy from stage to stage: {', '.join(map(str, entropy))}. Words left that occur here in the "
         spread += f"training corpus: {len(nucleus) - len(never[3])}; that never do: {len(never[3])}, together "
         spread += f"{100 * sum(never[3].values())}%, at first {100 * sum(never[0].values())}%."
-        task = "✔" if len(nucleus) == 3 and state["top_k"] is None else "○"
+        task = "✔" if len(nucleus) == 3 and state["top_k"] == 0 else "○"
         task += " Leave just 3 words, with top-k at all. Does the same top-p do it after other words, too?"
         return f"{said}. {spread} After: {situations[state['situation']]}. {task}", entropy
 

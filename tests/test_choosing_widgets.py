@@ -116,6 +116,6 @@ def test_widths_begin_with_greedy_search():
 def test_a_click_on_a_box_goes_to_its_level():
     explorer = widgets.beam_tree({"a": {"the": (0.6, {"dog": (0.4, {}), "owl": (0.3, {})}), "a": (0.4, {})}})
     explorer.touch({"step": 2})
-    assert shapes_that_set(explorer.picture.svg, "step") == [0, 1, 1, 2, 2]
+    assert shapes_that_set(explorer.picture.svg, "step") == [1, 1, 2, 2]
     explorer.touch({"step": 1, "chosen": 2})
     assert "Chosen: a: 40.0%" in explorer.draw(**explorer.state).description

@@ -547,7 +547,7 @@ def draw_tree(search: Search, greedy: Search, level: int, chosen: int, done: boo
         )
     for place in range(start, level + 1):
         draw_row(canvas, search, place, FIRST + (place - start) * (TALL + GAP), path, place > start)
-    for place in range(start, level + 1):
+    for place in range(max(start, 1), level + 1):
         row = levels[place][:MOST]
         for index, one in enumerate(row):
             wide, x = min(96.0, 346 / len(row)), place_of(len(row), index)
@@ -606,11 +606,11 @@ def beam_tree(
         return draw_tree(search, searches[0], level, chosen if level == step else 0, done, rows)
 
     longest = max(len(search.levels) - 1 for searches in found.values() for search in searches)
-    anew = {"step": 0, "chosen": 0}
+    anew = {"step": 1, "chosen": 0}
     controls = {
         "example": menu("example", list(found)),
         "width": menu("width", widths, width="140px"),
-        "step": slider("level", 0, 0, longest),
+        "step": slider("level", 1, 1, longest),
         "chosen": slider("beam to look at", 0, 0, MOST),
     }
     follows = {"example": lambda value, state: anew, "width": lambda value, state: anew}

@@ -494,7 +494,7 @@ def touch_words(canvas: Phone, rows: Sequence[Row], now: int | None) -> None:
         if len(row.words) == 1 and number < SHOWN and fits:
             on, place = fits[0] == now, (4, 90 + 21 * number, 348, 18)
             name = f"{row.name}: top-k {'all' if on else fits[0]}"
-            canvas.touch(*place, name, group="words", on=on, top_k=None if on else fits[0])
+            canvas.touch(*place, name, group="words", on=on, top_k=0 if on else fits[0])
 
 
 FEW = 3  # words that the task asks for
@@ -584,7 +584,7 @@ def sampling(
         raise ValueError(f"{given} must be {wanted} of bool: for each situation, which words ever follow it")
 
     def draw(situation, temperature, top_k, top_p):
-        stages = sampling_stages(table[situation], temperature, top_k, top_p)
+        stages = sampling_stages(table[situation], temperature, top_k or None, top_p)
         settings = f"{temperature:g}", f"{top_k or 'all'}", f"{top_p:g}"
         return draw_sampling(
             situations[situation], stages, words, settings, None if known is None else known[situation]
@@ -593,7 +593,7 @@ def sampling(
     controls = {
         "situation": menu("situation", [(text, number) for number, text in enumerate(situations)]),
         "temperature": slider("temperature", 0.5, 0.1, 2.0, 0.1),
-        "top_k": menu("top-k", [("all", None), *((str(count), count) for count in TOP_K)], None),
+        "top_k": menu("top-k", [("all", 0), *((str(count), count) for count in TOP_K)]),
         "top_p": slider("top-p", 1.0, 0.05, 1.0, 0.05),
     }
     return Explorer(draw, controls)
