@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import torch
 from course_widgets import small_chat
+from topics import notebook
 
+from tools.notebooks import files
 from tools.site import films
 from tools.site.shown import PAGES, Page
 from utils import widgets
@@ -250,6 +252,41 @@ def test_the_recorded_conversations_are_whole_on_the_page_and_the_task_can_be_do
         assert gaps(model, prompt, written).min() > 0.01, "every processor writes the same"
         others = [conversation.after((*prompt, *written[:place])).shares[1] for place in range(len(written))]
         assert max(others) > 0.26, question
+
+
+@pytest.mark.lane("all", "chat", "chat_model")
+def test_no_stored_text_of_the_notebook_hangs_on_rounding(published):
+    """The answers about capitals that the notebook on a chat model prints, one a line."""
+    model, pieces = published
+    end = pieces.ids["<|im_end|>"]
+    asked = next(cell for cell in files.read(notebook("chat_model")).cells if cell.id == "n14asked")
+    countries = [line.split()[0] for line in asked.outputs[0].text.splitlines()]
+    assert len(countries) == 6
+    for country in countries:
+        prompt = prompt_of(f"What is the capital of {country}?", pieces, True).ids
+        written = Conversation(model, LAYER).write(prompt, 24, {end})
+        assert gaps(model, prompt, written).min() > 0.01, country
+
+
+@pytest.mark.lane("all", "chat", "chat_model")
+def test_what_the_notebook_reads_after_a_block_does_not_hang_on_rounding(published):
+    model, pieces = published
+    read = next(cell for cell in files.read(notebook("chat_model")).cells if cell.id == "n14lenscode")
+    prompts = [line.partition(" … ")[0] for line in read.outputs[0].text.splitlines()]
+    assert len(prompts) == 3
+    after = []
+    hooks = [
+        model.decoder.blocks[number - 1].register_forward_hook(lambda _block, _given, result: after.append(result[0]))
+        for number in (10, 20, 28, 29, 30)
+    ]
+    with torch.no_grad():
+        for prompt in prompts:
+            model(torch.tensor([pieces.encode(prompt)]))
+        logits = torch.stack([model.to_logits(model.decoder.final_norm(x[0, -1])) for x in after])  # (3 · 5, v)
+    for hook in hooks:
+        hook.remove()
+    first, second = logits.topk(2).values.T
+    assert len(first) == 15 and (first - second).min() > 0.01
 
 
 @pytest.mark.lane("test")
