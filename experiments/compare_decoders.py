@@ -203,30 +203,40 @@ def speaking_loss(model, batch):
     return training.sequence_loss(model(reads)[0], says, says != PAD_ID)
 
 
-def loss_of_table(train, test, before, vocabulary_size, added=0.01):
-    """Loss per word of a table that counts which word follows `before` others; `added` is given to every count, so that
-    what was never seen is possible."""
+def windows(sentences, n):
+    """All n words in a row, from the beginning of each sentence to its end."""
+    for words in sentences:
+        padded = ["<s>"] * (n - 1) + [*words, "</s>"]
+        yield from zip(*(padded[i:] for i in range(n)))
 
-    def windows(sentences):
-        for words in sentences:
-            padded = ["<s>"] * before + [*words, "</s>"]
-            yield from (tuple(padded[i : i + before + 1]) for i in range(len(words) + 1))
 
-    counts = collections.Counter(windows(train))
-    followed = collections.Counter()
-    for window, count in counts.items():
-        followed[window[:-1]] += count
-    return -fmean(
-        math.log((counts[window] + added) / (followed[window[:-1]] + added * vocabulary_size))
-        for window in windows(test)
-    )
+def loss_of_table(train, test, n, vocabulary_size, discount=0.75):
+    """Loss per word of a table of n words in a row, by absolute discounting: each count gives `discount` away, to what
+    the table of one word less makes of it (Ney, Essen and Kneser 1994)."""
+    counts = [collections.Counter(windows(train, size)) for size in range(1, n + 1)]
+    sums, kinds = [collections.Counter() for _ in counts], [collections.Counter() for _ in counts]
+    for size, found in enumerate(counts):
+        for window, count in found.items():
+            sums[size][window[:-1]] += count
+            kinds[size][window[:-1]] += 1
+
+    def probability(window):
+        share = 1 / vocabulary_size
+        for size in range(n):
+            short = window[n - 1 - size :]
+            if before := sums[size][short[:-1]]:
+                given_away = discount * kinds[size][short[:-1]] * share
+                share = (max(counts[size][short] - discount, 0) + given_away) / before
+        return share
+
+    return -fmean(math.log(probability(window)) for window in windows(test, n))
 
 
 def speakers(bench):
     begin("speaker", ["loss per word"])
     train, test = ([pair.source for pair in pairs] for pairs in (bench.pairs.train, bench.test))
-    for before in (1, 2, 3):
-        row(f"table of {before + 1} words", [[loss_of_table(train, test, before, len(bench.english) - 3)]], digits=2)
+    for n in (2, 3, 4):
+        row(f"table of {n} words", [[loss_of_table(train, test, n, len(bench.english) - 3)]], digits=2)
     for steps in (300, 1000, 3000):
         losses = []
         for number in bench.options.seeds:

@@ -539,7 +539,7 @@ def draw_sampling(
         canvas.text(80, 104 + 21 * number, row.name, 12.5, "end", "wrong" if row.never else "ink", bold=number == 0)
     low = write_facts(canvas, foot, facts)
     if occurs is not None:
-        canvas.text(6, low, f"{NEVER} never follows the last two words in the training corpus", 11.5, "start", "wrong")
+        canvas.text(6, low, f"{NEVER} never follows the last word in the training corpus", 11.5, "start", "wrong")
         low += 18
     now = None if settings[1] == UNCHANGED[1] else int(settings[1])
     touch_words(canvas, rows, now)
@@ -569,7 +569,7 @@ def sampling(
     """What temperature, top-k and top-p, in this order, make of the probabilities of a next word.
 
     situations: what was written so far, a text for each row of logits (situations, v); words: the v of the vocabulary;
-    occurs: booleans (situations, v), whether a word ever follows the last two of the situation in the training corpus.
+    occurs: booleans (situations, v), whether a word ever follows the last one of the situation in the training corpus.
     Logits that are not numbers, or do not go with the texts and words, other `occurs`: ValueError."""
     require_list(situations=situations, words=words)
     table = torch.as_tensor(as_numbers(logits, 2))
