@@ -136,17 +136,48 @@ def shape_quiz(widgets):
 
 
 def two_arrows(widgets):
+    """The angle by atan2, the product by torch."""
+
     def expected(state):
-        a, turn = torch.tensor([state["length_a"], 0.0]).double(), math.radians(state["angle"])
-        b = torch.polar(torch.tensor(state["length_b"]).double(), torch.tensor(turn).double())
-        b = torch.stack([b.real, b.imag])
-        lengths = f"lengths {a.norm()} and {b.norm()}"
-        cosine, dot = F.cosine_similarity(a, b, dim=0), torch.dot(a, b)
-        task = "✔" if state["angle"] in (90, 270) else "○"
-        said = f"Two arrows at {state['angle']}°, {lengths}: cosine {cosine:+f}, dot product {dot:+f}. {task} "
-        return f"{said}Make a · b = 0 without shortening an arrow.", None
+        (p, q), (r, s) = a, b = [[state[f"{name}_{axis}"] for axis in "xy"] for name in "ab"]
+        dot = torch.dot(*map(torch.tensor, (a, b))).item()
+        said = f"Two arrows, a ({p}, {q}) and b ({r}, {s}): dot product {p * r} + {q * s} = {dot}; "
+        if not (any(a) and any(b)):
+            said += "an arrow of length 0 has no direction, and no cosine. ○"
+        else:
+            turn = abs(math.degrees(math.atan2(q, p) - math.atan2(s, r)))
+            turn = min(turn, 360 - turn)
+            lengths = [torch.tensor(arrow).norm() for arrow in (a, b)]
+            said += f"they meet at {turn}°; |a| · |b| · cosine = {lengths[0]} · {lengths[1]} · "
+            cosine = 0.0 if dot == 0 else math.cos(math.radians(turn))
+            said += f"({cosine}) = {dot}. {'○' if dot else '✔'}"
+        return f"{said} Make a · b = 0, with no arrow of length 0.", None
 
     return widgets.two_arrows(), expected
+
+
+HARBOUR = {"ship": (1.8, 1.2), "storm": (-2.4, 1.6), "sea": (2.6, -2.0), "fish": (0.3, 0.9)}
+
+
+def winning_key(widgets):
+    """Dot products as sums, cosines by torch; the winner by sorting."""
+
+    def expected(state):
+        query = [state["query_x"], state["query_y"]]
+        said, task = f"Query ({query[0]}, {query[1]})", "Drag the query until ship has the largest dot product."
+        if not any(query):
+            return f"{said}: it has length 0 and is like no key. ○ {task}", None
+        dots = {word: sum(x * y for x, y in zip(key, query)) for word, key in HARBOUR.items()}
+        cosines = {
+            word: F.cosine_similarity(torch.tensor(key).double(), torch.tensor(query).double(), dim=0).item()
+            for word, key in HARBOUR.items()
+        }
+        best, closest = (max(of, key=lambda word: round(of[word], 9)) for of in (dots, cosines))
+        listed = "; ".join(f"{word} {dots[word]:.12f} and {cosines[word]:.12f}" for word in HARBOUR)
+        said += f". Its dot product and cosine with each key: {listed}. Largest dot product: {best}. "
+        return f"{said}Largest cosine: {closest}. {'✔' if best == 'ship' else '○'} {task}", None
+
+    return widgets.winning_key(list(HARBOUR), list(HARBOUR.values()), "ship", (-1.2, 1.0)), expected
 
 
 def word_map(widgets):
@@ -175,10 +206,43 @@ def word_map(widgets):
             ask = f"{'○' if lost else '✔'} Type words until every arrow is solid."
             note = f"Nearest with all entries and not on the map: {'; '.join(lost) or 'none'}. {ask} {note}"
         else:
-            note = f"Guess, then show the arrows: is the next word on the map the nearest one? {note}"
+            note = f"Which word is nearest by all entries? Show the arrows. {note}"
         return f"Word map: {placed}. Two components keep {kept}% of the variance. {note}".rstrip(), None
 
     return widgets.word_map(VECTORS, MAP), expected
+
+
+def analogy(widgets):
+    """One product with all words that are offered; the distance from the cosine, where the length of a word is 1."""
+    offered = F.normalize(torch.tensor(VECTORS.matrix[:10_000]).double(), dim=1)
+
+    def expected(state):
+        asked = [word for part in state["question"].lower().split(",") for word in part.split()]
+        asked = sorted(set(asked), key=asked.index)
+        unknown = [word if len(word) < 15 else word[:13] + "…" for word in asked if word not in VECTORS]
+        if unknown or len(asked) < 3:
+            said = f"not among the vectors: {', '.join(unknown[:5])}" if unknown else "Such as: man king woman"
+            for strange in "\x00\x1b\ud800\ufffe":
+                said = said.replace(strange, "\ufffd")
+            return f"✘ Type three different words {said}", None
+        a, b, c = F.normalize(rows(asked[:3]).double(), dim=1)
+        target = b - a + c
+        cosines = offered @ target / target.norm()
+        order = [k for k in cosines.argsort(descending=True)[:9].tolist()]
+        best = [k for k in order if state["own"] or VECTORS.words[k] not in asked[:3]][:5]
+        listed = ", ".join(f"{VECTORS.words[k]} {cosines[k]:.12f}" for k in best)
+        first, size = VECTORS.words[best[0]], target.norm()
+        away = math.sqrt(1 + size**2 - 2 * size * cosines[best[0]])
+        done = state["own"] and first in asked[:3]
+        said = (
+            f"{asked[0]} is to {asked[1]} as {asked[2]} is to ? Nearest to the end of the walk, the question's words "
+        )
+        said += (
+            f"{'allowed' if state['own'] else 'left out'}: {listed} (cosines). The circle reaches to {first}, {away}"
+        )
+        return f"{said} away. {'✔' if done else '○'} Find a question that is answered with one of its own words.", None
+
+    return widgets.analogy(VECTORS, "man king woman"), expected
 
 
 # single-token attention
@@ -1672,7 +1736,9 @@ COURSE = {
         attention_shapes,
         shape_quiz,
         two_arrows,
+        winning_key,
         word_map,
+        analogy,
         projections,
         softmax_sharing,
         softmax_saturation,

@@ -387,10 +387,10 @@ def test_comments_and_docstrings_of_the_code_behind_a_film_say_nothing(tmp_path)
 
 def test_too_many_states_are_refused():
     explorer, _ = COURSE["two_arrows"](widgets)
-    with pytest.raises(ValueError, match="68,328 states are too many"):
+    with pytest.raises(ValueError, match="28,561 states are too many"):
         films.film(explorer, Page())
     shown = explorer.screen.value
-    explorer.controls["angle"].value = 90
+    explorer.controls["a_x"].value = -1
     assert explorer.screen.value != shown, "the widget is left as it was"
 
 

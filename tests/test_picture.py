@@ -179,7 +179,7 @@ sys.modules["anywidget"] = None
 from utils import widgets
 explorer = widgets.two_arrows()
 before = explorer.screen.value
-explorer.controls["angle"].value = 90
+explorer.controls["a_x"].value = -1
 assert explorer.picture is None and before != explorer.screen.value and len(explorer.box.children) == 2
 """
 

@@ -41,11 +41,14 @@ PAGES = {
         note="Here each score has three of its values, in the notebook nine.",
     ),
     "two_arrows": Page(
-        {"length_a": (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)}
-        | {"length_b": (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)},
-        note="Here the lengths move in steps of 0.5, in the notebook in steps of 0.1.",
+        {name: range(-3, 4) for name in ("a_x", "a_y", "b_x", "b_y")},
+        note="Here the tips move in whole steps, in the notebook in halves.",
     ),
     "word_map": Page({"words": MAPS}, note="Here you choose a list of words, in the notebook you type your own."),
+    "analogy": Page(
+        {"question": ("man king woman", "walk walked talk", "good better bad", "france paris italy", "up down left")},
+        note="Here you choose a question, in the notebook you type your own.",
+    ),
     "einsum_loops": Page(note="Here you choose a string, in the notebook you type your own."),
     "sentence_builder": Page(
         {"determiner": ("the, one", "the, several", "a", "two"), "adjective": (None, "green", "happy")}

@@ -8,73 +8,100 @@ from numpy.typing import ArrayLike
 
 from ..plots import label_places, largest
 from ..vectors import WordVectors, pca
-from .canvas import Phone, View, cut, verdict
+from .canvas import Phone, View, cut, two_decimals, verdict
 from .controls import Explorer, checkbox, slider, text
 
 # Two arrows
+FAR, STEP = 3.0, 0.5  # the largest entry of an arrow, and what a tip moves by
+LEFT, MIDDLE, UNIT = 178, 146, 44  # where the arrows begin, and pixels for 1
+BARS, WIDE = 214, 6.5  # where bars begin, and pixels for 1
 
 
-def products(angle: float, length_a: float, length_b: float) -> tuple[np.ndarray, float, float]:
-    """The arrow b (2,), `angle` degrees from the arrow a = (length_a, 0), and dot product and cosine of the two."""
-    b = length_b * np.array([math.cos(math.radians(angle)), math.sin(math.radians(angle))])
-    dot = float(np.array([length_a, 0.0]) @ b)
-    return b, dot, dot / (length_a * length_b)
+def products(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, float | None]:
+    """The products of the entries of a (2,) and b (2,), and the cosine; there is none where a length is 0."""
+    lengths = math.hypot(*a) * math.hypot(*b)
+    return a * b, float(a @ b) / lengths if lengths else None
 
 
-def draw_arrows(angle: float, length_a: float, length_b: float) -> View:
-    """Two arrows from one point; below them dot product, magnitudes and cosine."""
-    b, dot, cosine = products(angle, length_a, length_b)
-    canvas, sign = Phone(358), "data" if round(dot, 9) >= 0 else "negative"
-    x0, y0, scale = 178, 132, 40
-    for step in range(-4, 5):
-        canvas.line(x0 + scale * step, 6, x0 + scale * step, 258, "raised")
-        if abs(step) <= 3:
-            canvas.line(10, y0 - scale * step, 346, y0 - scale * step, "raised")
-    shadow = x0 + scale * length_b * cosine
-    canvas.line(x0, y0, shadow, y0, sign, 9, opacity="0.4")
-    canvas.line(x0 + scale * b[0], y0 - scale * b[1], shadow, y0, "quiet", 1, stroke_dasharray="4 4")
-    canvas.arrow(x0, y0, x0 + scale * length_a, y0, "query")
-    canvas.arrow(x0, y0, x0 + scale * b[0], y0 - scale * b[1], "key")
-    tips = (
-        ("a", "query", np.array([scale * length_a, 0]) + (20, 0)),
-        ("b", "key", (scale * length_b + 20) * b / length_b),
-    )
-    for name, role, (x, y) in tips:
-        left, base = float(x0 + x), float(y0 - y + 5)
-        if not 15 < base < 256:  # no room beyond the head: beside it
-            left, base = left + 18, 20.0 if base < 15 else 254.0
-        elif left > 346:
-            left, base = 340.0, base - 20
-        canvas.text(left, base, name, 15, fill=role, bold=True)
-    canvas.hint(12, 250, "drag the tips")
-    tip = float(x0 + scale * b[0]), float(y0 - scale * b[1])
-    canvas.handle(x0 + scale * length_a, y0, "tip of a", f"{length_a:.1f} long", "query", x=("length_a", x0, scale))
-    turned = f"{angle:.0f} degrees, {length_b:.1f} long"
-    canvas.handle(*tip, "tip of b", turned, "key", polar=("angle", "length_b"), at=(x0, y0), scale=scale)
-    said = {"angle": f"{angle:.0f}°", "|a|": f"{length_a:.1f}", "|b|": f"{length_b:.1f}"}
-    said |= {"cosine": f"{round(cosine, 2) + 0.0:+.2f}", "a · b": f"{round(dot, 2) + 0.0:+.2f}"}  # + 0.0: no -0.00
-    for number, ((name, value), role) in enumerate(zip(said.items(), ("ink", "query", "key", "ink", sign))):
-        canvas.text(38 + 70 * number, 280, name, 12.5)
-        canvas.text(38 + 70 * number, 301, value, 16, fill=role, bold=True)
-    product = f"{length_a:.1f} · {length_b:.1f} · ({said['cosine']}) = {said['a · b']}"
-    canvas.text(178, 327, f"|a| · |b| · cosine = {product}", 12.5, fill="quiet")
-    done = said["a · b"] == "+0.00"
-    task = f"{'✔' if done else '○'} Make a · b = 0 without shortening an arrow."
-    canvas.text(178, 349, task, 12.5, fill="right" if done else "ink")
-    lengths = f"lengths {length_a:.1f} and {length_b:.1f}"
-    return canvas.view(
-        f"Two arrows at {angle:.0f}°, {lengths}: cosine {said['cosine']}, dot product {said['a · b']}. {task}"
-    )
+def draw_shadow(canvas: Phone, a: np.ndarray, b: np.ndarray, sign: str) -> None:
+    """The shadow of b on the line of a, and the way down to it."""
+    if not a.any():
+        return
+    end = on_page(b @ a / (a @ a) * a)
+    canvas.line(*on_page((0, 0)), *end, sign, 10, opacity="0.4")
+    canvas.line(*on_page(b), *end, "quiet", 1, stroke_dasharray="4 4")
+
+
+def on_page(point: ArrayLike) -> tuple[float, float]:
+    x, y = map(float, point)
+    return LEFT + UNIT * x, MIDDLE - UNIT * y
+
+
+def draw_plane(canvas: Phone) -> None:
+    """A grid of lines, one for each whole number."""
+    (left, foot), (right, top) = on_page((-FAR, -FAR)), on_page((FAR, FAR))
+    for step in range(round(-FAR), round(FAR) + 1):
+        x, y = on_page((step, step))
+        colour = "edge" if step else "quiet"
+        canvas.line(x, top - 8, x, foot + 8, colour)
+        canvas.line(left - 8, y, right + 8, y, colour)
+
+
+def draw_sum(canvas: Phone, top: float, a: np.ndarray, b: np.ndarray, sign: str) -> None:
+    """The product of each pair of entries, and their sum, as bars to the right of 0 or to its left."""
+    each, _ = products(a, b)
+    rows = [(f"{x:g} · {y:g} = {value:g}", value) for x, y, value in zip(a, b, each)]
+    rows += [(f"a · b = {each.sum():g}", float(each.sum()))]
+    for row, (said, value) in enumerate(rows):
+        y, last = top + 21 * row, row == 2
+        canvas.text(8, y + 12, said.replace("-", "−"), 14 if last else 13, "start", sign if last else "ink", last)
+        long = WIDE * abs(value)
+        canvas.rect(BARS - long * (value < 0), y, long, 14, sign if last else "quiet", data_id=f"product {row}")
+    canvas.line(BARS, top - 4, BARS, top + 60, "ink")
+
+
+def draw_arrows(a: np.ndarray, b: np.ndarray) -> View:
+    """Two arrows from one point, a (2,) and b (2,), both with a tip to drag; below them how their dot product adds up,
+    and what it is by lengths and angle."""
+    each, cosine = products(a, b)
+    dot = float(each.sum())
+    canvas, sign = Phone(432), "data" if dot >= 0 else "negative"
+    draw_plane(canvas)
+    draw_shadow(canvas, a, b, sign)
+    for name, role, arrow in (("a", "query", a), ("b", "key", b)):
+        canvas.arrow(*on_page((0, 0)), *on_page(arrow), role)
+        x, y = on_page(arrow)
+        away = 20 * (arrow / math.hypot(*arrow) if arrow.any() else np.array([-1.0 if name == "a" else 1.0, 0.4]))
+        canvas.text(float(x + away[0]), float(np.clip(y - away[1] + 5, 15, 286)), name, 15, fill=role, bold=True)
+        leads = {"x": (f"{name}_x", LEFT, UNIT), "y": (f"{name}_y", MIDDLE, -UNIT)}
+        canvas.handle(x, y, f"tip of {name}", f"{arrow[0]:g} to the right, {arrow[1]:g} up", role, **leads)
+    canvas.hint(8, 306, "drag the tips")
+    draw_sum(canvas, 318, a, b, sign)
+    long = [math.hypot(*arrow) for arrow in (a, b)]
+    if cosine is None:
+        said, angle = "an arrow of length 0 has no direction, and no cosine", "no angle"
+    else:
+        angle = f"{math.degrees(math.acos(np.clip(cosine, -1, 1))):.0f}°"
+        said = f"{long[0]:.2f} · {long[1]:.2f} · ({two_decimals(cosine)}) = {two_decimals(dot)}"
+    shown = said if cosine is None else f"|a| · |b| · cos {angle} = {said}"
+    canvas.text(8, 396, shown.replace("-", "−"), 12.5, "start", "quiet")
+    task = f"{'✔' if cosine is not None and dot == 0 else '○'} Make a · b = 0, with no arrow of length 0."
+    canvas.text(8, 420, task, 13, "start", "right" if task[0] == "✔" else "ink")
+    arrows = f"a ({a[0]:g}, {a[1]:g}) and b ({b[0]:g}, {b[1]:g})"
+    ways = said if cosine is None else f"they meet at {angle}; |a| · |b| · cosine = {said}"
+    return canvas.view(f"Two arrows, {arrows}: dot product {each[0]:g} + {each[1]:g} = {dot:g}; {ways}. {task}")
 
 
 def two_arrows() -> Explorer:
-    """Two arrows: turn one, stretch both, watch dot product and cosine."""
-    controls = {
-        "angle": slider("angle in degrees", 40, 0, 360, 5),
-        "length_a": slider("length of a", 2.0, 0.5, 4.0, 0.1),
-        "length_b": slider("length of b", 1.5, 0.5, 3.0, 0.1),
-    }
-    return Explorer(draw_arrows, controls)
+    """Two arrows whose tips are dragged: watch dot product, angle and cosine."""
+
+    def draw(a_x, a_y, b_x, b_y):
+        return draw_arrows(np.array([a_x, a_y]) + 0.0, np.array([b_x, b_y]) + 0.0)
+
+    names = {"a_x": 3.0, "a_y": 1.0, "b_x": 1.0, "b_y": 2.0}
+    labels = {"x": "first entry of", "y": "second entry of"}
+    controls = {name: slider(f"{labels[name[2]]} {name[0]}", value, -FAR, FAR, STEP) for name, value in names.items()}
+    return Explorer(draw, controls, replaced=list(controls))
 
 
 # A map of words
@@ -110,7 +137,7 @@ def draw_word_map(
 
     nearest: for each word the number of the one that is nearest to it with all entries. An arrow goes there, dashed
     where another word is nearer on the map."""
-    points, canvas = np.asarray(points, float), Phone(432)
+    points, canvas = np.asarray(points, float), Phone(462)
     spread = max(np.ptp(points[:, 0]) / 280, np.ptp(points[:, 1]) / 262, 1e-9)
     centre = (points.max(0) + points.min(0)) / 2
     on_page = np.column_stack([178 + (points[:, 0] - centre[0]) / spread, 154 - (points[:, 1] - centre[1]) / spread])
@@ -130,9 +157,13 @@ def draw_word_map(
     solid = bool(nearest) and nearest_points(points) == nearest
     task = f"{'✔' if solid else '○'} Type words until every arrow is solid."
     if not nearest:
-        task = "Guess, then show the arrows: is the next word on the map the nearest one?"
-    end = canvas.prose(6, 383 if nearest else 346, task, 12, fill="right" if solid else "quiet")
-    canvas.prose(6, end, note, 11.5, fill="wrong")
+        task = "Which word is nearest by all entries? Show the arrows."
+    button = "Hide the arrows" if nearest else "Show the arrows"
+    canvas.rect(6, 378, 200, 28, "raised", stroke="ink", rx=5)
+    canvas.text(106, 397, button, 13, bold=True)
+    canvas.touch(6, 378, 200, 28, button, neighbours=not nearest)
+    end = canvas.prose(6, 424 if nearest else 346, task, 12, fill="right" if solid else "quiet")
+    canvas.prose(6, max(end, 424), note, 11.5, fill="wrong")
     placed = ", ".join(f"{word} ({x:.1f}, {y:.1f})" for word, (x, y) in zip(words, points))
     return canvas.view(
         f"Word map: {placed}. Two components keep {kept:.0%} of the variance. {said}{task} {note}".rstrip()
@@ -174,4 +205,4 @@ def word_map(vectors: Mapping[str, np.ndarray] | WordVectors, words: str, neighb
     some = words.split()
     tries = (" ".join(some[:2]), ", ".join(some[:3]), " ".join([*some[:4], "qqzzx"]).upper(), " ".join(some[:3] * 2))
     arrows = checkbox("an arrow to the nearest word, all entries counted", neighbours, "420px")
-    return Explorer(draw, {"words": text("words", words, tries), "neighbours": arrows})
+    return Explorer(draw, {"words": text("words", words, tries), "neighbours": arrows}, replaced=["neighbours"])
