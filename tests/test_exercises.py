@@ -539,9 +539,9 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ("cosine_similarity", "return a@b / ((a@a)**1/2 * (b@b)**1/2)", ["`** 1/2` halves"], []),
     ("cosine_similarity", "return a@b / (a.norm() * b.norm() + 1e-6)", ["`+ 1e-06`", "not needed"], ["expected"]),
     (
-        "variance_kept",
-        "return (S[:count]**2).sum() / S.norm()**2",
-        ["uses S from outside", "points and count alone"],
+        "likeness_to_others",
+        "return (S @ S.T).mean(1)",
+        ["uses S from outside", "vectors alone"],
         [],
     ),
     ("nearest", "return matrix.norm(axis=1).topk(count).indices", ["torch.linalg.vector_norm(x, dim=…)"], []),
@@ -1186,7 +1186,6 @@ NOT_RIGHT = [  # once judged right: exercise, body, a part of what is said
         "return w @ v, w",
         "",
     ),
-    ("variance_kept", "s = torch.pca_lowrank(points)[1] ** 2\nreturn s[:count].sum() / s.sum()", ""),
     (
         "layer_norm",
         "m = x.mean(-1, keepdim=True)\n"

@@ -77,15 +77,15 @@ def test_every_exercise_of_a_notebook_gets_a_line(tmp_path, capsys):
         (f"%time\n{answer('magnitude', 'return a @ a')}\nplot(magnitude)", "exercise:magnitude"),
         (answer("cosine_similarity", "return ..."), "exercise:cosine_similarity"),
         (answer("nearest", "return (matrix @@ query"), "exercise:nearest"),
-        ("from utils.exercises.tasks.dot_product_similarity import variance_kept", "exercise:variance_kept"),
+        ("from utils.exercises.tasks.dot_product_similarity import likeness_to_others", "exercise:likeness_to_others"),
     )
     said = told(capsys, "grade", path.name, "--json", "all.json", "--csv", "all.csv")
     assert said[0] == f"maria.ipynb ({named('dot_product_similarity')}): 1 of 6 right"
     assert said[1].startswith("  ✔ dot_product: right on all")
     assert said[2] == f"  ✘ magnitude: {wrong.message}"
     assert said[3] == "  ○ cosine_similarity: not tried yet."
-    assert said[4] == "  ✘ variance_kept: this is the course's own function."
-    assert said[5].startswith("  ✘ nearest: its cell raises SyntaxError in line 2: ")
+    assert said[5] == "  ✘ likeness_to_others: this is the course's own function."
+    assert said[4].startswith("  ✘ nearest: its cell raises SyntaxError in line 2: ")
     assert said[6] == "  – analogy_target: no cell defines it."
     assert said[7:] == ["In all: 1 of 6 exercises right, 1 file(s)."]
     (one,) = json.loads((tmp_path / "all.json").read_text())["notebooks"]

@@ -71,7 +71,7 @@ REMEDIES = (
     Remedy(
         r"unsupported operand.*('tuple'|linalg_)|'tuple' object has no attribute|must be Tensor, not tuple",
         "a tuple of several tensors stands there (svd, sort, topk, max with dim, …): take the one that is meant.",
-        "variance_kept: s = torch.linalg.svd(points - points.mean(0))\nreturn (s**2)[:count].sum() / (s**2).sum()",
+        "likeness_to_others: s = torch.linalg.svd(vectors)\nreturn (s**2).sum(1)",
     ),
     Remedy(
         r"step must be greater than zero",

@@ -1,5 +1,4 @@
-"""Exercises of the notebook on similarity: dot product, magnitude, cosine; the variance that a projection keeps; words
-near a word."""
+"""Exercises of the notebook on similarity: dot product, magnitude, cosine; words near a word, the odd one out."""
 
 import torch
 
@@ -131,49 +130,6 @@ for found in (dot_product, magnitude):
 cosine_similarity.mistakes(SUMS.format(old="a @ b", terms="(a * b)"))
 
 
-def draw_points(generator):
-    """Clouds that are not centred, with columns of different spread; more columns than points once; many columns, of
-    which few are kept; float64 once."""
-    for n, d, count in ((6, 4, 2), (20, 5, 3), (6, 3, 1), (5, 7, 3), (15, 9, 4), (12, 4, 3)):
-        dtype = torch.float64 if n == 12 else None
-        spread = torch.linspace(3, 0.5, d, dtype=dtype)[torch.randperm(d, generator=generator)]
-        points = spread * torch.randn(n, d, generator=generator, dtype=dtype)
-        yield points + 2 * torch.randn(d, generator=generator, dtype=dtype), count
-
-
-def edges_of_variances(generator):
-    yield "a count of all 4 components", (torch.randn(6, 4, generator=generator), 4)
-    yield "points with 12 columns", (torch.randn(20, 12, generator=generator), 3)
-    yield "80 points with 70 columns", (torch.randn(80, 70, generator=generator), 66)
-
-
-@exercise(
-    draws=draw_points,
-    edges=edges_of_variances,
-    hints=[
-        "Variance is measured from the centre of the cloud. Where is it, and what is left if you take it away?",
-        "torch.linalg.svdvals(centred) gives the singular values, largest first. A singular value is a spread, like a "
-        "standard deviation: what makes a variance of it?",
-        "The first `count` squares, added up, over all squares, added up.",
-    ],
-    names={
-        "the centred points: did you forget to reduce them to one number?": lambda points, count: points,
-        "all the components: did you forget to add some up?": lambda points, count: torch.linalg.svdvals(points),
-    },
-    question="points (n, d) has one point a row: which axis holds the points?",
-    level=2,
-    minutes=10,
-)
-def variance_kept(points, count):
-    """Share of the variance of points (n, d) in their first `count` components: returns one number.
-
-    d is 2 or more, count goes from 1 to the smaller of n and d.
-    """
-    singular_values = torch.linalg.svdvals(points - points.mean(0))  # largest first
-    variances = singular_values**2
-    return variances[:count].sum() / variances.sum()
-
-
 def draw_queries(generator):
     """Rows of very different lengths; the query is a row of the matrix twice, else none; float64 once."""
     for n, d, count, dtype in ((6, 3, 2, None), (30, 8, 5, None), (5, 5, 1, None), (12, 4, 3, torch.float64)):
@@ -216,6 +172,53 @@ def nearest(query, matrix, count):
     """Rows of matrix (n, d) of largest cosine to query (d,), best first, no two equal: returns positions (count,)."""
     cosines = matrix @ query / (matrix.norm(dim=1) * query.norm())  # (n,)
     return cosines.topk(count).indices
+
+
+def draw_groups(generator):
+    """Rows of very different lengths; as many rows as columns once, two rows once, float64 once."""
+    for n, d, dtype in ((6, 3, None), (5, 5, None), (9, 4, torch.float64), (7, 20, None), (2, 4, None)):
+        lengths = torch.logspace(-0.6, 0.6, n, dtype=dtype)[torch.randperm(n, generator=generator)]
+        yield (lengths[:, None] * torch.randn(n, d, generator=generator, dtype=dtype),)
+
+
+def edges_of_groups(generator):
+    vectors = torch.randn(2, 5, generator=generator)
+    yield "12 rows, eleven of them equal", (torch.cat([vectors[:1].expand(11, 5), vectors[1:]]),)
+    yield "short vectors, of lengths near 0.0001", (1e-4 * torch.randn(4, 3, generator=generator),)
+
+
+@exercise(
+    draws=draw_groups,
+    edges=edges_of_groups,
+    hints=[
+        "You need the cosine of each row with each other row. Divide every row by its magnitude first: what is left to "
+        "do for the cosines?",
+        "vectors.norm(dim=1, keepdim=True) has the shape (n, 1), so each row is divided by its own magnitude. Then one "
+        "matrix product, rows with rows, gives all (n, n) cosines.",
+        "On the diagonal stand the cosines of the rows with themselves, all 1. Take them out of the sum of each row, "
+        "and divide by the number of other rows, n - 1.",
+    ],
+    names={
+        "all cosines: did you forget to take the mean of each row?": lambda vectors: torch.cosine_similarity(
+            vectors[:, None], vectors[None], dim=-1
+        ),
+        "the vectors as they were given": lambda vectors: vectors,
+    },
+    question={
+        r"cosine_similarity\(": "For every pair, one of the two tensors needs the shape (n, 1, d): vectors[:, None]. Along which axis do the entries run?",
+        "": "vectors (n, d) has one vector per row: which axis has length d?",
+    },
+    level=2,
+    minutes=10,
+)
+def likeness_to_others(vectors):
+    """The mean of the cosines of each row of vectors (n, d) with the other rows: returns (n,).
+
+    n is 2 or more, and no row is 0. A row's cosine with itself does not count.
+    """
+    directions = vectors / vectors.norm(dim=1, keepdim=True)  # (n, d)
+    cosines = directions @ directions.T  # (n, n)
+    return (cosines.sum(dim=1) - 1) / (len(vectors) - 1)
 
 
 @exercise(
