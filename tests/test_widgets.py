@@ -58,6 +58,10 @@ def word_map():
     return widgets.word_map(VECTORS, " ".join(WORDS)), "words"
 
 
+def analogy():
+    return course_widgets.analogy(widgets)[0], "question"
+
+
 def einsum_loops():
     return widgets.einsum_loops(), "equation"
 
@@ -89,6 +93,7 @@ def next_word():
 
 TEXT_WIDGETS = {
     make.__name__: make() for make in (word_map, einsum_loops, head_browser, search, published_heads, chat, next_word)
+    make.__name__: make() for make in (word_map, analogy, einsum_loops, head_browser, search, published_heads, chat)
 }
 
 
@@ -479,8 +484,8 @@ def test_sixty_runs_of_a_cell_leave_one_widget(kernel):
         last = kernel.run("a", widgets.shape_quiz)
     assert len(models()) == before
     last.controls["question"].value = list(attention.SHAPE_QUIZ)[1]
-    other.controls["angle"].value = 90
-    assert "cosine +0.00" in other.screen.value and last.box.comm and other.box.comm
+    other.controls["b_x"].value, other.controls["b_y"].value = -1, 3
+    assert "dot product -3 + 3 = 0" in other.screen.value and last.box.comm and other.box.comm
 
 
 def test_two_widgets_of_one_cell_go_together(kernel):
@@ -538,6 +543,22 @@ def test_a_description_is_text_that_can_be_sent():
 def test_keys_and_values_that_cannot_be_drawn_are_refused(words, keys, values, problem):
     with pytest.raises(ValueError, match=re.escape(problem)):
         widgets.hull(words, keys, values)
+
+
+@pytest.mark.parametrize(
+    "words, keys, wanted, first, problem",
+    [
+        ("ab", np.eye(2), "a", (1, 0), "words must be a list of texts"),
+        (["a"], np.eye(2), "a", (1, 0), "1 words with keys (2, 2): 2 to 5 words, and two entries for each"),
+        (["a", "b"], np.eye(2), "c", (1, 0), "'c' is not one of the words ['a', 'b']"),
+        (["a", "b"], 4 * np.eye(2), "a", (1, 0), "keys and the first query lie between -3 and 3, and no key is 0"),
+        (["a", "b"], np.eye(2), "a", (1, 4), "keys and the first query lie between -3 and 3, and no key is 0"),
+        (["a", "b"], [[1, 0], [0, 0]], "a", (1, 0), "keys and the first query lie between -3 and 3, and no key is 0"),
+    ],
+)
+def test_keys_that_cannot_win_are_refused(words, keys, wanted, first, problem):
+    with pytest.raises(ValueError, match=re.escape(problem)):
+        widgets.winning_key(words, keys, wanted, first)
 
 
 # Beyond text
