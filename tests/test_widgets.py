@@ -92,8 +92,8 @@ def next_word():
 
 
 TEXT_WIDGETS = {
-    make.__name__: make() for make in (word_map, einsum_loops, head_browser, search, published_heads, chat, next_word)
-    make.__name__: make() for make in (word_map, analogy, einsum_loops, head_browser, search, published_heads, chat)
+    make.__name__: make()
+    for make in (word_map, analogy, einsum_loops, head_browser, search, published_heads, chat, next_word)
 }
 
 
