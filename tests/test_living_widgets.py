@@ -40,7 +40,6 @@ GUESSES = {  # the name of a guess: its film, whose number changes with every gu
     for cell in code(nbformat.read(path, as_version=4))
     if record.names(path).get(cell.id, "").startswith("guess")
 }
-SAMPLE = ("single_token_attention",)  # topics
 MOST_BYTES = 3_000_000  # of a film
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Widgets</title>
 {}</head><body><main>{}</main></body></html>"""
