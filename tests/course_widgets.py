@@ -53,17 +53,38 @@ def attends(words, row, count):
 
 
 def sentence_attention(widgets):
-    X, others = rows(SHIP), ~torch.eye(9, dtype=torch.bool)
-    weights = F.scaled_dot_product_attention(X[None], X[None], torch.eye(9)[None], others)[0]
-    built = torch.softmax((X @ X.T / math.sqrt(X.shape[-1])).masked_fill(~others, -math.inf), -1)
+    """Weights by torch's attention with a mask, neighbours by one product with all the words that are offered."""
+    offered = F.normalize(torch.tensor(VECTORS.matrix[:10_000]), dim=1)
+
+    def attend(X, chosen, itself):
+        scores = X @ X[chosen] / math.sqrt(X.shape[-1])
+        return torch.softmax(scores if itself else scores.masked_fill(torch.arange(len(X)) == chosen, -math.inf), -1)
+
+    def near(vector):
+        return ", ".join(VECTORS.words[k] for k in (offered @ F.normalize(vector, dim=0)).topk(3).indices)
 
     def expected(state):
-        most = weights.argmax(-1).tolist()
-        task = "✔" if most[most[state["chosen"]]] == state["chosen"] else "○"
-        said = f"{SHIP[state['chosen']]} attends most to {attends(SHIP, weights[state['chosen']], 3)}. {task}"
-        return f"{said} Find two words that give most to each other.", None
+        typed = "".join(sign if sign.isalnum() else " " for sign in state["sentence"][:2000].lower()).split()
+        words = [word for word in typed if word in VECTORS][:9]
+        if len(words) < 2:
+            return "✘ Type two words or more", None
+        chosen, itself, X = min(state["chosen"], len(words) - 1), state["itself"], rows(words)
+        may = torch.ones(1, len(words), dtype=torch.bool)
+        may[0, chosen] = itself
+        z = F.scaled_dot_product_attention(X[chosen, None], X, X, may)[0]
+        weights = F.scaled_dot_product_attention(X[chosen, None], X, torch.eye(len(words)), may)[0]
+        task = "Does the mixture still know which word asks?"
+        if itself:
+            task = f"{'✔' if weights[chosen] < 0.5 else '○'} Find a word that gives more to others than to itself."
+        said = (
+            f"“{words[chosen]}” asks, {'with' if itself else 'without'} itself: most to {attends(words, weights, 3)}. "
+        )
+        said += f"Nearest to x: {near(X[chosen])}; to mixture: {near(z)}; to x + mixture: {near(X[chosen] + z)}. {task}"
+        unknown = list(dict.fromkeys(word for word in typed if word not in VECTORS))
+        short = [word if len(word) <= 14 else f"{word[:13]}…" for word in unknown[:4]]
+        return said + (f" Without a vector: {', '.join(short)}." if unknown else ""), None
 
-    return widgets.sentence_attention(SHIP, built, "sailed"), expected
+    return widgets.sentence_attention(VECTORS, attend, "caught bass fish lake", "bass"), expected
 
 
 def first_look(widgets):
@@ -333,7 +354,8 @@ def attention_flow(widgets):
         elif kind in ("first", "second"):
             at = ["first", "second"].index(kind)
             products = " + ".join(f"{a}{TIMES}{b}" for a, b in zip(w, V[:, at].tolist()))
-            said = f"Entry {at + 1} of its output: each weight times that entry of the word's value. {products} = "
+            said = f"Entry {at + 1} of its output, “{named[at]}”: each weight times that entry of the word's value. "
+            said += f"{products} = "
             said += f"{outputs[i, at]}."
             table += [outputs[i, at].item()]
         else:
@@ -341,7 +363,7 @@ def attention_flow(widgets):
             row = outputs[i].tolist()
             said = {
                 "query": f"Its query is its row of Q: {q[0]}, {q[1]}, {q[2]}, {q[3]}. A column of Kᵀ is the key of a "
-                "word, a row of V its value. Click another word to let it ask. Guess: which word will get most?",
+                "word, a row of V its value. Click another word to let it ask. Which word will get most?",
                 "scale": "Every score of the row is divided by √4, as a query has 4 entries: "
                 f"{scores[0] / 2}, {scores[1] / 2}, {scores[2] / 2}.",
                 "exponentials": f"Their exponentials: {powers[0]}, {powers[1]}, {powers[2]}. All are positive. "
@@ -356,7 +378,8 @@ def attention_flow(widgets):
         task = f" {task} {yours} {w[0]}." if i == 3 else ""
         return f"{asks}: which words matter to me? Step {step} of 10. {said}{task}", table
 
-    return widgets.attention_flow(words, Q, K, V, "cat"), expected
+    named = ["somebody does something", "something is done"]
+    return widgets.attention_flow(words, Q, K, V, "cat", named), expected
 
 
 def projections(widgets):
@@ -399,13 +422,14 @@ def hull(widgets):
 
     def expected(state):
         x, y = state["query_x"], state["query_y"]
-        powers = [math.exp((x * a + y * b) / math.sqrt(2)) for a, b in keys]
+        powers = [math.exp((x * a + y * b) / math.sqrt(2) / state["temperature"]) for a, b in keys]
         weights = [power / sum(powers) for power in powers]
         output = [sum(weight * value[axis] for weight, value in zip(weights, values)) for axis in (0, 1)]
         within = all(far <= most + 1e-9 for far, most in zip(reaches(output), farthest))
         near, nearest = min((math.hypot(values[k][0] - output[0], values[k][1] - output[1]), k) for k in ends)
         shares = ", ".join(f"{word} {100 * weight}%" for word, weight in zip(words, weights))
-        said = f"Query ({x}, {y}). Weights: {shares}. Output ({output[0]:.9f}, {output[1]:.9f}), "
+        said = f"Query ({x}, {y}). Temperature {state['temperature']:g}. Weights: {shares}. "
+        said += f"Output ({output[0]:.9f}, {output[1]:.9f}), "
         said += f"{'inside' if within else 'outside'} the hull. Nearest corner: {words[nearest]}, {near:.9f} away. "
         return (
             f"{said}{'✔' if near <= 0.1 else '○'} Bring the output within 0.1 of a corner. Can you get it outside?",

@@ -582,10 +582,10 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ),
     ("softmax", "p = (2 * scores).exp()\nreturn p / p.sum(-1, True)", ["exp overflows", "double the scores"], ["0/0"]),
     ("attention_scores", "return keys @ query / math.sqrt(math.e)", ["Euler"], ["entry"]),
-    ("attention_scores", "return keys @ query / math.sqrt(16)", ["this notebook's e"], []),
+    ("attention_scores", "return keys @ query / math.sqrt(16)", ["e = 16 alone"], []),
     ("attention_scores", "return keys @ query / len(query)**1/2", ["`** 1/2` halves"], []),
     ("attend", "return torch.softmax(K @ query, 0) @ V", ["uses K and V from outside", "query, keys and values"], []),
-    ("attend", "return torch.softmax(keys @ query / 4, 0) @ values", ["this notebook's e"], []),
+    ("attend", "return torch.softmax(keys @ query / 4, 0) @ values", ["e = 16 alone"], []),
     (
         "attend",
         "w = torch.softmax(keys @ query / len(query)**0.5, 0)\nreturn (w[:, None] * values).sum(1)",
@@ -1012,7 +1012,7 @@ def test_transposed_batch_is_named_whatever_else_is_wrong(weights, capsys):
     [
         ("K.permute(0, 2, 1)", "number of axes varies"),
         ("(K.T if K.ndim == 2 else K.permute(0, 2, 1))", "X (2, 3, 4, 6)"),
-        ("K.mT / math.sqrt(16) * math.sqrt(K.shape[-1])", "this notebook's e"),
+        ("K.mT / math.sqrt(16) * math.sqrt(K.shape[-1])", "e = 16 alone"),
         ("K.mT / math.sqrt(math.e)", "Euler"),
     ],
 )
@@ -1243,7 +1243,7 @@ def test_what_use_can_fit_is_right(name, body):
 UNTRUE = [  # exercise, body, what the code does not contain and was said of it once
     ("dot_product", "return (a - b) @ (a - b)", "square"),
     ("magnitude", "return a.pow(2).sum().pow(1 / 2) / math.sqrt(2)", "root too many"),
-    ("softmax_with_temperature", "return torch.softmax(scores / temperature[..., None], dim=-2)", "softmax is missing"),
+    ("softmax", "return torch.softmax(scores, dim=-2)", "softmax is missing"),
     ("merge_query_key", "return W_k.T @ W_q.T", "neither matrix is transposed"),
     (
         "encode_tokens",

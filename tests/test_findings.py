@@ -68,7 +68,7 @@ NOT_SAID = [  # what the code does not hold, or what it holds as it should be
         "z = weights @ values\nreturn weights * (z @ values.mT) / (z * z).sum(dim=1, keepdim=True)",
         "`.T`|.T exchanges",
     ),
-    ("softmax_with_temperature", "return torch.softmax(scores / temperature.sum(), -1)", "has no effect"),
+    ("softmax", "return torch.softmax(scores / scores.abs().amax(), -1)", "exp is missing"),
     (
         "sinusoidal_positions",
         "half = d_model // 2\na = torch.arange(n)[:, None] / 10000 ** (torch.arange(half) / half)\n"

@@ -519,7 +519,7 @@ def test_without_a_cell_id_nothing_is_closed(kernel, monkeypatch):
 
 
 def test_a_description_is_text_that_can_be_sent():
-    view = attention.draw_links(["a\x00", "\ud800b", "c"], np.eye(3) + 0.1, 0)
+    view = attention.draw_links(["a\x00", "\ud800b", "c"], np.full(3, 0.3), 0, True, {"x": ["\ud800"]}, "\x00")
     view.description.encode("utf-8")
     assert xml.etree.ElementTree.fromstring(view.svg) is not None and "\x00" not in view.description
 

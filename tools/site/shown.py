@@ -33,9 +33,11 @@ PAGES = {
         note="Here each number of your query has three values, in the notebook seven.",
     ),
     "hull": Page(
-        {name: [round(0.4 * k - 4, 1) for k in range(21)] for name in ("query_x", "query_y")},
-        note="Here the query moves in steps of 0.4, in the notebook in steps of 0.2.",
+        {name: [round(0.4 * k - 4, 1) for k in range(21)] for name in ("query_x", "query_y")}
+        | {"temperature": (0.25, 1.0, 4.0)},
+        note="Here the query moves in steps of 0.4, in the notebook in steps of 0.2, with more temperatures.",
     ),
+    "sentence_attention": Page(note="Here you choose a list of words, in the notebook you type your own."),
     "softmax_sharing": Page(
         {"score_1": (-2, 0, 3), "score_2": (0, 2, 4), "score_3": (-2, 1, 3), "score_4": (-3, -1, 2)},
         note="Here each score has three of its values, in the notebook nine.",

@@ -275,7 +275,7 @@ OF_RESULTS = tuple(
 
 LAST_STEPS = (  # what would make a result the right one, behind the sentence that says so, and an example
     ("a softmax over the last axis is still to come: it would make your result right.", lambda x: torch.softmax(x, -1),
-        "softmax_with_temperature: s = scores / temperature[..., None]\nreturn s - s.amax(-1, keepdim=True)"),
+        "softmax: return scores - scores.amax(-1, keepdim=True)"),
     ("a sum over the last axis is still to come: it would make your result right.", lambda x: x.sum(-1),
         "tied_logits: return states[:, :, None] * E"),
     ("a sum over the axis before the last is still to come: it would make your result right.", lambda x: x.sum(-2),

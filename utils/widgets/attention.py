@@ -1,17 +1,21 @@
 """Who attends to whom, weight beside share, einsum as loops, shapes."""
 
 import math
+import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike
+from torch import Tensor
 
 from ..checks import require_list
 from ..plots import as_numbers, largest
+from ..vectors import WordVectors
 from .board import Board
 from .canvas import MONOSPACE, Phone, View, cut, draw_attending, verdict
-from .controls import Explorer, Options, menu, slider, text
+from .controls import Explorer, Options, checkbox, menu, slider, text
 
 
 def numbered(words: Sequence[str]) -> list[tuple[str, int]]:
@@ -19,26 +23,88 @@ def numbered(words: Sequence[str]) -> list[tuple[str, int]]:
     return [(word, number) for number, word in enumerate(words)]
 
 
-# One word and those that it attends to
-def draw_links(words: Sequence[str], weights: ArrayLike, chosen: int, title: str = "") -> View:
-    """Words and, from word number `chosen`, an arc to each word, as thick as its weight; weights (n, n)."""
-    weights, canvas = as_numbers(weights, 2), Phone(58 + 26 * len(words))
-    row, best = weights[chosen], largest(weights[chosen], 3)
-    draw_attending(canvas, 8, words, row, chosen, 26)
-    most = ", ".join(f"{words[k]} {row[k]:.0%}" for k in best)
-    mutual = best[0] != chosen and largest(weights[best[0]])[0] == chosen
-    sign, fill = ("✔", "right") if mutual else ("○", "quiet")
-    canvas.hint(8, 49 + 26 * len(words), "click a word")
-    task = f"{sign} Find two words that give most to each other."
-    canvas.text(8, 30 + 26 * len(words), task, 12.5, "start", fill)
-    return canvas.view(f"{title}{words[chosen]} attends most to {most}. {task}")
+# One word of a sentence, and those that it attends to
+MOST_WORDS, NEAREST = 9, 3  # of a typed sentence; words whose vectors lie nearest to one
 
 
-def sentence_attention(words: Sequence[str], weights: ArrayLike, first: str) -> Explorer:
-    """Pick a word and see how much it attends to each word; weights (n, n), `first` the word shown at first."""
-    require_list(words=words)
-    word = menu("word", numbered(words), words.index(first))
-    return Explorer(lambda chosen: draw_links(words, weights, chosen), {"chosen": word}, replaced=["chosen"])
+def words_of_a_sentence(typed: str, known: Container[str]) -> tuple[list[str], str]:
+    """The first words of a typed text that have a vector, and a note on those that have none."""
+    asked = re.findall(r"[^\W_]+", typed[:2000].lower())
+    unknown = list(dict.fromkeys(word for word in asked if word not in known))
+    note = f"Without a vector: {', '.join(cut(word, 14) for word in unknown[:4])}." if unknown else ""
+    return [word for word in asked if word in known][:MOST_WORDS], note
+
+
+def draw_choice(canvas: Phone, y: float, itself: bool) -> None:
+    """Whether the word may look at itself, to be clicked."""
+    for x, wide, name, value in ((8, 108, "with itself", True), (122, 126, "without itself", False)):
+        edge = {"stroke": "here", "stroke_width": 2} if value == itself else {"stroke": "edge"}
+        canvas.rect(x, y, wide, 24, "raised" if value == itself else "none", rx=4, **edge)
+        canvas.text(x + wide / 2, y + 16.5, name, 12.5, bold=value == itself)
+        canvas.touch(x, y, wide, 24, name, on=value == itself, itself=value)
+
+
+def draw_links(
+    words: Sequence[str], weights: ArrayLike, chosen: int, itself: bool, near: Mapping[str, Sequence[str]], note: str
+) -> View:
+    """Words and, from word number `chosen`, an arc to each word, as thick as its weight; weights (n,). Below them which
+    words are nearest to each of some vectors, {name of the vector: words}."""
+    weights, canvas, word = as_numbers(weights, 1), Phone(172 + 24 * len(words)), words[chosen]
+    canvas.text(8, 18, f"“{cut(word, 14)}” asks", 14, "start", "here", True)
+    canvas.hint(350, 18, "click a word", "end")
+    draw_choice(canvas, 27, itself)
+    draw_attending(canvas, 58, words, weights, chosen, 24)
+    y = 82 + 24 * len(words)
+    canvas.text(8, y, "words with the nearest vectors", 12, "start", bold=True)
+    for number, (name, found) in enumerate(near.items(), 1):
+        role = "value" if name == "mixture" else "ink"
+        canvas.text(96, y + 19 * number, name, 12, "end", role)
+        canvas.text(104, y + 19 * number, ", ".join(cut(one, 13) for one in found), 12, "start", role)
+    done = itself and weights[chosen] < 0.5
+    task = f"{'✔' if done else '○'} Find a word that gives more to others than to itself."
+    if not itself:
+        task = "Does the mixture still know which word asks?"
+    canvas.text(8, y + 80, task, 12, "start", "right" if done else "quiet")
+    most = ", ".join(f"{words[k]} {weights[k]:.0%}" for k in largest(weights, 3))
+    said = "; ".join(f"to {name}: {', '.join(found)}" for name, found in near.items())
+    canvas.height += 20 * bool(note)
+    canvas.text(8, y + 100, cut(note, 52), 12, "start", "wrong") if note else None
+    how = "with itself" if itself else "without itself"
+    return canvas.view(f"“{word}” asks, {how}: most to {most}. Nearest {said}. {task} {note}".rstrip())
+
+
+def sentence_attention(
+    vectors: WordVectors, attend: Callable[[Tensor, int, bool], Tensor], sentence: str, first: str
+) -> Explorer:
+    """Type a sentence and click a word: how much it gives to each word, and which words are nearest to its vector, to
+    the mixture that it gets, and to their sum.
+
+    attend: called with the vectors (n, d) of the words, the number of one of them, and whether it may look at itself;
+    returns its weights (n,). `first` is the word of the sentence that is shown at first."""
+
+    def draw(sentence, chosen, itself):
+        words, note = words_of_a_sentence(sentence, vectors)
+        if len(words) < 2:
+            return verdict("Type two words or more", False, [note or "Words without a vector cannot take part."], 300)
+        chosen = min(chosen, len(words) - 1)
+        rows = torch.tensor(np.stack([vectors[word] for word in words]))  # (n, d)
+        weights = attend(rows, chosen, itself).detach()  # (n,)
+        x, mixture = rows[chosen], weights.to(rows) @ rows  # (d,) each
+        near = {
+            name: [word for word, _ in vectors.nearest(vector.numpy(), NEAREST)]
+            for name, vector in {"x": x, "mixture": mixture, "x + mixture": x + mixture}.items()
+        }
+        return draw_links(words, weights, chosen, itself, near, note)
+
+    def words_of(typed, _state):
+        words = words_of_a_sentence(typed, vectors)[0] or ["no word"]
+        return {"chosen": Options(numbered(words), words.index(first) if first in words else 0)}
+
+    tries = ("the old bank by the river", "she played bass in a jazz band", "a computer mouse ate the qqzzxx", "fish")
+    typed = text("words", sentence, tries)
+    word = menu("word", *words_of(sentence, {})["chosen"])
+    controls = {"sentence": typed, "chosen": word, "itself": checkbox("it may look at itself", True)}
+    return Explorer(draw, controls, follows={"sentence": words_of}, replaced=["chosen", "itself"])
 
 
 # One word's weights, and what each word gives to its output

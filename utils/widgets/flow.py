@@ -62,7 +62,8 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Scene:
-    """A step, from 1, of query number i: the numbers, the board on which they stand, the canvas."""
+    """A step, from 1, of query number i: the numbers, the board on which they stand, the canvas, what the entries of a
+    value say."""
 
     words: Sequence[str]
     numbers: Numbers
@@ -70,6 +71,7 @@ class Scene:
     step: int
     board: Board
     canvas: Phone
+    meanings: Sequence[str] = ()
 
     @property
     def now(self) -> tuple[str, int]:
@@ -175,7 +177,7 @@ def frame_row(scene: Scene, part: str, role: str) -> None:
     scene.board.frame(scene.canvas, cells[0], cells[-1], role, data_id=f"frame in {role}")
 
 
-ASK, GUESS = "Click another word to let it ask.", "Guess: which word will get most?"
+ASK, GUESS = "Click another word to let it ask.", "Which word will get most?"
 
 
 # What is done in a step: drawn, and returned in words
@@ -251,7 +253,8 @@ def mix(scene: Scene) -> str:
     entry = scene.now[1]
     pairs = zip(map(two_decimals, scene.numbers.weights[scene.i]), map(short, scene.numbers.V[:, entry]))
     said = meet(scene, list(pairs), two_decimals(scene.numbers.outputs[scene.i, entry]))
-    return f"Entry {entry + 1} of its output: each weight times that entry of the word's value. {said}."
+    name = f", “{scene.meanings[entry]}”" if scene.meanings else ""
+    return f"Entry {entry + 1} of its output{name}: each weight times that entry of the word's value. {said}."
 
 
 def finish(scene: Scene) -> str:
@@ -333,17 +336,19 @@ def draw_marks(canvas: Phone, x: float, top: float, foot: float) -> None:
     canvas.handles = True
 
 
-def draw_flow(words: Sequence[str], numbers: Numbers, chosen: int, step: int, columns: dict) -> View:
+def draw_flow(
+    words: Sequence[str], numbers: Numbers, chosen: int, step: int, columns: dict, meanings: Sequence[str] = ()
+) -> View:
     """Step number `step`, from 1, of query number `chosen`; of the numbers the last query is the learner's own.
 
-    columns: as a `Board` takes them."""
+    columns: as a `Board` takes them. meanings: what each entry of a value says."""
     high = max(numbers.K.shape[1], len(words)) * ABOVE
     longest = max(width_of(cut(word, 9), 11.5) for word in words)
     slanted = 0.64 * longest * (longest > columns["S"][1] + 4)
     board = Board([*words, OWN], columns, max(high + 52.0 + slanted, 140.0))
     own = chosen == len(words)  # then there is a task
     canvas = Phone(board.top + ROW * (len(words) + 1) + (208 if own else 176))
-    scene = Scene(words, numbers, chosen, step, board, canvas)
+    scene = Scene(words, numbers, chosen, step, board, canvas, meanings)
     asks = (
         "You ask: which words matter to me?" if own else f"“{cut(words[chosen], 12)}” asks: which words matter to me?"
     )
@@ -360,9 +365,13 @@ def draw_flow(words: Sequence[str], numbers: Numbers, chosen: int, step: int, co
     return canvas.view(f"{asks} Step {step} of {len(numbers.steps)}. {said} {task}".rstrip())
 
 
-def attention_flow(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, first: str) -> Explorer:
+def attention_flow(
+    words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, first: str, meanings: Sequence[str] = ()
+) -> Explorer:
     """Follow one query through attention, number by number: pick a word of `words`, or make a query of your own, and go
-    from its row of Q to its output. Q, K (n, e), V (n, v): small, and best of whole numbers; ValueError: too wide."""
+    from its row of Q to its output. Q, K (n, e), V (n, v): small, and best of whole numbers; ValueError: too wide.
+
+    meanings: what each of the v entries of a value says, in a few words; none if not given."""
     require_list(words=words)
     Q, K, V = (as_numbers(array, 2) for array in (Q, K, V))
     texts = [*map(short, Q.flat), f"-{FARTHEST}"]
@@ -380,7 +389,7 @@ def attention_flow(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, first:
         entry.layout.width = "170px"
 
     def draw(chosen, step, **own):
-        return draw_flow(words, Numbers(np.vstack([Q, list(own.values())]), K, V), chosen, step, columns)
+        return draw_flow(words, Numbers(np.vstack([Q, list(own.values())]), K, V), chosen, step, columns, meanings)
 
     asked = [*numbered(words), ("you, with a query of your own", len(words))]
     controls = {"chosen": menu("who asks", asked, list(words).index(first))}

@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 from ..checks import require_list
 from ..plots import as_numbers, label_places
 from .canvas import Phone, View, cut, two_decimals
-from .controls import Explorer, slider
-from .softmax import softmax
+from .controls import Explorer, menu, slider
+from .softmax import draw_temperatures, softmax
 
 SIDE, TOP = 170, 26  # pixels: the side of a plane, and its upper edge
 FAR, STEP = 4.0, 0.2  # the largest entry of a query, and what it moves by
 MOST = 6  # words
 NEAR = 0.1  # of a corner: the distance of the task
+TEMPERATURES = (0.25, 0.5, 1.0, 2.0, 4.0)
 HALO = {"stroke": "ground", "stroke_width": 4, "paint_order": "stroke", "stroke_opacity": "0.8"}
 
 
@@ -111,13 +112,16 @@ def draw_weights(canvas: Phone, top: float, words: Sequence[str], weights: np.nd
         canvas.text(98 + 200 * weight, y + 11, f"{weight:.0%}", 12.5, "start")
 
 
-def draw_hull(words: Sequence[str], keys: np.ndarray, hull: Any, query: np.ndarray) -> View:
-    """Keys (k, 2) and a query (2,) in one plane; the `hull` of the values and the output in another; weights."""
-    canvas, weights = Phone(TOP + SIDE + 100 + 20 * len(words)), softmax(keys @ query / math.sqrt(2))
+def draw_hull(words: Sequence[str], keys: np.ndarray, hull: Any, query: np.ndarray, temperature: float) -> View:
+    """Keys (k, 2) and a query (2,) in one plane; the `hull` of the values and the output in another; the weights of a
+    softmax at this temperature."""
+    canvas, weights = Phone(TOP + SIDE + 128 + 20 * len(words)), softmax(keys @ query / math.sqrt(2) / temperature)
     output, values = weights @ hull.points, hull.points
     draw_keys(canvas, words, keys, query)
     draw_values(canvas, words, hull, weights, output)
-    draw_weights(canvas, TOP + SIDE + 14, words, weights)
+    canvas.text(8, TOP + SIDE + 25, "weights", 12.5, "start", "weight", True)
+    draw_temperatures(canvas, temperature, TOP + SIDE + 10, TEMPERATURES)
+    draw_weights(canvas, TOP + SIDE + 42, words, weights)
     distance, nearest = min((math.dist(output, values[k]), k) for k in hull.vertices.tolist())
     beyond = (hull.equations @ [*output, 1]).max()  # how far it lies beyond an edge, negative inside
     where = "inside" if beyond < 1e-9 else "outside"
@@ -125,18 +129,20 @@ def draw_hull(words: Sequence[str], keys: np.ndarray, hull: Any, query: np.ndarr
         f"Output ({', '.join(map(two_decimals, output))}), {where} the hull.",
         f"Nearest corner: {cut(words[nearest], 14)}, {two_decimals(distance)} away.",
     )
-    y = TOP + SIDE + 32 + 20 * len(words)
+    y = TOP + SIDE + 60 + 20 * len(words)
     for line, text in enumerate(said):
         canvas.text(8, y + 18 * line, text, 12.5, "start")
     done = distance <= NEAR
     task = f"{'✔' if done else '○'} Bring the output within {NEAR:g} of a corner. Can you get it outside?"
     canvas.prose(8, y + 40, task, 12.5, fill="right" if done else "ink")
     shares = ", ".join(f"{word} {weight:.0%}" for word, weight in zip(words, weights))
-    return canvas.view(f"Query ({query[0]:.1f}, {query[1]:.1f}). Weights: {shares}. {' '.join(said)} {task}")
+    begin = f"Query ({query[0]:.1f}, {query[1]:.1f}). Temperature {temperature:g}."
+    return canvas.view(f"{begin} Weights: {shares}. {' '.join(said)} {task}")
 
 
 def hull(words: Sequence[str], keys: ArrayLike, values: ArrayLike, first: tuple[float, float] = (1.2, 0.4)) -> Explorer:
-    """Drag a query among keys (k, 2), and watch where the output lies among the values (k, 2) of up to six words.
+    """Drag a query among keys (k, 2), choose a temperature, and watch where the output lies among the values (k, 2) of
+    up to six words.
 
     first: the query at first."""
     from scipy.spatial import ConvexHull, QhullError  # only here: most notebooks do without
@@ -156,12 +162,13 @@ def hull(words: Sequence[str], keys: ArrayLike, values: ArrayLike, first: tuple[
     except QhullError:
         raise ValueError(f"the values {values.tolist()} lie on one line: give them two dimensions") from None
 
-    def draw(query_x, query_y):
-        return draw_hull(words, keys, around, np.array([query_x, query_y]))
+    def draw(query_x, query_y, temperature):
+        return draw_hull(words, keys, around, np.array([query_x, query_y]), temperature)
 
     labels = ("first entry of the query", "second entry of the query")
     controls = {
         name: slider(label, value, -FAR, FAR, STEP)
         for name, label, value in zip(("query_x", "query_y"), labels, map(float, first))
     }
+    controls["temperature"] = menu("temperature", list(TEMPERATURES), 1.0, "170px")
     return Explorer(draw, controls, replaced=list(controls))

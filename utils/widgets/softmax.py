@@ -131,15 +131,16 @@ ENOUGH = 0.8  # the share of the task
 TEMPERATURES = (0.5, 1.0, 2.0, 4.0, 10.0)
 
 
-def draw_temperatures(canvas: Phone, now: float) -> None:
-    """The temperatures, to choose one, at the right of the title."""
-    canvas.text(197, 18, "T", 12.5, "end", bold=True)
-    for number, temperature in enumerate(TEMPERATURES):
-        x, on = 203 + 29.5 * number, temperature == now
+def draw_temperatures(canvas: Phone, now: float, top: float = 3, temperatures: Sequence[float] = TEMPERATURES) -> None:
+    """The temperatures, to choose one, at the right of a row that begins at `top`."""
+    begin = 350.5 - 29.5 * len(temperatures)
+    canvas.text(begin - 6, top + 15, "T", 12.5, "end", bold=True)
+    for number, temperature in enumerate(temperatures):
+        x, on = begin + 29.5 * number, temperature == now
         edge = {"stroke": "here", "stroke_width": 2} if on else {"stroke": "edge"}
-        canvas.rect(x, 3, 27, 22, "raised" if on else "none", rx=4, **edge)
-        canvas.text(x + 13.5, 18, f"{temperature:g}", 12, bold=on)
-        canvas.touch(x, 2, 27, 24, f"temperature {temperature:g}", on=on, temperature=temperature)
+        canvas.rect(x, top, 27, 22, "raised" if on else "none", rx=4, **edge)
+        canvas.text(x + 13.5, top + 15, f"{temperature:g}", 12, bold=on)
+        canvas.touch(x, top - 1, 27, 24, f"temperature {temperature:g}", on=on, temperature=temperature)
 
 
 def touch_scores(canvas: Phone, labels: Sequence[str], scores: Sequence[float], chosen: int) -> None:

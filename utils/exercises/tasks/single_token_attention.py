@@ -1,4 +1,4 @@
-"""Exercises of the notebook on a single token: one-hot look-up, softmax, temperature, scores, attention for one token."""
+"""Exercises of the notebook on a single token: one-hot look-up, softmax and its slopes, scores, attention for one token."""
 
 import math
 
@@ -75,47 +75,44 @@ def softmax(scores):
     return powers / powers.sum(dim=-1, keepdim=True)
 
 
-def draw_scores_and_temperatures(generator):
-    """One row, some rows, a batch, a square, single scores; scores too large for exp; float64 once."""
-    for shape, size, dtype in (
-        ((2, 5), 2, None),
-        ((3, 3), 2, None),
-        ((5,), 2, None),
-        ((2, 3, 4), 1, None),
-        ((3, 1), 1, None),
-        ((2, 4), 2000, None),
-        ((3, 2, 6), 2, torch.float64),
+def draw_weights(generator):
+    """The first, the last and one between; two weights, one weight alone, a weight of nearly 1, float64 once."""
+    for k, wanted, size, dtype in (
+        (4, 1, 1, None),
+        (5, 0, 1, None),
+        (3, 2, 1, None),
+        (2, 1, 1, None),
+        (1, 0, 1, None),
+        (6, 3, 3, None),
+        (5, 4, 1, torch.float64),
     ):
-        scores = size * torch.randn(shape, generator=generator, dtype=dtype)
-        yield scores, 0.3 + 3 * torch.rand(shape[:-1], generator=generator, dtype=dtype)
+        yield torch.softmax(size * torch.randn(k, generator=generator, dtype=dtype), dim=-1), wanted
 
 
-def edges_of_temperatures(generator):
-    yield (
-        "temperatures of 0.001 and 0.05",
-        (0.002 * torch.randn(2, 4, generator=generator), torch.tensor([0.001, 0.05])),
-    )
-    yield "a score of 200 at a temperature of 100", (torch.tensor([200.0, 0.0, 50.0]), torch.tensor(100.0))
-    yield "scores with four axes", (torch.randn(2, 3, 4, 5, generator=generator), torch.ones(2, 3, 4) / 2)
-    yield "70 scores in a row", (torch.randn(66, 70, generator=generator), 1 + torch.rand(66, generator=generator))
+def edges_of_weights(generator):
+    yield "a weight of 0 among others", (torch.tensor([0.25, 0.0, 0.75]), 2)
+    yield "two equal weights", (torch.tensor([0.25, 0.25, 0.5]), 1)
+    yield "a wanted weight of 0", (torch.tensor([0.5, 0.5, 0.0]), 2)
+    yield "70 weights", (torch.softmax(torch.randn(70, generator=generator), dim=-1), 69)
 
 
 @exercise(
-    draws=draw_scores_and_temperatures,
-    edges=edges_of_temperatures,
+    draws=draw_weights,
+    edges=edges_of_weights,
     hints=[
-        "A lead of 1 becomes a factor of 2.72 at temperature 1. At temperature 4 it takes a lead of 4. What can you do to the scores for a lead of 4 to count like one of 1?",
-        "scores has one axis more than temperature, the last one. How do you give temperature an axis of length 1 at the end, so that each row meets its own number?",
-        "temperature[..., None] has the shape (…, 1): it fits the scores (…, k) row by row. What follows is a softmax over the last axis.",
+        "The quotient rule: (f / Z)′ = (f′ Z − f Z′) / Z². Which of f and Z depend on the score s_b itself?",
+        "Both are exp(s_b) in the derivative: (exp(s_b) Z − exp(s_b) exp(s_b)) / Z². Divide: what is it in terms of a_b?",
+        "For every other score it is -weights[wanted] * weights[j]. For its own it is weights[wanted] * (1 - weights[wanted]).",
     ],
-    names={"one number a row, as temperature: did an axis get lost?": lambda scores, temperature: temperature},
-    question="scores is (…, k), temperature (…): each row has one number. Which of the two lacks an axis, and at which end?",
+    names={"a single number: each of the k scores has a slope of its own": lambda weights, wanted: weights[wanted]},
+    question="There is one slope for each of the k scores. Which of the weights belongs to slope j?",
     level=2,
-    minutes=6,
+    minutes=8,
 )
-def softmax_with_temperature(scores, temperature):
-    """Softmax of scores (…, k), each row at its own temperature (…), above 0: returns (…, k)."""
-    return torch.softmax(scores / temperature[..., None], dim=-1)
+def softmax_slopes(weights, wanted):
+    """How much the weight number `wanted` grows with each of the scores, for weights (k,): returns (k,)."""
+    own = torch.arange(len(weights)) == wanted
+    return weights[wanted] * (own.float() - weights)
 
 
 def draw_query_and_keys(generator):
@@ -163,7 +160,9 @@ math.sqrt({keys}.shape[-1]) -> {keys}.shape[-1] ** 0.25
 {keys}.shape[-1] -> ({keys}.shape[-2] * {keys}.shape[-1])
     you divide by the root of all k · d_k numbers in the keys. A score is a sum of d_k products, however many keys there are: √d_k.
 {keys}.shape[-1] -> 16
-    you divide by 4 = √16. 16 is this notebook's e; take e from the shape, as in math.sqrt(x.shape[-1]), to fit any.
+    you divide by 4 = √16. That fits e = 16 alone; take e from the shape, as in math.sqrt(x.shape[-1]), to fit any.
+{keys}.shape[-1] -> 4
+    you divide by 2 = √4. That fits e = 4 alone; take e from the shape, as in math.sqrt(x.shape[-1]), to fit any.
 {keys}.shape[-1] -> 64
     you divide by 8 = √64. That fits e = 64 alone; take e from the shape, as in math.sqrt(x.shape[-1]), to fit any.
 {keys}.shape[-1] -> {keys}.shape[-2]
