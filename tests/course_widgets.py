@@ -65,7 +65,8 @@ def sentence_attention(widgets):
 
     def expected(state):
         typed = "".join(sign if sign.isalnum() else " " for sign in state["sentence"][:2000].lower()).split()
-        words = [word for word in typed if word in VECTORS][:9]
+        known = [word for word in typed if word in VECTORS]
+        words = known[:9]
         if len(words) < 2:
             return "✘ Type two words or more", None
         chosen, itself, X = min(state["chosen"], len(words) - 1), state["itself"], rows(words)
@@ -82,7 +83,8 @@ def sentence_attention(widgets):
         said += f"Nearest to x: {near(X[chosen])}; to mixture: {near(z)}; to x + mixture: {near(X[chosen] + z)}. {task}"
         unknown = list(dict.fromkeys(word for word in typed if word not in VECTORS))
         short = [word if len(word) <= 14 else f"{word[:13]}…" for word in unknown[:4]]
-        return said + (f" Without a vector: {', '.join(short)}." if unknown else ""), None
+        said += f" Without a vector: {', '.join(short)}." if unknown else ""
+        return said + (" The first 9 words are shown." if len(known) > 9 else ""), None
 
     return widgets.sentence_attention(VECTORS, attend, "caught bass fish lake", "bass"), expected
 

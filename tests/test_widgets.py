@@ -60,6 +60,8 @@ def word_map():
 
 def analogy():
     return course_widgets.analogy(widgets)[0], "question"
+def sentence_attention():
+    return course_widgets.sentence_attention(widgets)[0], "sentence"
 
 
 def einsum_loops():
@@ -95,6 +97,8 @@ TEXT_WIDGETS = {
     make.__name__: make()
     for make in (word_map, analogy, einsum_loops, head_browser, search, published_heads, chat, next_word)
 }
+TYPED = (word_map, sentence_attention, einsum_loops, head_browser, search, published_heads, chat)
+TEXT_WIDGETS = {make.__name__: make() for make in TYPED}
 
 
 def test_every_widget_with_a_text_field_is_in_this_file():

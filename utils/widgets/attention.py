@@ -28,11 +28,13 @@ MOST_WORDS, NEAREST = 9, 3  # of a typed sentence; words whose vectors lie neare
 
 
 def words_of_a_sentence(typed: str, known: Container[str]) -> tuple[list[str], str]:
-    """The first words of a typed text that have a vector, and a note on those that have none."""
+    """The first words of a typed text that have a vector, and a note on the others."""
     asked = re.findall(r"[^\W_]+", typed[:2000].lower())
     unknown = list(dict.fromkeys(word for word in asked if word not in known))
-    note = f"Without a vector: {', '.join(cut(word, 14) for word in unknown[:4])}." if unknown else ""
-    return [word for word in asked if word in known][:MOST_WORDS], note
+    words = [word for word in asked if word in known]
+    notes = [f"Without a vector: {', '.join(cut(word, 14) for word in unknown[:4])}."] if unknown else []
+    notes += [f"The first {MOST_WORDS} words are shown."] if len(words) > MOST_WORDS else []
+    return words[:MOST_WORDS], " ".join(notes)
 
 
 def draw_choice(canvas: Phone, y: float, itself: bool) -> None:
@@ -67,8 +69,8 @@ def draw_links(
     canvas.text(8, y + 80, task, 12, "start", "right" if done else "quiet")
     most = ", ".join(f"{words[k]} {weights[k]:.0%}" for k in largest(weights, 3))
     said = "; ".join(f"to {name}: {', '.join(found)}" for name, found in near.items())
-    canvas.height += 20 * bool(note)
-    canvas.text(8, y + 100, cut(note, 52), 12, "start", "wrong") if note else None
+    end = canvas.prose(8, y + 100, note, 12, fill="wrong")
+    canvas.height = round(max(canvas.height, end - 10))
     how = "with itself" if itself else "without itself"
     return canvas.view(f"“{word}” asks, {how}: most to {most}. Nearest {said}. {task} {note}".rstrip())
 

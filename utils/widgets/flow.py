@@ -372,7 +372,7 @@ def attention_flow(
     from its row of Q to its output. Q, K (n, e), V (n, v): small, and best of whole numbers; ValueError: too wide.
 
     meanings: what each of the v entries of a value says, in a few words; none if not given."""
-    require_list(words=words)
+    require_list(words=words, meanings=meanings)
     Q, K, V = (as_numbers(array, 2) for array in (Q, K, V))
     texts = [*map(short, Q.flat), f"-{FARTHEST}"]
     scores = max(map(width_of, map(short, [*(Q @ K.T).flat, -FARTHEST * np.abs(K).sum(1).max()])))

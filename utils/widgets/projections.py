@@ -19,6 +19,7 @@ ROLES = (  # name, symbol, colour, what it is for
     ("value", "v", "value", "what it hands over"),
 )
 CELL, ROW = 24, 22  # width and height of a number
+MOST = 4  # words
 
 
 def draw_table(
@@ -61,6 +62,11 @@ def draw_projections(words: Sequence[str], X: Tensor, matrices: Sequence[Tensor]
         said.append(f"times W_{symbol} it is the {name} {in_brackets(x @ matrix)}, {purpose}")
     ask = "Why are some rows of the matrices pale?" if not x.all() else "Which row of the matrices counts most?"
     canvas.text(6, canvas.height - 10, ask, 12.5, "start", "quiet")
+    for number, name in enumerate(words):
+        edge = {"stroke": "here", "stroke_width": 2} if number == chosen else {"stroke": "edge"}
+        canvas.rect(6, 8 + 28 * number, CELL * d, 24, "raised" if number == chosen else "none", rx=4, **edge)
+        canvas.text(6 + CELL * d / 2, 24.5 + 28 * number, cut(name, 8), 12.5, bold=number == chosen)
+        canvas.touch(6, 8 + 28 * number, CELL * d, 24, f"word {name}", on=number == chosen, chosen=number)
     return canvas.view(f"{word}, the vector {in_brackets(x)}: {'; '.join(said)}. {ask}")
 
 
@@ -69,10 +75,14 @@ def in_brackets(vector: Tensor) -> str:
 
 
 def projections(words: Sequence[str], X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, first: str) -> Explorer:
-    """Pick a word of X (n, d), and see which matrix makes its query, its key and its value."""
+    """Pick a word of X (n, d), and see which matrix makes its query, its key and its value; n is 4 at most."""
     require_list(words=words)
+    if len(words) > MOST:
+        raise ValueError(f"{len(words)} words: up to {MOST} have room here")
     word = menu("word", numbered(words), words.index(first))
-    return Explorer(lambda chosen: draw_projections(words, X, (W_q, W_k, W_v), chosen), {"chosen": word})
+    return Explorer(
+        lambda chosen: draw_projections(words, X, (W_q, W_k, W_v), chosen), {"chosen": word}, replaced=["chosen"]
+    )
 
 
 # A curve smoothed by attention
