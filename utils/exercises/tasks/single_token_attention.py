@@ -8,13 +8,13 @@ from ..engine import exercise
 
 
 def draw_token_ids(generator):
-    """Ids that repeat, the first and last of the vocabulary among them; a sentence of one token; s = v; any."""
+    """Ids that repeat, the first and last of the vocabulary among them; a sentence of one token; n = v; any."""
     yield torch.tensor([2, 6, 8, 3, 1]), 10
     yield torch.tensor([0, 3, 1, 3]), 6
     yield torch.tensor([1]), 3
     yield torch.tensor([3, 0, 3, 1]), 4
-    for s, v in ((3, 7), (5, 8)):
-        yield torch.randint(v, (s,), generator=generator), v
+    for n, v in ((3, 7), (5, 8)):
+        yield torch.randint(v, (n,), generator=generator), v
 
 
 def edges_of_token_ids(generator):
@@ -26,14 +26,14 @@ def edges_of_token_ids(generator):
     edges=edges_of_token_ids,
     hints=[
         "How many rows does the result have, and how many columns? How many ones does each row have?",
-        "Start from torch.zeros(s, v). For token i of the sentence, which single entry becomes 1?",
+        "Start from torch.zeros(n, v). For token i of the sentence, which single entry becomes 1?",
         "Row i gets its 1 in column token_ids[i]: by a loop, by an index pair with torch.arange for the rows, or as a row of an identity matrix.",
     ],
     names={"the token ids: each needs a row of its own": lambda token_ids, vocabulary_size: token_ids},
-    question="The result is (s, v): a row for each of the s tokens, a column for each of the v words. Which of the two does an index of yours choose, and is it below s or below v?",
+    question="The result is (n, v): a row for each of the n tokens, a column for each of the v words. Which of the two does an index of yours choose, and is it below n or below v?",
 )
 def one_hot(token_ids, vocabulary_size):
-    """One row for each token id (s,), 1 in the column of the id and 0 elsewhere: returns floats (s, v)."""
+    """One row for each token id (n,), 1 in the column of the id and 0 elsewhere: returns floats (n, v)."""
     return torch.eye(vocabulary_size)[token_ids]
 
 
