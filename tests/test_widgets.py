@@ -563,6 +563,9 @@ def test_keys_and_values_that_cannot_be_drawn_are_refused(words, keys, values, p
 def test_keys_that_cannot_win_are_refused(words, keys, wanted, first, problem):
     with pytest.raises(ValueError, match=re.escape(problem)):
         widgets.winning_key(words, keys, wanted, first)
+def test_more_words_than_have_room_are_refused():
+    with pytest.raises(ValueError, match="5 words: up to 4 have room here"):
+        widgets.projections(list("abcde"), *4 * [torch.eye(5)], "a")
 
 
 # Beyond text
