@@ -60,6 +60,8 @@ def word_map():
 
 def analogy():
     return course_widgets.analogy(widgets)[0], "question"
+
+
 def sentence_attention():
     return course_widgets.sentence_attention(widgets)[0], "sentence"
 
@@ -93,11 +95,7 @@ def next_word():
     return course_widgets.next_word(widgets)[0], "taken"
 
 
-TEXT_WIDGETS = {
-    make.__name__: make()
-    for make in (word_map, analogy, einsum_loops, head_browser, search, published_heads, chat, next_word)
-}
-TYPED = (word_map, sentence_attention, einsum_loops, head_browser, search, published_heads, chat)
+TYPED = (word_map, sentence_attention, analogy, einsum_loops, head_browser, search, published_heads, chat, next_word)
 TEXT_WIDGETS = {make.__name__: make() for make in TYPED}
 
 
@@ -563,6 +561,8 @@ def test_keys_and_values_that_cannot_be_drawn_are_refused(words, keys, values, p
 def test_keys_that_cannot_win_are_refused(words, keys, wanted, first, problem):
     with pytest.raises(ValueError, match=re.escape(problem)):
         widgets.winning_key(words, keys, wanted, first)
+
+
 def test_more_words_than_have_room_are_refused():
     with pytest.raises(ValueError, match="5 words: up to 4 have room here"):
         widgets.projections(list("abcde"), *4 * [torch.eye(5)], "a")
