@@ -1637,6 +1637,7 @@ def next_word(widgets):
         before = ids[:-1] if over else ids
         shares = [math.exp(log) for log in logs(before)]
         shown = ranked(before)[:count]
+        shown = shown if 2 in shown else [*shown[:-1], 2]
         said = ", ".join(f"{word} {100 * shares[k]}%" for word, k in zip(named(shown), shown))
         rest = 100 * sum(share for k, share in enumerate(shares) if k not in shown)
         done = ids[-1] == 2 and total(ids) > total(greedy) + 1e-6

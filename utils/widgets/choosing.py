@@ -142,14 +142,15 @@ def target_of(writer: Writer, beginning: list[int], candidates: int, limit: int)
 
 class Draft(NamedTuple):
     """A picture's data: the words of the beginning; the words written, with their probabilities; the place that is
-    looked at, from 1; its candidates with their probabilities; which of them, from 0, stands there and which one the
-    rule would write (None: none of them); how many others there are, and their probability together; the sum of logs
+    looked at, from 1; its candidates with their probabilities, and their ranks, from 1; which of them, from 0, stands
+    there and which one the rule would write (None: none of them); how many others there are, and their probability together; the sum of logs
     of what is written; whether the sentence has ended, and whether there is room for more; is the task done?"""
 
     beginning: list[str]
     written: list[tuple[str, float]]
     place: int
     candidates: list[tuple[str, float]]
+    ranks: list[int]
     here: int | None
     own: int | None
     others: tuple[int, float]
@@ -194,7 +195,8 @@ def draft_of(
     place = len(written) + (room and not ended)
     before = [*beginning, *written[: place - 1]]
     logs = writer.logs(before)
-    order, shares = best_first(logs)[:count].tolist(), logs.exp()
+    ranked, shares = best_first(logs).tolist(), logs.exp()
+    order = ranked[:count] if END_ID in ranked[:count] else [*ranked[: count - 1], END_ID]  # the end can be chosen
     names, ids = writer.words.words, [*beginning, *written]
     each = [float(writer.logs(ids[:k])[ids[k]]) for k in range(len(beginning), len(ids))]
     own = choose(logs, float(seed > 0), 1.0, [seed, len(before)])
@@ -203,8 +205,8 @@ def draft_of(
     done = ended and written != target.greedy and (target.least is None or sum(each) >= target.least)
     return Draft(
         [names[one] for one in beginning], [(plain(names[one]), math.exp(log)) for one, log in zip(written, each)],
-        place, [(plain(names[one]), float(shares[one])) for one in order], here,
-        order.index(own) if own in order else None, (len(logs) - len(order), rest), sum(each), ended, room,
+        place, [(plain(names[one]), float(shares[one])) for one in order],
+        [ranked.index(one) + 1 for one in order], here, order.index(own) if own in order else None, (len(logs) - len(order), rest), sum(each), ended, room,
         done or (ended and target.least is None),
     )  # fmt: skip
 
@@ -254,7 +256,7 @@ def draw_choices(canvas: Phone, top: float, draft: Draft, taken: Mapping[int, in
         canvas.text(NAME + 13 + 130 * share, y + 14, f"{share:.1%}", 12, "start", bold=here)
         canvas.text(350, y + 14, "written" if here else "", 12, "end", "here", True)
     for number, (word, _) in enumerate(draft.candidates):
-        after = before if number == draft.own else before | {draft.place: number + 1}
+        after = before if number == draft.own else before | {draft.place: draft.ranks[number]}
         put, here = " ".join(f"{place}:{rank}" for place, rank in after.items()), number == draft.here
         y, said = top + ROW * number, f"candidate {number + 1}, {word}"
         canvas.touch(0, y, 352, ROW, said, group="candidates", on=here, taken=put, step=draft.place)
