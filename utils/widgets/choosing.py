@@ -143,8 +143,9 @@ def target_of(writer: Writer, beginning: list[int], candidates: int, limit: int)
 class Draft(NamedTuple):
     """A picture's data: the words of the beginning; the words written, with their probabilities; the place that is
     looked at, from 1; its candidates with their probabilities, and their ranks, from 1; which of them, from 0, stands
-    there and which one the rule would write (None: none of them); how many others there are, and their probability together; the sum of logs
-    of what is written; whether the sentence has ended, and whether there is room for more; is the task done?"""
+    there and which one the rule would write (None: none of them); how many others there are, and their probability
+    together; the sum of logs of what is written; whether the sentence has ended, and whether there is room for more;
+    is the task done?"""
 
     beginning: list[str]
     written: list[tuple[str, float]]
@@ -206,8 +207,8 @@ def draft_of(
     return Draft(
         [names[one] for one in beginning], [(plain(names[one]), math.exp(log)) for one, log in zip(written, each)],
         place, [(plain(names[one]), float(shares[one])) for one in order],
-        [ranked.index(one) + 1 for one in order], here, order.index(own) if own in order else None, (len(logs) - len(order), rest), sum(each), ended, room,
-        done or (ended and target.least is None),
+        [ranked.index(one) + 1 for one in order], here, order.index(own) if own in order else None,
+        (len(logs) - len(order), rest), sum(each), ended, room, done or (ended and target.least is None),
     )  # fmt: skip
 
 
