@@ -1,5 +1,5 @@
-"""Exercises of the notebook on self-attention: attention for all tokens, between two sequences, W_q with W_k, the forward
-of a module with a learned query, and what each key makes of the output."""
+"""Exercises of the notebook on self-attention: attention for all tokens, the same as a layer that can be trained, W_q with
+W_k, and what each key makes of the output."""
 
 import math
 
@@ -63,68 +63,46 @@ def self_attention(X, W_q, W_k, W_v):
 self_attention.mistakes(SCALE.format(keys="K") + WEIGHTS.format(keys="K", values="V"))
 
 
-def draw_two_sequences(generator):
-    """n_q and n_k differ, widths differ; all equal once; one query, one key; batches; float64; scores too large for exp."""
-    sizes = (((3,), 5, 6, 8, 4, 2, None), ((4,), 4, 4, 4, 4, 4, None), ((2, 3), 5, 6, 4, 3, 5, None))
-    sizes += (
-        ((1,), 6, 5, 3, 4, 1, None),
-        ((4,), 1, 3, 5, 2, 3, None),
-        ((3, 2), 3, 4, 5, 3, 2, None),
-        ((6, 2, 3), 5, 3, 2, 4, 3, torch.float64),
-    )
-    for (*batch, q), k, wide, other, e, v, dtype in sizes:
-        asking = torch.randn(*batch, q, wide, generator=generator, dtype=dtype)
-        answering = torch.randn(*batch, k, other, generator=generator, dtype=dtype)
-        widths = ((wide, e), (other, e), (other, v))
-        W_q, W_k, W_v = (torch.randn(pair, generator=generator, dtype=dtype) / math.sqrt(pair[0]) for pair in widths)
-        yield asking, answering, 2 * W_q, W_k, W_v
-    yield asking, answering, 2000 * W_q, W_k, W_v
+def draw_layers(generator):
+    """A sentence, a batch, a batch of batches; all sizes equal; n = 1 and e = 1; float64, and scores too large for exp."""
+    sizes = ((6, 4, (5,), None), (4, 4, (4,), None), (6, 3, (2, 5), None), (3, 5, (2, 4), torch.float64))
+    sizes += ((3, 3, (3, 3), None), (5, 1, (1,), None), (5, 2, (2, 3, 4), None))
+    for d_model, d_head, shape, dtype in sizes:
+        yield d_model, d_head, torch.randn(*shape, d_model, generator=generator, dtype=dtype)
+    yield 5, 4, 500 * torch.randn(2, 6, 5, generator=generator, dtype=torch.float64)
 
 
-def edges_between(generator):
-    asking, answering = torch.randn(66, 68, generator=generator), torch.randn(70, 65, generator=generator)
-    W_q, W_k = (torch.randn(width, 69, generator=generator) / 8 for width in (68, 65))
-    yield "70 keys and 66 queries", (asking, answering, W_q, W_k, torch.randn(65, 67, generator=generator))
-    asking, answering = torch.randn(66, 2, 3, generator=generator), torch.randn(66, 4, 3, generator=generator)
-    yield "66 sentences", (asking, answering, *torch.randn(3, 3, 4, generator=generator))
-    matrices = torch.randn(3, 3, 5, generator=generator).double()
-    yield "numbers in float64", (asking[0].double(), answering[0].double(), *matrices)
+def edges_of_layers(generator):
+    yield "70 tokens", (66, 68, torch.randn(70, 66, generator=generator) / 8)
+    yield "66 sentences", (3, 2, torch.randn(66, 4, 3, generator=generator))
 
 
 @exercise(
-    draws=draw_two_sequences,
-    edges=edges_between,
+    draws=draw_layers,
+    edges=edges_of_layers,
     hints=[
-        "There is one output for each row of asking. Which of query, key and value has as many rows as the output?",
-        "What is compared and what is handed over both belong to the sequence that is looked at. Which of the two inputs meets which matrix?",
-        "Only the queries are made of asking. The scores are (…, q, k): a row for who asks, a column for who is asked; the softmax runs over the columns of each row.",
+        "What does the layer keep? Three matrices, W_q, W_k and W_v. Where are they made, and where are they used?",
+        "In __init__: self.W_q = nn.Linear(d_model, d_head, bias=False), and so on. In forward, self.W_q(X) is X W_q.",
+        "forward is your self_attention, with self.W_q(X) instead of X @ W_q. It returns two things: weights @ V, weights.",
     ],
-    names={
-        "the weights: did you forget the values?": lambda asking, answering, *matrices: (
-            asking @ matrices[0] @ (answering @ matrices[1]).mT
-        ),
-        "the values: a row for each key. There has to be a row for each query": lambda asking, answering, *matrices: (
-            answering @ matrices[2]
-        ),
-        "the queries": lambda asking, answering, *matrices: asking @ matrices[0],
-    },
-    question={
-        "W_[qkv]": "asking is as wide as W_q is tall, answering as W_k and W_v are: which of the two meets which matrix?",
-        "": "Queries are (…, q, e), keys (…, k, e), values (…, k, v), weights (…, q, k): which axes meet in this line?",
-    },
+    question="Queries, keys and values are (…, n, e), weights (…, n, n): which axes meet in this line?",
     level=2,
-    minutes=8,
+    minutes=12,
     trained=True,
 )
-def attention_between(asking, answering, W_q, W_k, W_v):
-    """One output for each row of asking (…, q, d), made of answering (…, k, d): returns (…, q, v)."""
-    Q, K, V = asking @ W_q, answering @ W_k, answering @ W_v
-    scores = Q @ K.mT / math.sqrt(K.shape[-1])  # (…, q, k)
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ V
+class SelfAttention(nn.Module):
+    """One head of self-attention over X (…, n, d): returns the output (…, n, e) and the weights (…, n, n)."""
 
+    def __init__(self, d_model, d_head):
+        super().__init__()
+        self.W_q = nn.Linear(d_model, d_head, bias=False)
+        self.W_k = nn.Linear(d_model, d_head, bias=False)
+        self.W_v = nn.Linear(d_model, d_head, bias=False)
 
-attention_between.mistakes(SCALE.format(keys="K") + WEIGHTS.format(keys="K", values="V"))
+    def forward(self, X):
+        Q, K, V = self.W_q(X), self.W_k(X), self.W_v(X)  # (…, n, e)
+        weights = torch.softmax(Q @ K.mT / math.sqrt(K.shape[-1]), dim=-1)  # (…, n, n)
+        return weights @ V, weights
 
 
 def draw_query_key_matrices(generator):
@@ -154,75 +132,6 @@ def edges_of_matrices(generator):
 def merge_query_key(W_q, W_k):
     """The matrix W (d, d) with Q @ K.T = X @ W @ X.T, for W_q and W_k (d, e): returns (d, d)."""
     return W_q @ W_k.T
-
-
-class LearnedQuery(nn.Module):
-    """What `pooling_forward` is the forward of: a query (e,), and projections for keys and values."""
-
-    def __init__(self, d_model: int, d_head: int, d_value: int, generator: torch.Generator):
-        super().__init__()
-        self.query = nn.Parameter(torch.empty(d_head))
-        self.W_k = nn.Linear(d_model, d_head, bias=False)
-        self.W_v = nn.Linear(d_model, d_value, bias=False)
-        for parameter in self.parameters():
-            nn.init.normal_(parameter, generator=generator)
-
-
-def draw_modules(generator):
-    """A sentence, a batch, batches of batches; all sizes equal; n = 1 and v = 1; float64, and scores too large for exp."""
-    sizes = (((5, 6), 4, 3), ((4, 4), 4, 4), ((2, 5, 6), 4, 3), ((3, 3, 3), 3, 3), ((1, 6), 3, 2), ((2, 4, 5), 2, 1))
-    for shape, e, v in (*sizes, ((2, 3, 4, 5), 3, 2)):
-        yield LearnedQuery(shape[-1], e, v, generator), torch.randn(shape, generator=generator)
-    yield LearnedQuery(5, 4, 3, generator).double(), 500 * torch.randn(2, 6, 5, generator=generator).double()
-
-
-class OneAndTheSame(LearnedQuery):
-    """It is not copied, so that it brings along what forward has put into it."""
-
-    def __deepcopy__(self, memo):
-        return self
-
-
-def edges_of_pooling(generator):
-    module = OneAndTheSame(5, 4, 3, generator)
-    yield "a first call", (module, torch.randn(3, 5, generator=generator))
-    yield "the second call of one module, with another X", (module, torch.randn(3, 5, generator=generator))
-    module = LearnedQuery(66, 68, 69, generator)
-    yield "70 tokens", (module, torch.randn(70, 66, generator=generator) / 8)
-    yield "66 sentences", (LearnedQuery(3, 2, 2, generator), torch.randn(66, 4, 3, generator=generator))
-    yield (
-        "numbers in float64",
-        (LearnedQuery(3, 5, 2, generator).double(), torch.randn(4, 3, generator=generator).double()),
-    )
-
-
-@exercise(
-    draws=draw_modules,
-    edges=edges_of_pooling,
-    hints=[
-        "Which parts of the module does forward call? A layer such as self.W_k is called like a function: what do you give it?",
-        "Keys (…, n, e) and the one query (e,) make scores (…, n). What makes weights of them, and which root stands below the scores?",
-        "The weights are (…, n), the values (…, n, v). Give the weights an axis of length 1 at the end; multiply; then add up over the tokens, the axis before the last.",
-    ],
-    names={
-        "the weights: did you forget the values?": lambda self, X: X[..., 0],
-        "the weighted values: did you forget to add them up?": lambda self, X: self.W_v(X),
-        "the keys": lambda self, X: self.W_k(X),
-    },
-    question={
-        r"W_[kv]\b(?!\(X\))": "self.W_k and self.W_v are layers: each is called with X (…, n, d). Is it?",
-        "": "Keys are (…, n, e), the query (e,), weights (…, n), values (…, n, v): which axes meet in this line?",
-    },
-    level=2,
-    minutes=10,
-    trained=True,
-)
-def pooling_forward(self, X):
-    """What self.query (e,) finds in X (…, n, d) by scaled scores, with self.W_k and self.W_v: returns (…, v)."""
-    K, V = self.W_k(X), self.W_v(X)
-    scores = K @ self.query / math.sqrt(K.shape[-1])  # (…, n)
-    weights = torch.softmax(scores, dim=-1)
-    return (weights[..., None] * V).sum(-2)
 
 
 def draw_weights_and_values(generator):
