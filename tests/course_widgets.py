@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -463,6 +464,47 @@ def kernel_smoothing(widgets):
         return f"{said}{after}. {task}", None
 
     return widgets.kernel_smoothing(places, noisy, true), expected
+
+
+def learning(widgets):
+    """Weights by torch's own attention; what the matrices read, by the lengths of the columns that nn.Linear stores."""
+    generator, film = torch.Generator().manual_seed(1), {}
+    letters, asks, digits = [7, 0, 3, 1, 6, 4], [3, 4, 5, 4, 5, 4], [4, 2, 8, 6, 5, 3]
+    rows = [F.one_hot(torch.tensor(part), size) for part, size in ((letters, 8), ([letters[k] for k in asks], 8))]
+    cards = torch.cat([*rows, F.one_hot(torch.tensor(digits), 10)], -1).double()
+    for picture in range(4):  # more and more of what is right, in noise that stays the same
+        layer = nn.ModuleDict({f"W_{name}": nn.Linear(26, 10, bias=False) for name in "qkv"}).double()
+        right = {"W_q": torch.eye(10, 26).roll(8, 1), "W_k": torch.eye(10, 26), "W_v": torch.eye(10, 26).roll(16, 1)}
+        for name, part in layer.items():
+            noise = torch.randn(10, 26, generator=generator).double() / 5
+            part.weight.data = noise + 2 * picture * right[name]
+        film[20 * picture] = 2.5 - 0.7 * picture, layer
+
+    def right_cards(layer):
+        Q, K, V = (layer[f"W_{name}"](cards) for name in "qkv")
+        says = F.scaled_dot_product_attention(Q, K, V).argmax(-1).tolist()
+        weights = F.scaled_dot_product_attention(Q, K, torch.eye(6).double())
+        count = sum(digit == digits[k] for digit, k in zip(says, asks))
+        return count, sum(weights[row, k].item() for row, k in enumerate(asks)) / 6
+
+    def most(part):
+        means = [rows.mean().item() for rows in part.weight.square().sum(0).sqrt().split([8, 8, 10])]
+        return ("its letter", "asks for", "its digit")[means.index(max(means))]
+
+    def expected(state):
+        step = 20 * (state["picture"] - 1)
+        loss, layer = film[step]
+        counts = [right_cards(layer)[0] for _, layer in film.values()]
+        first = counts.index(6) == state["picture"] - 1 if 6 in counts else False
+        reads = ", ".join(f"{name} {most(part)}" for name, part in layer.items())
+        said = (
+            f"Step {step}, loss {loss}. Each matrix reads most: {reads}. {right_cards(layer)[0]} of 6 cards name the "
+        )
+        said += f"right digit. Mean weight on the right card: {right_cards(layer)[1]}. "
+        return f"{said}{'✔' if first else '○'} Find the first picture in which all 6 cards are right.", None
+
+    shown = {step: (loss, SimpleNamespace(**dict(layer.items()))) for step, (loss, layer) in film.items()}
+    return widgets.learning(shown, cards), expected
 
 
 # multi-head attention
@@ -1772,6 +1814,7 @@ COURSE = {
         attention_flow,
         hull,
         kernel_smoothing,
+        learning,
         weight_and_share,
         einsum_loops,
         heads_at_work,

@@ -17,7 +17,7 @@ LETTERS, DIGITS = "abcdefgh", 10
 PARTS = {"its letter": 8, "asks for": 8, "its digit": DIGITS}  # of the vector of a card, and their sizes
 WIDTH = sum(PARTS.values())
 ROLES = {"W_q": "query", "W_k": "key", "W_v": "value"}
-LEFT, RIGHT = 10, 346  # where the loss begins and ends
+LEFT, RIGHT = 14, 342  # where the loss begins and ends
 BAR, ROW, GAP = 84, 7, 9  # the longest bar, the height of a row, and between two parts of a card
 FITS, MAP = 15, 19  # sides of a cell of the two tables
 
@@ -128,7 +128,7 @@ def draw_learning(frames: Sequence[Frame], cards: Cards, shown: int) -> View:
     canvas.text(8, 20, f"step {frame.step}", 14, "start", bold=True)
     canvas.text(348, 20, f"loss {frame.loss:.2f}", 13, "end", "data", True)
     draw_loss(canvas, frames, shown)
-    canvas.hint(348, 116, "drag the point", "end")
+    canvas.hint(348, 46, "drag the point", "end")
     y = draw_reads(canvas, 136, frame, most) + 8
     canvas.text(8, y, "letter asked for × letter", 12, "start", "data", True)
     canvas.text(348, y, "where these cards look", 12, "end", "weight", True)
@@ -151,8 +151,8 @@ def draw_learning(frames: Sequence[Frame], cards: Cards, shown: int) -> View:
 
 
 def learning(film: Mapping[int, tuple[float, nn.Module]], cards: ArrayLike) -> Explorer:
-    """Watch a head of self-attention learn: the film is {step: (loss, the layer then)}, with projections W_q and W_k of
-    26 numbers to e, and W_v to 10; cards (n, 26) is the row of cards whose weights are shown. ValueError: other sizes."""
+    """Watch a head of self-attention learn. The film is {step: (loss, the layer then)}; the layer projects 26 numbers
+    by W_q and W_k to e, by W_v to 10. cards (n, 26) is the row whose weights are shown. ValueError: other sizes."""
     cards = as_numbers(cards, 2)
     if cards.shape[1] != WIDTH:
         raise ValueError(f"cards {cards.shape} must be (n, {WIDTH}): the letter, the letter asked for and the digit")
