@@ -11,7 +11,6 @@ import nbformat
 import pytest
 import torch
 import torch.nn.functional as F
-from nbformat.v4 import new_code_cell
 from topics import notebook
 from torch import nn
 
@@ -80,7 +79,8 @@ self.W_v(X) -> self.W_k(X)
 @pytest.fixture
 def attention(monkeypatch):
     """The exercise, in the catalogue for one test."""
-    monkeypatch.setattr(engine, "_catalogue", dict(engine._catalogue))
+    others = {name: found for name, found in engine._catalogue.items() if name != "SelfAttention"}
+    monkeypatch.setattr(engine, "_catalogue", others)
     found = exercise(draws=draw, hints=["Which three layers?", "…"], level=2, minutes=10)(COURSE)
     found.mistakes(MISTAKES)
     return found
@@ -472,40 +472,24 @@ def test_what_is_not_right_is_not_kept(attention, folder, capsys):
 
 # Hand-ins, exports, in a course that asks for a class
 
-ADDED = """
-
-@exercise(draws=lambda generator: draw_layers(generator), hints=["Which three layers?", "..."], level=2, minutes=10)
-{source}
-
-
-def draw_layers(generator):
-    for d_model, d_head, n in (4, 4, 3), (6, 2, 5), (3, 5, 2):
-        yield d_model, d_head, torch.randn(n, d_model, generator=generator)
-"""
-
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A copy of the course whose notebook on self-attention asks for the class, too, at its end."""
+    """A copy of the course with the notebook on self-attention alone, which asks for the class."""
     folder = tmp_path_factory.mktemp("course")
     for name in ("utils", "tools", "data"):
         shutil.copytree(
             ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "checkpoints", "stored")
         )
     shutil.copy(ROOT / "requirements.txt", folder)
-    task = folder / "utils" / "exercises" / "tasks" / "self_attention.py"
-    source = inspect.getsource(COURSE)
-    lines = task.read_text(encoding="utf-8").replace(
-        "import torch\n", "import math\nimport torch\nfrom torch import nn\n", 1
-    )
-    task.write_text(lines + ADDED.format(source=source), encoding="utf-8")
-    path = notebook("self_attention")
     (folder / "notebooks").mkdir()
-    made = files.read(path)
-    cell = f"{STUB}\n\ncheck(SelfAttention)\nSelfAttention = use(SelfAttention)"
-    made.cells.append(new_code_cell(cell, id="ownclass", metadata={"tags": ["exercise:SelfAttention"]}))
-    files.write(made, folder / "notebooks" / path.name)
+    shutil.copy(notebook("self_attention"), folder / "notebooks")
     return folder
+
+
+def asks_for_the_class(made):
+    """The cell of the notebook that asks for it."""
+    return next(cell for cell in made.cells if "exercise:SelfAttention" in cell.metadata.get("tags", ()))
 
 
 def run(course, *arguments):
@@ -525,13 +509,13 @@ def test_a_class_that_is_handed_in_is_graded(course):
     path = course / "notebooks" / notebook("self_attention").name
     for name, edit, line in (
         ("right", {}, "✔ SelfAttention: right on all"),
-        ("wrong", {"self.W_v(X)": "self.W_k(X)"}, "✘ SelfAttention: result 1 of 2"),
+        ("wrong", {"self.W_v(X)": "self.W_k(X)"}, "✘ SelfAttention: you mix the keys."),
     ):
         made = files.read(path)
         text = inspect.getsource(COURSE)
         for old, new in edit.items():
             text = text.replace(old, new)
-        made.cells[-1].source = f"{text}\n\ncheck(SelfAttention)\nSelfAttention = use(SelfAttention)"
+        asks_for_the_class(made).source = f"{text}\n\ncheck(SelfAttention)\nSelfAttention = use(SelfAttention)"
         nbformat.write(made, course / f"{name}.ipynb")
         said = run(course, "-m", "utils.exercises", "grade", f"{name}.ipynb")
         assert f"\n  {line}" in said, said

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from utils.attention import MultiHeadAttention
 from utils.exercises import catalogue, check, hint, solution, tasks, use
 from utils.exercises.case import Case
-from utils.exercises.engine import Exercise, exercise, source
+from utils.exercises.engine import ClassExercise, Exercise, exercise, source
 from utils.exercises.findings import furthest_entry, wrong_type
 from utils.exercises.known import Known
 from utils.exercises.numbers import furthest
@@ -36,16 +36,24 @@ FUNCTIONS = [found for found in EXERCISES if found.asked == "function"]  # test_
 each_function = pytest.mark.parametrize("found", FUNCTIONS, ids=lambda found: found.name)
 
 
+PROJECTIONS = "".join(f"        self.W_{name} = nn.Linear(d_model, d_head, bias=False)\n" for name in "qkv")
+
+
 def written(body, name="weighted_sum", parameters=None, filename="/tmp/ipykernel_4711/815.py", **notebook):
-    """A function as a learner writes it in a cell: its lines are in linecache under a made-up file name.
+    """A function as a learner writes it in a cell: its lines are in linecache under a made-up file name. Of a class it
+    is `forward` that has this body.
 
     `notebook` holds the variables of other cells.
     """
     found = catalogue().get(name)
     parameters = parameters or ", ".join(inspect.signature(found.reference).parameters if found else ["weights"])
-    code = f"def {name}({parameters}):\n" + "".join(f"    {line}\n" for line in body.splitlines())
+    if found and isinstance(found, ClassExercise):
+        code = found.stub.removesuffix("return ...").replace("        ...\n", PROJECTIONS)
+        code += body.replace("\n", "\n        ") + "\n"
+    else:
+        code = f"def {name}({parameters}):\n" + "".join(f"    {line}\n" for line in body.splitlines())
     linecache.cache[filename] = (len(code), None, code.splitlines(True), filename)
-    namespace = {"torch": torch, "np": np, "math": math, **notebook}
+    namespace = {"torch": torch, "np": np, "math": math, "nn": torch.nn, "__name__": "__main__", **notebook}
     exec(compile(code, filename, "exec"), namespace)
     return namespace[name]
 
@@ -1149,18 +1157,18 @@ def test_what_is_said_is_the_mistake(name, body, told):
 
 NOT_RIGHT = [  # once judged right: exercise, body, a part of what is said
     (
-        "pooling_forward",
-        "q = self.query.detach()\n"
-        "w = torch.softmax(self.W_k(X) @ q / len(q) ** 0.5, -1)\n"
-        "return w[..., None, :].matmul(self.W_v(X))[..., 0, :]",
-        "`self.query` is not",
+        "SelfAttention",
+        "Q = self.W_q(X).detach()\n"
+        "w = torch.softmax(Q @ self.W_k(X).mT / Q.shape[-1] ** 0.5, -1)\n"
+        "return w @ self.W_v(X), w",
+        "`W_q.weight` is not",
     ),
     (
-        "pooling_forward",
-        "q = self.query\n"
-        "w = torch.softmax(X @ self.W_k.weight.detach().T @ q / len(q) ** 0.5, -1)\n"
-        "return (w[..., None] * self.W_v(X)).sum(-2)",
-        "`self.W_k.weight` is not",
+        "SelfAttention",
+        "Q = self.W_q(X)\n"
+        "w = torch.softmax(Q @ (X @ self.W_k.weight.detach().T).mT / Q.shape[-1] ** 0.5, -1)\n"
+        "return w @ self.W_v(X), w",
+        "`W_k.weight` is not",
     ),
     ("masked_softmax", "return torch.softmax(scores.masked_fill(~mask, -1e4), -1) * mask", ""),
     ("masked_softmax", "return torch.softmax(scores.masked_fill(~mask, -65504.0), -1) * mask", ""),

@@ -91,8 +91,8 @@ def test_numbers_of_another_kind_are_fitted_to_the_notebook(capsys):
 
 
 def test_an_answer_with_self_is_kept(capsys):
-    check(catalogue()["pooling_forward"].answers[0])
-    assert "your own function" in later("pooling_forward", capsys)[1]
+    check(catalogue()["SelfAttention"].answers[0])
+    assert "your own function" in later("SelfAttention", capsys)[1]
 
 
 @pytest.mark.sampled(4, "utils/exercises/")

@@ -55,7 +55,7 @@ REMEDIES = (
     Remedy(
         r"operand type.*'Linear'",
         "a layer that a module keeps is called like a function, with a tensor in its brackets.",
-        "pooling_forward: return X @ self.W_v",
+        "SelfAttention: return X @ self.W_v, X",
         line=r"self\.\w+",
     ),
     Remedy(
@@ -353,7 +353,7 @@ REMEDIES = (
     Remedy(
         r"requires grad|leaf Variable|is a view of a leaf",
         "what is trained goes in here: it must not be changed in place, nor leave torch by numpy().",
-        "pooling_forward: return torch.from_numpy(self.W_v(X).numpy())",
+        "SelfAttention: return torch.from_numpy(self.W_v(X).numpy()), X",
     ),
     Remedy(
         r"UnboundLocalError",
