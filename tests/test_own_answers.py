@@ -92,7 +92,7 @@ def test_numbers_of_another_kind_are_fitted_to_the_notebook(capsys):
 
 def test_an_answer_with_self_is_kept(capsys):
     check(catalogue()["SelfAttention"].answers[0])
-    assert "your own function" in later("SelfAttention", capsys)[1]
+    assert "your own class" in later("SelfAttention", capsys)[1]
 
 
 @pytest.mark.sampled(4, "utils/exercises/")
