@@ -35,10 +35,10 @@ TRAINS = {named(topic) for topic, ids in LISTED if ids.endswith(" trains")}
 OLD_FORM = {topic for topic, _ in LISTED} - {
     "dot_product_similarity",
     "single_token_attention",
+    "self_attention",
     "writing",
     "chat_model",
 }
-OLD_FORM = {topic for topic, _ in LISTED} - {"chat_model", "self_attention"}
 
 # Words, and lines of code, folded code included, of each notebook of version 0.2.0. An edition takes a tenth away.
 BEFORE = {

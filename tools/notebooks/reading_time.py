@@ -91,7 +91,7 @@ def count(notebook):
     """The counts of a notebook, as a dictionary or as nbformat reads it."""
     texts = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown" and not cells.has(cell, "map")]
     prose = [words(source(cell)) for cell in texts]
-    code, names, known = cells.code(notebook), cells.exercises(notebook), catalogue()
+    code, names = cells.code(notebook), cells.exercises(notebook)
     to_read = [cell for cell in code if not cells.exercise(cell) and not cells.is_folded(cell)]
     folded = [cell for cell in code if cells.is_folded(cell) and not cells.has(cell, "setup")]
     shown = [output.get("data", {}) for cell in code for output in cell.get("outputs", [])]
@@ -102,7 +102,6 @@ def count(notebook):
         folded=sum(code_lines(source(cell)) for cell in folded),
         training=sum(int(cells.after(cell, "seconds:") or 0) for cell in code),
         exercises=sum(catalogue()[name].minutes for name in names if name in catalogue()),
-        exercises=sum(known[name].minutes for name in names if name in known),  # some have left the course since
     )
 
 

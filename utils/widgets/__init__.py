@@ -17,8 +17,8 @@ from .flow import attention_flow
 from .guess import guess
 from .heads import head_split, heads_at_work, shelf
 from .hull import hull
-from .likeness import analogy, winning_key
 from .learning import learning
+from .likeness import analogy, winning_key
 from .looking_back import bridge
 from .masking import empty_row, masked_influence, paint_mask
 from .mixing import first_look
