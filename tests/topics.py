@@ -39,6 +39,7 @@ OLD_FORM = {topic for topic, _ in LISTED} - {
     "writing",
     "chat_model",
 }
+OLD_FORM = {topic for topic, _ in LISTED} - {"chat_model", "start_here"}
 
 # Words, and lines of code, folded code included, of each notebook of version 0.2.0. An edition takes a tenth away.
 BEFORE = {

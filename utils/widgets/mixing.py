@@ -72,7 +72,7 @@ def draw_translator(
     canvas, top = Phone(68 + PITCH * lines + 72), 62
     canvas.text(LEFT, 20, "English", 12, "end", "quiet")
     canvas.text(RIGHT, 20, "Spanish", 12, "start", "quiet")
-    canvas.hint(350, 20, "click a word", "end")
+    canvas.hint(350, 40, "click a word", "end")
     canvas.text(8, 40, "looks", 12, "start", "weight")
     draw_ribbons(canvas, top, row, top + PITCH * chosen)
     for number, (name, weight) in enumerate(zip(names, row.tolist())):
@@ -154,10 +154,10 @@ def draw_bars(canvas: Phone, y: float, vector: np.ndarray, limit: float, **more:
 
 def draw_first_look(
     words: Sequence[str], X: np.ndarray, row: np.ndarray, chosen: int, step: int,
-    nearest: Callable[[np.ndarray], Sequence[str]],
+    nearest: Callable[[np.ndarray, int], Sequence],
 ) -> View:  # fmt: skip
     """What word number `chosen` does with the others, up to a step from 1 to 5: X (n, d), its weights row (n,), 0 for
-    itself; `nearest` names the words whose vectors lie nearest to one, the nearest first."""
+    itself; nearest(vector, count) are the words whose vectors lie nearest to one, each with its cosine, the nearest first."""
     canvas, word = Phone(TOP + ROW * (len(words) + 2) + 92), cut(words[chosen], 12)
     products, mixture = X * X[chosen], row @ X
     scores, limit = products.sum(1) / X.shape[1] ** 0.5, np.abs(X).max()
@@ -187,7 +187,7 @@ def draw_first_look(
             draw_bars(canvas, y, vector, max(limit, np.abs(vector).max()))
         y += ROW
     old, new = (
-        ", ".join([name for name in nearest(vector) if name != words[chosen]][:3])
+        ", ".join([name for name, _ in nearest(vector, 4) if name != words[chosen]][:3])
         for vector in (X[chosen], X[chosen] + mixture)
     )
     canvas.text(8, y + 4, f"alone, nearest to: {old}", 12.5, "start", "quiet")
@@ -204,12 +204,12 @@ def draw_first_look(
 
 def first_look(
     sentences: Mapping[str, tuple[Sequence[str], ArrayLike, ArrayLike]],
-    nearest: Callable[[np.ndarray], Sequence[str]], first: str,
+    nearest: Callable[[np.ndarray, int], Sequence], first: str,
 ) -> Explorer:  # fmt: skip
     """Pick a word and watch, in five steps, what attention makes of it.
 
-    sentences: {sentence: (words, X (n, d), weights (n, n), none for the word itself)}; `nearest` names the words whose
-    vectors lie nearest to a vector (d,); first: the word that is chosen at first, in each sentence. ValueError: X or
+    sentences: {sentence: (words, X (n, d), weights (n, n), none for the word itself)}; nearest(vector, count)
+    are the words whose vectors lie nearest to a vector (d,), each with its cosine; first: the word that is chosen at first, in each sentence. ValueError: X or
     weights is no table."""
     told = {
         name: (list(words), as_numbers(X, 2), as_numbers(weights, 2)) for name, (words, X, weights) in sentences.items()

@@ -1,4 +1,5 @@
-"""Exercises of the first notebook: the weighted sum at the heart of attention, and a quiz on shapes."""
+"""Exercises of the first notebook: the weighted sum at the heart of attention, what a word takes and where it looks, and a
+shape."""
 
 import torch
 
@@ -35,6 +36,71 @@ def weighted_sum(weights, values):
     return weights @ values
 
 
+def draw_words_and_weights(generator):
+    """A word with weights and values, as long as it: once k = v, two rows, one entry, and float64."""
+    for weights, values in draw_weights_and_values(generator):
+        yield torch.randn(values.shape[1], generator=generator, dtype=values.dtype), weights, values
+
+
+def edges_of_added_mixtures(generator):
+    for name, (weights, values) in edges_of_weighted_sums(generator):
+        yield name, (torch.randn(values.shape[1], generator=generator), weights, values)
+
+
+@exercise(
+    draws=draw_words_and_weights,
+    edges=edges_of_added_mixtures,
+    hints=[
+        "If all weights are 0, nothing is taken from the others. What should be left of the word?",
+        "The mixture is what `weighted_sum` of the exercise before gives. It has the shape of x: how do the two become one?",
+    ],
+    minutes=4,
+)
+def add_mixture(x, weights, values):
+    """The vector x (v,) plus the rows of values (k, v), each times its weight (k,): returns (v,)."""
+    return x + weights @ values
+
+
+WORDS = "cats like fish that swim in cold water near the old stone bridge".split()
+
+
+def draw_looks(generator):
+    """Sentences of 3 to 6 words with the shares that each word gives to each, itself included."""
+    for n, dtype in ((4, None), (3, None), (5, None), (6, torch.float64), (5, None)):
+        words = [WORDS[k] for k in torch.randperm(len(WORDS), generator=generator)[:n].tolist()]
+        yield words, torch.randn(n, n, generator=generator, dtype=dtype).softmax(dim=1)
+
+
+def edges_of_looks(generator):
+    names = [f"word{k}" for k in range(70)]
+    yield "70 words", (names, torch.randn(70, 70, generator=generator).softmax(dim=1))
+    yield "a single word", (["alone"], torch.ones(1, 1))
+    yield "words that look at themselves", (["a", "b", "c"], torch.eye(3))
+    yield (
+        "a word that occurs twice",
+        (["fish", "eat", "fish"], torch.tensor([[0.2, 0.7, 0.1], [0, 0.2, 0.8], [0.6, 0.4, 0]])),
+    )
+
+
+@exercise(
+    draws=draw_looks,
+    edges=edges_of_looks,
+    hints=[
+        "Row 0 of weights holds what word 0 gives to each word. Where in that row is the largest number?",
+        "argmax(dim=1) gives the column of the largest number in each row: one number per word.",
+        "A loop over these numbers picks the words: words[k] for each k. `.tolist()` makes plain numbers of a tensor.",
+    ],
+    minutes=5,
+)
+def most_looked_at(words, weights):
+    """For each word of a sentence, the word that it looks at most: returns a list of strings.
+
+    words is a list of n strings; row i of weights (n, n) holds what word i gives to each word, itself included. No row
+    has two largest numbers.
+    """
+    return [words[k] for k in weights.argmax(dim=1).tolist()]
+
+
 def draw_sizes(generator):
     """Three different lengths a draw, in every order of magnitude."""
     yield from ((2, 5, 8), (7, 3, 4), (5, 16, 3), (9, 6, 7))
@@ -43,35 +109,6 @@ def draw_sizes(generator):
 
 def edges_of_sizes(generator):
     yield from ((f"the sizes {sizes}", sizes) for sizes in ((1, 5, 3), (4, 1, 3), (4, 5, 1), (70, 512, 66)))
-
-
-@exercise(
-    draws=draw_sizes,
-    edges=edges_of_sizes,
-    hints=[
-        "Write the two shapes side by side: (n, d_model) @ (d_model, d_head). Which two numbers meet in the middle?",
-        "The two numbers in the middle have to be equal, and vanish. The outer two remain, in their order.",
-    ],
-    minutes=2,
-)
-def projection_shape(n, d_model, d_head):
-    """Shape of Q = X @ W_q for X (n, d_model) and W_q (d_model, d_head): returns a tuple of ints."""
-    return (n, d_head)
-
-
-@exercise(
-    draws=draw_sizes,
-    edges=edges_of_sizes,
-    hints=[
-        "Which shapes have Q and K? And K.T?",
-        "(n_queries, d_head) @ (d_head, n_keys): the two numbers in the middle vanish. What does one entry of the "
-        "product say about one query and one key?",
-    ],
-    minutes=3,
-)
-def scores_shape(n_queries, n_keys, d_head):
-    """Shape of Q @ K.T for Q (n_queries, d_head) and K (n_keys, d_head): returns a tuple of ints."""
-    return (n_queries, n_keys)
 
 
 @exercise(
@@ -131,19 +168,7 @@ torch.einsum("ij,jk->ik", torch.empty({rows}, {middle}), torch.empty({middle}, {
 
 tuple([{rows}, {last}])
 """
-for asked, left, right, rows, middle, last, each, columns in (
-    (projection_shape, "X", "W_q", "n", "d_model", "d_head", "one row per token", "as many columns as W_q has"),
-    (scores_shape, "Q", "K.T", "n_queries", "d_head", "n_keys", "one row per query", "one column per key"),
-    (output_shape, "weights", "V", "n_queries", "n_keys", "d_value", "one row per query", "as many columns as V has"),
-):
-    words = dict(left=left, right=right, rows=rows, middle=middle, last=last, each=each, columns=columns)
-    words["arguments"] = ", ".join(asked.reference.__code__.co_varnames)
-    asked.mistakes(MISTAKES.format(**words))
-    asked.right(RIGHT.format(**words))
-
-scores_shape.mistakes("""
-= (n_queries + n_keys, d_head)
-    that would be queries and keys below one another. In Q @ K.T each query meets each key; d_head is added up, and goes.
-= (n_queries, d_head, n_keys)
-    you list the three lengths in the order of the product. Along d_head its terms are added up, so that this axis vanishes.
-""")
+words = dict(left="weights", right="V", rows="n_queries", middle="n_keys", last="d_value", each="one row per query")
+words |= dict(columns="as many columns as V has", arguments="n_queries, n_keys, d_value")
+output_shape.mistakes(MISTAKES.format(**words))
+output_shape.right(RIGHT.format(**words))
