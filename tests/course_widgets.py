@@ -90,32 +90,77 @@ def sentence_attention(widgets):
     return widgets.sentence_attention(VECTORS, attend, "caught bass fish lake", "bass"), expected
 
 
+KITCHEN, DESK = "mouse ran kitchen cat followed".split(), "mouse click window computer keyboard".split()
+STEPS_OF_A_LOOK = (
+    "Each word is a vector: 100 numbers, drawn as 100 bars.",
+    "Compare: each of its numbers times the other word's. Their sum, divided by 10, is the score.",
+    "Share out: the higher the score, the more of the 100 % a word gets.",
+    "Mix: so much of each vector, added up.",
+    "Add the mixture to the word's own vector. Which words are nearest to it now?",
+)
+
+
 def first_look(widgets):
     """Scores and mixture word by word, neighbours by one product with all the words that are offered."""
-    X, offered = rows(SHIP), F.normalize(torch.tensor(VECTORS.matrix[:10_000]), dim=1)
-
-    def read(vector):
-        return [word for word, _ in VECTORS.nearest(vector, 4)]
+    offered = F.normalize(torch.tensor(VECTORS.matrix[:10_000]), dim=1)
+    sentences = {}
+    for words in (KITCHEN, DESK):
+        X, n = rows(words), len(words)
+        weights = F.scaled_dot_product_attention(X[None], X[None], torch.eye(n)[None], ~torch.eye(n, dtype=torch.bool))
+        sentences[" ".join(words)] = words, X, weights[0]
 
     def nearest(vector, word):
         order = (offered @ F.normalize(vector, dim=0)).argsort(descending=True)[:4].tolist()
         return ", ".join([VECTORS.words[k] for k in order if VECTORS.words[k] != word][:3])
 
-    others = ~torch.eye(9, dtype=torch.bool)
-    weights = F.scaled_dot_product_attention(X[None], X[None], torch.eye(9)[None], others)[0]
+    def expected(state):
+        (words, X, _), i, step = sentences[state["sentence"]], state["chosen"], state["step"]
+        scores = {k: sum(a * b for a, b in zip(X[i].tolist(), X[k].tolist())) / 10 for k in range(len(words)) if k != i}
+        total = sum(map(math.exp, scores.values()))
+        shares = {k: math.exp(score) / total for k, score in scores.items()}
+        mixture = sum(share * X[k] for k, share in shares.items())
+        said = f"“{words[i]}”, step {step}: {STEPS_OF_A_LOOK[step - 1]} "
+        if step == 2:
+            said += f"Scores: {', '.join(f'{words[k]} {score}' for k, score in scores.items())}. "
+        if step > 2:
+            said += f"Shares: {', '.join(f'{words[k]} {100 * share}%' for k, share in shares.items())}. "
+        new = nearest(X[i] + mixture, words[i]) if step == 5 else "?"
+        return f"{said}Alone, nearest to {nearest(X[i], words[i])}; now, nearest to {new}.", None
+
+    return widgets.first_look(sentences, VECTORS.nearest, "mouse"), expected
+
+
+def translator(widgets):
+    """A translator that writes the words of the source backwards, each of them with an own row of weights."""
+    knows = {"the", "green", "witch", "arrived", "sang", ",", "'s"}
+
+    def translate(words):
+        n = len(words)
+        scores = torch.sin(2.0 + torch.arange(float(n * (n + 1)))).view(n, n + 1) * 3
+        return [word.upper() for word in reversed(words)], scores.softmax(-1)
 
     def expected(state):
-        i, word = state["chosen"], SHIP[state["chosen"]]
-        scores = [sum(a * b for a, b in zip(X[i].tolist(), row.tolist())) / 10 for k, row in enumerate(X) if k != i]
-        powers = [math.exp(score) for score in scores]
-        mixture = sum(power / sum(powers) * row for power, row in zip(powers, X[torch.arange(9) != i]))
-        said = (
-            f"“{word}” is compared with every other word and shares out 100 %: most to {attends(SHIP, weights[i], 3)}. "
-        )
-        said += "Its new vector is the sum of their vectors, times these weights. Nearest to the old one are "
-        return f"{said}{nearest(X[i], word)}; to the new one {nearest(mixture, word)}.", scores
+        words = state["sentence"].lower().replace("’", "'")
+        words = re.sub("('s)(?![a-z0-9_])", r" \1 ", words.replace(",", " , ")).rstrip(" .!?").split()
+        strange = [word for word in words if word not in knows]
+        if not words:
+            return "✘ There is no sentence yet.", None
+        if len(words) > 12:
+            return f"✘ That is {len(words)} words. Give at most 12.", None
+        if strange:
+            return "✘ The translator has never read", None
+        target, weights = translate(words)
+        written = min(state["written"], len(target))
+        here = state["chosen"] if 0 < state["chosen"] <= written else written
+        row, names = weights[here - 1].tolist(), [*words, "(end)"]
+        most = sorted(range(len(row)), key=lambda k: -row[k])[:2]
+        looks = ", ".join(f"{names[k]} {100 * row[k]}%" for k in most if row[k] >= 0.005)
+        sign = "✔" if sorted(row)[-2] > 0.3 else "○"
+        said = f"English: {' '.join(words)}. Spanish: {' '.join(target[:written])}. To write “{target[here - 1]}”, it "
+        return f"{said}looks at {looks}. {sign} Find a Spanish word that looks at two words, each with over 30 %.", None
 
-    return widgets.first_look(SHIP, X, weights, read, "sailed"), expected
+    tries = ("The witch's green, green witch sang!", "the " * 13, "the wich sang")
+    return widgets.translator(translate, knows, "the green witch arrived", tries), expected
 
 
 def attention_shapes(widgets):
@@ -1802,6 +1847,7 @@ COURSE = {
     for make in (
         sentence_attention,
         first_look,
+        translator,
         attention_shapes,
         shape_quiz,
         two_arrows,

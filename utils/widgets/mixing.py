@@ -157,7 +157,7 @@ def draw_first_look(
     nearest: Callable[[np.ndarray, int], Sequence],
 ) -> View:  # fmt: skip
     """What word number `chosen` does with the others, up to a step from 1 to 5: X (n, d), its weights row (n,), 0 for
-    itself; nearest(vector, count) are the words whose vectors lie nearest to one, each with its cosine, the nearest first."""
+    itself; nearest(vector, count) are the words nearest to one, each with its cosine, the nearest first."""
     canvas, word = Phone(TOP + ROW * (len(words) + 2) + 92), cut(words[chosen], 12)
     products, mixture = X * X[chosen], row @ X
     scores, limit = products.sum(1) / X.shape[1] ** 0.5, np.abs(X).max()
@@ -209,8 +209,8 @@ def first_look(
     """Pick a word and watch, in five steps, what attention makes of it.
 
     sentences: {sentence: (words, X (n, d), weights (n, n), none for the word itself)}; nearest(vector, count)
-    are the words whose vectors lie nearest to a vector (d,), each with its cosine; first: the word that is chosen at first, in each sentence. ValueError: X or
-    weights is no table."""
+    are the words nearest to a vector (d,), each with its cosine; first: the word that is chosen at first, in each
+    sentence. ValueError: X or weights is no table."""
     told = {
         name: (list(words), as_numbers(X, 2), as_numbers(weights, 2)) for name, (words, X, weights) in sentences.items()
     }
