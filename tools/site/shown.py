@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from utils.widgets import mixing
+
 
 @dataclass(frozen=True)
 class Page:
@@ -50,6 +52,9 @@ PAGES = {
     "analogy": Page(
         {"question": ("man king woman", "walk walked talk", "good better bad", "france paris italy", "up down left")},
         note="Here you choose a question, in the notebook you type your own.",
+    "translator": Page(
+        {"sentence": ("the green witch arrived", *mixing.EXAMPLES)},
+        note="Here you choose a sentence, in the notebook you type your own.",
     ),
     "einsum_loops": Page(note="Here you choose a string, in the notebook you type your own."),
     "sentence_builder": Page(

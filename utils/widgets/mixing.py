@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import require_list
 from ..plots import as_numbers, largest
 from .attention import numbered
 from .canvas import NOT_XML, REPLACEMENT, Phone, View, cut, two_decimals
@@ -16,6 +17,13 @@ from .controls import Explorer, Options, menu, slider, text
 MOST_WORDS, MOST_WRITTEN = 12, 16  # of a sentence, and of its translation as far as it is shown
 LEFT, RIGHT, PITCH = 128, 226, 26  # where English words end, where Spanish ones begin, from one word to the next
 ENOUGH = 0.3
+EXAMPLES = (
+    "the green king arrived",
+    "the old queens lost the magic rings",
+    "the tower that the wizard saw disappeared",
+    "the happy cat did not sleep under the table",
+    "the witch is green",
+)
 FIND = "Find a Spanish word that looks at two words, each with over 30 %."
 END = "(end)"
 
@@ -49,7 +57,8 @@ def unknown(words: Sequence[str], knows: Collection[str]) -> View | None:
         problem = f"The translator has never read “{cut(strange, 20)}”."
     close = difflib.get_close_matches(strange or "", sorted(knows), 3, 0.7) if len(strange or "") < 40 else []
     advice = [f"Did you mean {' or '.join(close)}?"] if close else []
-    return draw_problem(problem, [*advice, f"It knows {len(knows)} words: {', '.join(sorted(knows - set(',')))}."])
+    plain = sorted(word for word in knows if word[0].isalpha())
+    return draw_problem(problem, [*advice, f"It knows {len(plain)} words: {', '.join(plain)}."])
 
 
 def draw_ribbons(canvas: Phone, top: float, row: np.ndarray, begin: float) -> None:
@@ -101,12 +110,13 @@ def draw_translator(
 
 def translator(
     translate: Callable[[Sequence[str]], tuple[Sequence[str], ArrayLike]], knows: Collection[str], first: str,
-    tries: Sequence[str] = (),
+    tries: Sequence[str] = EXAMPLES,
 ) -> Explorer:  # fmt: skip
     """Type a sentence, watch its translation grow, and see where a translator looks for each word.
 
     translate(words) → (target words, weights (q, k + 1)), whose last column is the end of the sentence; knows: the
     words that it can read; first: the sentence that is shown at first; tries: others that a page offers."""
+    require_list(knows=knows, tries=tries)
 
     def draw(sentence, written, chosen):
         source = english_words(sentence)
@@ -120,7 +130,7 @@ def translator(
         return draw_translator(source, target, weights, written, (chosen if 0 < chosen <= written else written) - 1)
 
     controls = {
-        "sentence": text("your sentence", first, (*tries, "", "The witch is green."), "500px"),
+        "sentence": text("your sentence", first, (*tries, ""), "500px"),
         "written": slider("words written", 1, 1, MOST_WRITTEN),
         "chosen": slider("word to look at", 0, 0, MOST_WRITTEN),
     }
