@@ -93,7 +93,7 @@ def sentence_attention(widgets):
 KITCHEN, DESK = "mouse ran kitchen cat followed".split(), "mouse click window computer keyboard".split()
 STEPS_OF_A_LOOK = (
     "Each word is a vector: 100 numbers, drawn as 100 bars.",
-    "Compare: each of its numbers times the other word's. Their sum, divided by 10, is the score.",
+    "Compare: each of its numbers times the other word's. Their sum, divided by √100 = 10, is the score.",
     "Share out: the higher the score, the more of the 100 % a word gets.",
     "Mix: so much of each vector, added up.",
     "Add the mixture to the word's own vector. Which words are nearest to it now?",

@@ -24,7 +24,7 @@ def check_installation() -> None:
     if not (HOME / "notebooks").is_dir():
         lines.append("○ the folder notebooks/ is not beside utils/")
     wrong = any(line.startswith("✘") for line in lines)
-    print("\n".join([*lines, "", f"Something is missing: {REMEDY}." if wrong else "All set: go on."]))
+    print("\n".join([*lines, "", f"Something is missing: {REMEDY}." if wrong else "All set. Carry on."]))
 
 
 def python_line(version: tuple[int, ...]) -> str:

@@ -82,7 +82,7 @@ def draw_translator(
     canvas.text(LEFT, 20, "English", 12, "end", "quiet")
     canvas.text(RIGHT, 20, "Spanish", 12, "start", "quiet")
     canvas.hint(350, 40, "click a word", "end")
-    canvas.text(8, 40, "looks", 12, "start", "weight")
+    canvas.text(40, 40, "share", 12, "end", "weight")
     draw_ribbons(canvas, top, row, top + PITCH * chosen)
     for number, (name, weight) in enumerate(zip(names, row.tolist())):
         y = top + PITCH * number
@@ -146,7 +146,7 @@ NAMES, STRIP, WIDE, SCORES, BARS, ROW = 70, 76, 1.4, 262, 268, 34  # names end, 
 TOP, TALL = 74, 13  # where words begin; how high the largest entry is
 STEPS = (
     "Each word is a vector: 100 numbers, drawn as 100 bars.",
-    "Compare: each of its numbers times the other word's. Their sum, divided by 10, is the score.",
+    "Compare: each of its numbers times the other word's. Their sum, divided by √100 = 10, is the score.",
     "Share out: the higher the score, the more of the 100 % a word gets.",
     "Mix: so much of each vector, added up.",
     "Add the mixture to the word's own vector. Which words are nearest to it now?",
@@ -192,8 +192,9 @@ def draw_first_look(
             canvas.text(350, y + 5, f"{row[number]:.0%}", 12, "end", bold=row[number] == row.max())
     y = TOP + ROW * (len(words) + 0.5)
     for name, vector, since in (("mixture", mixture, 4), ("sum", X[chosen] + mixture, 5)):
-        if step >= since:
-            canvas.text(NAMES, y + 5, name, 12.5, "end", "value", True)
+        known = step >= since
+        canvas.text(NAMES, y + 5, name, 12.5, "end", "value" if known else "quiet", known)
+        if known:
             draw_bars(canvas, y, vector, max(limit, np.abs(vector).max()))
         y += ROW
     old, new = (
