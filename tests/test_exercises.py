@@ -391,13 +391,13 @@ def test_findings(body, parts, capsys):
 
 
 def test_wrong_numbers_in_a_tuple_are_named_by_their_place_only(capsys):
-    text = said(capsys, written("return (n, d_head + 1)", "projection_shape"))
-    assert "d_head counts one too many" in text and "(5, 8)" not in text
-    text = said(capsys, written("return (n, d_head * 6 + 5 + 8)", "projection_shape"))
-    assert re.search(r"n = \d+, d_model = \d+, d_head = 8 the number at place 1 of your \(\d+, 61\)", text)
-    assert "is a float" not in said(capsys, written("return (n / 1, d_head)", "projection_shape"))
-    assert "a float" in said(capsys, written("return (n / 1, d_head)", "projection_shape"))
-    assert "as there are axes, 2" in said(capsys, written("return (n, d_head, 1)", "projection_shape"))
+    text = said(capsys, written("return (n_queries, d_value + 1)", "output_shape"))
+    assert "d_value counts one too many" in text and "(5, 8)" not in text
+    text = said(capsys, written("return (n_queries, d_value * 6 + 5 + 8)", "output_shape"))
+    assert re.search(r"n_queries = \d+, n_keys = \d+, d_value = 8 the number at place 1 of your \(\d+, 61\)", text)
+    assert "is a float" not in said(capsys, written("return (n_queries / 1, d_value)", "output_shape"))
+    assert "a float" in said(capsys, written("return (n_queries / 1, d_value)", "output_shape"))
+    assert "as there are axes, 2" in said(capsys, written("return (n_queries, d_value, 1)", "output_shape"))
 
 
 STEP = "keys, values = torch.cat([keys, (x @ W_k)[:, None]], 1), torch.cat([values, (x @ W_v)[:, None]], 1)\n"
@@ -557,14 +557,12 @@ MENDED = [  # exercise, what the learner writes, what the message has to say and
     ("analogy_target", "return (a + b + c) / 3", ["mean of the three"], []),
     ("analogy_target", "return a - b", ["from b to a", "start somewhere: at c"], []),
     ("analogy_target", "return a - b - c", ["from b to a", "you subtract c"], []),
-    ("projection_shape", "return (5, 64)", ["constants", "n, d_model and d_head"], ["place"]),
-    ("scores_shape", "return (5, 7)", ["constants", "n_queries, n_keys and d_head"], ["place"]),
     ("output_shape", "return (5, 32)", ["constants", "n_queries, n_keys and d_value"], ["place"]),
-    ("projection_shape", "return np.array([n, d_head])", ["a tuple of 2 ints: round brackets"], ["torch.tensor"]),
-    ("projection_shape", "return [d_head, n]", ["the wrong way round"], []),
-    ("projection_shape", "return X @ W_q", ["uses X from outside", "sizes, not tensors"], []),
-    ("scores_shape", "return M @ N.T", ["'M' is not defined", "sizes, not tensors"], []),
-    ("projection_shape", "return (five, d_head)", ["uses five from outside"], []),
+    ("output_shape", "return np.array([n_queries, d_value])", ["a tuple of 2 ints: round brackets"], ["torch.tensor"]),
+    ("output_shape", "return [d_value, n_queries]", ["the wrong way round"], []),
+    ("output_shape", "return X @ W_q", ["uses X from outside", "sizes, not tensors"], []),
+    ("output_shape", "return M @ N.T", ["'M' is not defined", "sizes, not tensors"], []),
+    ("output_shape", "return (five, d_value)", ["uses five from outside"], []),
     ("weighted_sum", "return 0.5 * values[0] + 0.5 * values[1]", ["does not use `weights`"], ["Which axis"]),
     ("one_hot", "x = torch.zeros(len(token_ids), vocabulary_size)\nx[token_ids] = 1\nreturn x", ["choose rows"], []),
     (
@@ -1063,7 +1061,7 @@ SINGLE_NUMBERS = [
     ("dot_product", "return sum(a.numpy() * b.numpy())"),
     ("magnitude", "return np.linalg.norm(a)"),
     ("cosine_similarity", "return np.dot(a, b) / (np.linalg.norm(a) * np.linalg.norm(b))"),
-    ("projection_shape", "return tuple(np.array([n, d_head]))"),
+    ("output_shape", "return tuple(np.array([n_queries, d_value]))"),
 ]
 
 
@@ -1228,7 +1226,7 @@ def test_what_only_seems_right_is_found(name, body, part):
 RIGHT_AS_WELL = [  # once refused
     ("shift_target", "return [target[:, :-1], target[:, 1:], mask[:, 1:]]"),
     ("shift_target", "return target[:, :-1].tolist(), target[:, 1:].numpy(), mask[:, 1:].tolist()"),
-    ("projection_shape", "return [n, d_head]"),
+    ("output_shape", "return [n_queries, d_value]"),
     ("weighted_sum", "return [float(weights @ values[:, i]) for i in range(values.shape[1])]"),
     ("one_hot", "return np.eye(vocabulary_size)[token_ids.numpy()]"),
     ("adjacency_mask", "return [[i == j or (i, j) in edges or (j, i) in edges for j in range(n)] for i in range(n)]"),

@@ -141,19 +141,19 @@ def test_nothing_else_of_a_notebook_runs(tmp_path):
             + answer("weighted_sum", "return 2 * half(weights) @ values"),
             "exercise:weighted_sum",
         ),
-        answer("projection_shape", "assert math\nreturn (n, d_head)", end=False),
-        answer("scores_shape", "input()\nreturn (n_queries, n_keys)"),
+        answer("add_mixture", "assert math\nreturn x + weights @ values", end=False),
+        answer("most_looked_at", "input()\nreturn words"),
         answer("output_shape", "print('{\"done\": true}', flush=True)\nreturn (n_queries, d_value)"),
     )
     before = set(Path.cwd().iterdir())
     graded = grade(path)
     assert statuses(graded) == {
         "weighted_sum": "right",
-        "projection_shape": "right",
-        "scores_shape": "wrong",
+        "add_mixture": "right",
+        "most_looked_at": "wrong",
         "output_shape": "right",
     }
-    assert "EOF" in graded["exercises"]["scores_shape"]["message"]
+    assert "EOF" in graded["exercises"]["most_looked_at"]["message"]
     assert not ran.exists() and set(Path.cwd().iterdir()) == before
 
 
@@ -162,19 +162,19 @@ def test_of_several_answers_the_last_that_was_tried_counts(tmp_path):
         tmp_path / "x.ipynb",
         (answer("weighted_sum", "return ..."), "exercise:weighted_sum"),
         answer("weighted_sum"),
-        answer("projection_shape"),
-        answer("projection_shape", "return (1, 2)"),
-        answer("scores_shape"),
-        answer("scores_shape", "return ...\n"),
-        answer("output_shape") + "\n" + answer("scores_shape", "return ...\n"),
-        "def projection_shape(n, d_model, d_head):\n    return 'not an answer, for nothing checks it'",
+        answer("add_mixture"),
+        answer("add_mixture", "return x"),
+        answer("most_looked_at"),
+        answer("most_looked_at", "return ...\n"),
+        answer("output_shape") + "\n" + answer("most_looked_at", "return ...\n"),
+        "def add_mixture(x, weights, values):\n    return 'not an answer, for nothing checks it'",
         "def softmax(scores):\n    return 'an exercise of another notebook'",
     )
     graded = statuses(grade(path))
     assert graded == {
         "weighted_sum": "right",
-        "projection_shape": "wrong",
-        "scores_shape": "right",
+        "add_mixture": "wrong",
+        "most_looked_at": "right",
         "output_shape": "right",
     }
 
@@ -335,8 +335,8 @@ def test_endless_loops_and_crashes_leave_the_other_exercises_judged(tmp_path):
         tmp_path / "x.ipynb",
         "class Odd:\n    import os\n    os._exit(0)",
         (answer("weighted_sum", "import os\nos._exit(3)"), "exercise:weighted_sum"),
-        ("while True: pass\n" + answer("projection_shape"), "exercise:projection_shape"),
-        (answer("scores_shape", "import ctypes\nctypes.string_at(0)"), "exercise:scores_shape"),
+        ("while True: pass\n" + answer("add_mixture"), "exercise:add_mixture"),
+        (answer("most_looked_at", "import ctypes\nctypes.string_at(0)"), "exercise:most_looked_at"),
         (answer("output_shape"), "exercise:output_shape"),
     )
     graded = grade(path, seconds=5)
@@ -344,8 +344,8 @@ def test_endless_loops_and_crashes_leave_the_other_exercises_judged(tmp_path):
     assert said.pop("output_shape").startswith("right on all")
     assert said == {
         "weighted_sum": "its cell ended Python, status 3.",
-        "projection_shape": "its cell was still running after 5 seconds.",
-        "scores_shape": "its cell crashed Python, signal 11.",
+        "add_mixture": "its cell was still running after 5 seconds.",
+        "most_looked_at": "its cell crashed Python, signal 11.",
     }
     assert graded["problems"] == ["code cell 2 was left out: it ended Python, status 0"]
 

@@ -404,8 +404,8 @@ def test_who_hears_the_same_twice_sees_numbers(capsys):
 
 
 def test_an_example_tells_no_answer_and_fits_on_a_line():
-    shape = catalogue()["projection_shape"]
-    assert small_example(shape.reference, written("return (1, 2)", "projection_shape"), list(shape.inputs())) == ""
+    shape = catalogue()["output_shape"]
+    assert small_example(shape.reference, written("return (1, 2)", "output_shape"), list(shape.inputs())) == ""
     for found in catalogue().values():
         example = small_example(found.reference, lambda *arguments: None, list(found.inputs()))
         assert len(example) < 350 and "\n" not in example

@@ -388,7 +388,7 @@ REMEDIES = (
     Remedy(
         r"not support item assignment|immutable",
         "that cannot be assigned into: build a list, or a tensor by torch.zeros.",
-        "projection_shape: shape = (n, d_model)\nshape[1] = d_head\nreturn shape",
+        "output_shape: shape = (n_queries, n_keys)\nshape[1] = d_value\nreturn shape",
     ),
     Remedy(
         r"'int' object is not iterable",

@@ -112,9 +112,9 @@ ALTERED = (  # how a value is altered, what is said, how it is done, an example
     ("backwards", "{name} is read backwards along its second-to-last axis.", lambda x: x.flip(-2),
         "context_vector: return weights @ states.flip(1)"),
     ("+ 1", "{name} counts one too many.", lambda x: x + 1,
-        "projection_shape: return n + 1, d_head"),
+        "output_shape: return n_queries + 1, d_value"),
     ("- 1", "{name} counts one too few.", lambda x: x - 1,
-        "projection_shape: return n - 1, d_head"),
+        "output_shape: return n_queries - 1, d_value"),
 )  # fmt: skip
 
 

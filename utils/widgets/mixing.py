@@ -1,6 +1,7 @@
 """Start here: a translator at work, and what attention by similarity makes of one word, step by step."""
 
 import difflib
+import functools
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -78,7 +79,7 @@ def draw_translator(
     0, the weights (q, k + 1) at the words and at the end of the sentence."""
     row, names = as_numbers(weights, 2)[chosen], [*source, END]
     lines = max(len(names), len(target))
-    canvas, top = Phone(68 + PITCH * lines + 72), 62
+    canvas, top = Phone(62 + PITCH * lines + 88), 62
     canvas.text(LEFT, 20, "English", 12, "end", "quiet")
     canvas.text(RIGHT, 20, "Spanish", 12, "start", "quiet")
     canvas.hint(350, 40, "click a word", "end")
@@ -117,12 +118,13 @@ def translator(
     translate(words) → (target words, weights (q, k + 1)), whose last column is the end of the sentence; knows: the
     words that it can read; first: the sentence that is shown at first; tries: others that a page offers."""
     require_list(knows=knows, tries=tries)
+    translated = functools.lru_cache(maxsize=64)(translate)
 
     def draw(sentence, written, chosen):
         source = english_words(sentence)
         if (problem := unknown(source, knows)) is not None:
             return problem
-        target, weights = translate(source)
+        target, weights = translated(tuple(source))
         target = list(target)[:MOST_WRITTEN]
         if not target:
             return draw_problem("It writes nothing.", ["Try another sentence."])
@@ -168,7 +170,7 @@ def draw_first_look(
 ) -> View:  # fmt: skip
     """What word number `chosen` does with the others, up to a step from 1 to 5: X (n, d), its weights row (n,), 0 for
     itself; nearest(vector, count) are the words nearest to one, each with its cosine, the nearest first."""
-    canvas, word = Phone(TOP + ROW * (len(words) + 2) + 92), cut(words[chosen], 12)
+    canvas, word = Phone(TOP + ROW * (len(words) + 2) + 54), cut(words[chosen], 12)
     products, mixture = X * X[chosen], row @ X
     scores, limit = products.sum(1) / X.shape[1] ** 0.5, np.abs(X).max()
     canvas.text(8, 20, f"“{word}” looks around", 15, "start", "here", True)
