@@ -119,7 +119,7 @@ def first_look(widgets):
         total = sum(map(math.exp, scores.values()))
         shares = {k: math.exp(score) / total for k, score in scores.items()}
         mixture = sum(share * X[k] for k, share in shares.items())
-        said = f"“{words[i]}”, step {step}: {STEPS_OF_A_LOOK[step - 1]} "
+        said = f"“{words[i]}” in “{' '.join(words)}”, step {step}: {STEPS_OF_A_LOOK[step - 1]} "
         if step == 2:
             said += f"Scores: {', '.join(f'{words[k]} {score}' for k, score in scores.items())}. "
         if step > 2:

@@ -207,7 +207,7 @@ def draw_first_look(
     canvas.text(8, y + 24, f"now, nearest to: {new if step == 5 else '?'}", 12.5, "start", "value", step == 5)
     for number, name in enumerate(words):
         canvas.touch(0, TOP + ROW * number, 356, ROW, f"{number + 1}, {name}", on=number == chosen, chosen=number)
-    said = [f"“{word}”, step {step}: {STEPS[step - 1]}"]
+    said = [f"“{word}” in “{' '.join(words)}”, step {step}: {STEPS[step - 1]}"]
     others = [k for k in range(len(words)) if k != chosen]
     said += [f"Scores: {', '.join(f'{words[k]} {two_decimals(scores[k])}' for k in others)}."] * (step == 2)
     said += [f"Shares: {', '.join(f'{words[k]} {row[k]:.0%}' for k in others)}."] * (step > 2)
