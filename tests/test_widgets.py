@@ -95,14 +95,12 @@ def next_word():
     return course_widgets.next_word(widgets)[0], "taken"
 
 
-TYPED = (word_map, sentence_attention, analogy, einsum_loops, head_browser, search, published_heads, chat, next_word)
-TEXT_WIDGETS = {make.__name__: make() for make in TYPED}
 def translator():
     return course_widgets.translator(widgets)[0], "sentence"
 
 
-TEXTS = word_map, einsum_loops, head_browser, search, published_heads, chat, translator
-TEXT_WIDGETS = {make.__name__: make() for make in TEXTS}
+TYPED = word_map, sentence_attention, analogy, einsum_loops, head_browser, search, published_heads, chat, next_word
+TEXT_WIDGETS = {make.__name__: make() for make in (*TYPED, translator)}
 
 
 def test_every_widget_with_a_text_field_is_in_this_file():

@@ -33,13 +33,13 @@ TRAINS = {named(topic) for topic, ids in LISTED if ids.endswith(" trains")}
 # Notebooks of the edition before, which argue where they should let discover: what tests/test_notebooks.py asks of the
 # form of discovery is not asked of them.
 OLD_FORM = {topic for topic, _ in LISTED} - {
+    "start_here",
     "dot_product_similarity",
     "single_token_attention",
     "self_attention",
     "writing",
     "chat_model",
 }
-OLD_FORM = {topic for topic, _ in LISTED} - {"chat_model", "start_here"}
 
 # Words, and lines of code, folded code included, of each notebook of version 0.2.0. An edition takes a tenth away.
 BEFORE = {

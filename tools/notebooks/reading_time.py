@@ -102,7 +102,6 @@ def count(notebook):
         folded=sum(code_lines(source(cell)) for cell in folded),
         training=sum(int(cells.after(cell, "seconds:") or 0) for cell in code),
         exercises=sum(catalogue()[name].minutes for name in names if name in catalogue()),
-        exercises=sum(catalogue()[name].minutes for name in names if name in catalogue()),  # some have left the course
     )
 
 

@@ -52,6 +52,7 @@ PAGES = {
     "analogy": Page(
         {"question": ("man king woman", "walk walked talk", "good better bad", "france paris italy", "up down left")},
         note="Here you choose a question, in the notebook you type your own.",
+    ),
     "translator": Page(
         {"sentence": ("the green witch arrived", *mixing.EXAMPLES)},
         note="Here you choose a sentence, in the notebook you type your own.",

@@ -21,9 +21,8 @@ from .learning import learning
 from .likeness import analogy, winning_key
 from .looking_back import bridge
 from .masking import empty_row, masked_influence, paint_mask
-from .mixing import first_look
-from .online_softmax import softmax_in_blocks
 from .mixing import first_look, translator
+from .online_softmax import softmax_in_blocks
 from .projections import kernel_smoothing, projections
 from .published import published_heads, search
 from .recurrence import fading
