@@ -12,7 +12,8 @@ from torch import Tensor
 
 from utils.exercises import catalogue
 
-SQUARE = {"looks": {"q", "k", "n"}}  # the weights of self-attention: each word asks, and each is asked
+# The weights of self-attention: each word asks, and each is asked. A layer that is made for the width of its input.
+SQUARE = {"looks": {"q", "k", "n"}, "SelfAttention": {"d_model", "d"}}
 AXES = r"\b{}((?:, \w+)*(?: and \w+)?) \(([^()]*)\)"
 
 

@@ -1120,7 +1120,7 @@ def test_use_fits_a_right_answer_of_another_precision_or_kind_to_the_notebook(ca
 
 
 def test_an_answer_that_is_cut_off_from_the_graph_is_told_so_where_the_notebook_trains_through_it():
-    found = next(found for found in EXERCISES if found.trained)
+    found = next(found for found in EXERCISES if found.trained and found.asked == "function")
     for cut in (lambda x: x.detach(), lambda x: x.data, lambda x: x.detach().clone().requires_grad_()):
         verdict = found.verdict(lambda *values, cut=cut: cut(found.reference(*values)))
         assert verdict.status == "wrong" and "cut" in verdict.message
