@@ -66,7 +66,7 @@ self_attention.mistakes(SCALE.format(keys="K") + WEIGHTS.format(keys="K", values
 def draw_layers(generator):
     """A sentence, a batch, a batch of batches; all sizes equal; n = 1 and e = 1; float64, and scores too large for exp."""
     sizes = ((6, 4, (5,), None), (4, 4, (4,), None), (6, 3, (2, 5), None), (3, 5, (2, 4), torch.float64))
-    sizes += ((3, 3, (3, 3), None), (5, 1, (1,), None), (5, 2, (2, 3, 4), None))
+    sizes += ((3, 3, (3, 3), None), (5, 1, (1,), None), (5, 2, (7, 3, 4), None))
     for d_model, d_head, shape, dtype in sizes:
         yield d_model, d_head, torch.randn(*shape, d_model, generator=generator, dtype=dtype)
     yield 5, 4, 500 * torch.randn(2, 6, 5, generator=generator, dtype=torch.float64)
