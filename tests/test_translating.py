@@ -70,19 +70,3 @@ def test_an_unrolled_network_says_what_it_reads_and_writes():
     said = draw_unrolled(["a", "b", "<s>"], ["", "", "c"], encoder=2).description
     assert said.endswith("reads a; reads b; reads <s>, writes c. State 2 passes on as the context c.")
     assert draw_unrolled(["a"]).svg.count("<rect") == 2  # the ground, and one state
-
-
-def test_the_trained_translator_knows_every_word_and_looks_or_averages():
-    trained, whole = translating.TrainedTranslator(), corpus.splits("es", seed=0, train=20_000)
-    assert [trained.english.words, trained.spanish.words] == [
-        one.words for one in translating.vocabularies(whole.train)
-    ]
-    assert trained.knows == {word for pair in whole.test + whole.train for word in pair.source}
-    words, weights = trained("the green witch arrived".split())
-    assert words == "llegó la bruja verde".split() and weights.shape == (4, 5)
-    torch.testing.assert_close(weights.sum(-1), torch.ones(4))
-    averaging = trained.with_plain_averages()
-    _, weights = averaging("the green witch arrived".split())
-    torch.testing.assert_close(weights, torch.full(weights.shape, 0.2))
-    right, averaged = (one.share_right(whole.test[:100]) for one in (trained, averaging))
-    assert right > 0.9 > 0.1 > averaged and trained("the green witch arrived".split())[0] == words
