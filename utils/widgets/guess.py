@@ -126,7 +126,7 @@ def draw_number(asked: Question, measured: float, guess: int | None, shown: bool
         sheet.text(16 + unit * level, y + 44, asked.write(asked.scale[level]), 12, anchor, "quiet")
     known = shown and guess is not None
     x, said = (
-        16 + unit * (guess or 0),
+        16 + unit * (last / 2 if guess is None else guess),  # in the middle it suggests no end of the scale
         "drag the mark" if guess is None else f"your guess: {asked.write(asked.scale[guess])}",
     )
     sheet.add("circle", cx=x, cy=y, r=6, fill="here", data_id="guess")

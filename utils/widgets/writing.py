@@ -379,7 +379,8 @@ def draw_cache(words: Sequence[str], sizes: tuple[int, int, int], d_head: int, s
     """Step number `step` of a decoder that reads the words one by one, with a cache or without; sizes: layers, heads,
     key heads."""
     tokens, computed, each = len(words), work_of_step(step, cached)[0], 2 * sizes[0] * sizes[2] * d_head * BYTES
-    width, top = min(32.0, 290 / tokens), 44 + 4.6 * max(min(len(word), LONGEST) for word in words)
+    letters = [min(len(word), LONGEST) for word in words]
+    width, top = min(32.0, (290 - 5 * letters[-1]) / (tokens - 0.6)), 44 + 4.6 * max(letters)  # the last word fits, too
     below = top + 20 * tokens + 28
     canvas, rows = Phone(below + 290), "1 row" if computed == 1 else f"{computed} rows"
     title = f"step {step} reads {cut(words[step - 1], LONGEST)}: {rows} computed, {step - computed} only read"
