@@ -1,15 +1,17 @@
 """Measure the published chat model in the course's layers, for the notebook on a chat model.
 
     python -m experiments.probe_chat mistakes     the loss with each silent mistake in the layers
-    python -m experiments.probe_chat sink         the weight on the first piece, and the loss without its value
-    python -m experiments.probe_chat induction    the heads that continue a repetition, and the loss without them
+    python -m experiments.probe_chat sink         the weight on the first piece, its value, and the loss if it is hidden
+    python -m experiments.probe_chat induction    the heads that continue a repetition, the loss without them, and
+                                                  without two heads that look at the previous piece
+    python -m experiments.probe_chat alone        the loss of a repetition without each of the 270 heads
     python -m experiments.probe_chat layers       after which block the right piece comes first
     python -m experiments.probe_chat knows        capitals, sums and translations, each answer judged
     python -m experiments.probe_chat says         questions to which it says something false, and three conversations
 
-Up to six minutes each on one core (their last line says how long). --texts, --draws and --questions make a smaller
-run. Losses are mean negative log-likelihoods per piece, in nats. Intervals are 95 %: of a mean the bootstrap over
-texts or draws, of a share Wilson's. What is written is greedy; where the two largest logits were closer than 0.01
+Up to six minutes each on one core (their last line says how long). --texts, --draws, --heads and --questions make a
+smaller run. Losses are mean negative log-likelihoods per piece, in nats. Intervals are 95 %: of a mean the bootstrap
+over texts or draws, of a share Wilson's. What is written is greedy; where the two largest logits were closer than 0.01
 when a piece was chosen, `CLOSE` stands beside it: another processor may write something else.
 """
 
@@ -164,6 +166,19 @@ def comparison(name: str, values: Tensor, right: Tensor, groups: Tensor) -> str:
     return f"{name:28} {estimate(*interval(values, groups))}   {estimate(*interval(values - right, groups), '+')}"
 
 
+@contextmanager
+def hide(model: LanguageModel, place: int, since: int) -> Iterator[None]:
+    """A with block in which the queries from `since` on do not see one place, in any layer; both count from 0."""
+
+    def visible_without(words: Tensor, n: int) -> Tensor:
+        mask = type(model).visible(model, words, n).clone()  # (b, 1, n, n)
+        mask[..., since:, place] = False
+        return mask
+
+    with mock.patch.object(model, "visible", visible_without):
+        yield
+
+
 def shuffle_words(text: str) -> str:
     words = text.split()
     return " ".join(random.Random(0).sample(words, len(words)))
@@ -181,6 +196,13 @@ def weight_on_successor(model: LanguageModel, tokens: Tensor, length: int = 40) 
     """(layers, heads): the mean weight, in the second pass, on the piece that followed in the first."""
     queries = torch.arange(length + 1, 2 * length)  # not the last, which has no successor
     return torch.stack([w[:, :, queries, queries - length + 1].mean((0, 2)) for w in model(tokens)[2].own])
+
+
+@torch.no_grad()
+def weight_on_previous(model: LanguageModel, tokens: Tensor) -> Tensor:
+    """(layers, heads): the mean weight of all queries but the first on the piece before."""
+    queries = torch.arange(1, tokens.shape[1])
+    return torch.stack([w[:, :, queries, queries - 1].mean((0, 2)) for w in model(tokens)[2].own])
 
 
 @torch.no_grad()
@@ -331,7 +353,7 @@ SUBJECTS = {  # questions with what is accepted, who judges, a question for a ch
     "French": (FRENCH, says_only, "Translate into French: {}", "English: {}\nFrench:"),
 }
 
-FALSE = {  # ten of 26 questions, with what is true: those whose answers are fluent and false
+FALSE = {  # ten of 26 questions, with what is true: kept because the answers are fluent and false
     "Who painted the Mona Lisa?": "Leonardo da Vinci",
     "Who invented the telephone?": "Alexander Graham Bell has the patent of 1876; Bell Labs was founded in 1925",
     "Who composed the Ninth Symphony with the Ode to Joy?": "Ludwig van Beethoven",
@@ -368,6 +390,16 @@ class Bench:
                 print(comparison(name, of_texts(self.model, self.texts)[0], right, groups), flush=True)
         mixed, groups = of_texts(self.model, [self.ids(shuffle_words(text)) for text in TEXTS[: self.options.texts]])
         print(f"{'words shuffled':28} {estimate(*interval(mixed, groups))}")
+        self.base_on_a_long_text()
+
+    def base_on_a_long_text(self, parts: int = 4) -> None:
+        """What the base 10,000 costs in each quarter of one long text: all texts, one behind the other."""
+        ids = self.ids(" ".join(TEXTS[: self.options.texts]))
+        right = losses(self.model, ids)[0]
+        with change(MISTAKES["base 10,000 for 100,000"](self.model)):
+            more = losses(self.model, ids)[0] - right
+        quarters = " ".join(f"{part.mean():+.2f}" for part in more.chunk(parts))
+        print(f"base 10,000 in the quarters of one text of {ids.shape[1]:,} pieces: {quarters}")
 
     # The first piece
 
@@ -384,6 +416,7 @@ class Bench:
         even = torch.stack([(1 / torch.arange(6, ids.shape[1] + 1)).mean() for ids in self.texts])
         print(f"evenly    {estimate(*interval(even))}   what each piece would get if all got the same")
         self.without_value()
+        self.if_hidden()
 
     def without_value(self, start: int = 20) -> None:
         """The loss from the 21st piece on if the value of one of those before is 0 in all layers."""
@@ -404,6 +437,15 @@ class Bench:
         shorter = [ids[:, 1:] for ids in self.texts]
         print(comparison("text from piece 2 on", of_texts(self.model, shorter, start - 1)[0], right, groups))
 
+    def if_hidden(self, since: int = 20) -> None:
+        """The loss from the 22nd piece on if the queries from the 21st on do not see one of the pieces before."""
+        right, groups = of_texts(self.model, self.texts, since + 1)
+        print(f"one piece is hidden from query {since + 1} on: the loss of all later pieces")
+        for place in (0, 1, 3, 7, 11, 15, since - 1):
+            with hide(self.model, place, since):
+                loss, _ = of_texts(self.model, self.texts, since + 1)
+            print(comparison(f"piece {place + 1} is hidden", loss, right, groups), flush=True)
+
     def silenced(self, place: int, start: int) -> Tensor:
         with probes.silence(self.model.decoder, place):
             return of_texts(self.model, self.texts, start)[0]
@@ -422,6 +464,11 @@ class Bench:
         print(f"{len(tokens)} draws of 40 random pieces, twice: loss of the first pass, of the second, of {few} texts")
         self.without("all heads", [], tokens)
         self.without(f"without the {most} best", best, tokens)
+        previous = weight_on_previous(self.model, repetitions(5, seed=1))
+        before = [divmod(number, scores.shape[1]) for number in previous.flatten().topk(2).indices.tolist()]
+        names = "  ".join(f"({layer + 1}, {head + 1}) {previous[layer, head]:.3f}" for layer, head in before)
+        print(f"two heads with most weight on the previous piece: {names}")
+        self.without("without these two", before, tokens)
         near = [(layer, head) for layer, head in rest if layer in dict(best)]
         for name, among in ((f"without {most} others", rest), (f"without {most} of the same layers", near)):
             draws = [random.Random(seed).sample(sorted(among), most) for seed in range(self.options.draws)]
@@ -441,6 +488,19 @@ class Bench:
             flush=True,
         )
         return second.mean().item()
+
+    def alone(self) -> None:
+        heads = self.model.decoder.blocks[0].attention.num_heads
+        tokens = repetitions(1, seed=0)
+        everyone = [(layer, head) for layer in range(len(self.model.decoder.blocks)) for head in range(heads)]
+        loss = {}
+        for layer, head in everyone[: self.options.heads]:
+            with probes.ablate(self.model.decoder, layer + 1, head + 1):
+                loss[layer, head] = losses(self.model, tokens)[0, 41:].mean().item()
+        worst = sorted(loss, key=loss.get, reverse=True)[:10]
+        print(f"second pass without one head: median {torch.tensor(list(loss.values())).median():.2f}; the worst ten")
+        for layer, head in worst:
+            self.without(f"without ({layer + 1}, {head + 1})", [(layer, head)], tokens)
 
     # After each layer
 
@@ -516,9 +576,10 @@ class Bench:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["mistakes", "sink", "induction", "layers", "knows", "says"])
+    parser.add_argument("what", choices=["mistakes", "sink", "induction", "alone", "layers", "knows", "says"])
     parser.add_argument("--texts", type=int, default=len(TEXTS))
     parser.add_argument("--draws", type=int, default=10, help="of positions, of random pieces, of other heads")
+    parser.add_argument("--heads", type=int, default=None, help="how many are taken away, one at a time")
     parser.add_argument("--questions", type=int, default=40, help="at most, of each subject")
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -31,6 +31,24 @@ def test_a_mistake_changes_the_logits_and_is_undone(model, name):
     assert torch.allclose(wrong, right, atol=1e-8, rtol=0) == (name in HARMLESS)
 
 
+def test_who_does_not_see_a_place_gives_it_no_weight_and_its_rows_add_up_to_1(model):
+    ids = torch.arange(20)[None]
+    right = logits(model)
+    with probe_chat.hide(model, place=3, since=8), torch.no_grad():
+        hidden, _, weights = model(ids)
+    for w in weights.own:
+        assert (w[..., 8:, 3] == 0).all() and (w[..., 3:8, 3] > 0).all()
+        torch.testing.assert_close(w.sum(-1), torch.ones_like(w[..., 0]))
+    assert torch.equal(hidden[:, :8], right[:, :8]) and not torch.isclose(hidden[:, 8:], right[:, 8:]).all(-1).any()
+    assert torch.equal(logits(model), right)
+
+
+def test_a_head_that_looks_at_the_previous_piece_has_all_weight():
+    weights = Weights([torch.ones(2, 1, 6, 6).double().tril(-1).triu(-1)], [])
+    seen = probe_chat.weight_on_previous(lambda tokens: (None, None, weights), torch.zeros(2, 6))
+    assert seen.tolist() == [[1.0]]
+
+
 def test_what_comes_after_the_last_block_are_the_logits_of_the_model(model):
     ids = torch.arange(20)[None]
     torch.testing.assert_close(probe_chat.after_each_block(model, ids)[-1], logits(model)[0, -1])
