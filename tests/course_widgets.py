@@ -1633,7 +1633,10 @@ def chat(widgets):
         others = [share for k, share in zip(ranked, shares) if not clicked or k != answer[place - 1]]
         sign = "✔" if clicked and max(others) > 0.25 else "○"
         said = f"Question: {question} Answer: {written}. Candidates for piece {place}: {candidates}. {looks}{quiet}"
-        return f"{said}{raw * (state['temperature'] > 0)} {sign} Find a piece where another had over 25 %.", None
+        return (
+            f"{said}{raw * (state['temperature'] > 0)} {sign} Find a piece where another candidate had over 25 %.",
+            None,
+        )
 
     return widgets.chat(model, pieces, asked, layer=2, limit=most), expected
 

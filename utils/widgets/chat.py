@@ -134,7 +134,7 @@ LINE, ROW = 21, 20  # from one line of pieces to the next, from one candidate to
 LEAST = 3  # lines that are kept free for an answer
 BAR = 118  # where the bars of the candidates begin
 
-TASK = "Find a piece where another had over 25 %."
+TASK = "Find a piece where another candidate had over 25 %."
 ENOUGH = 0.25
 LOOKED = "Where did it look when it chose this piece? In layer {layer} (mean of {heads} heads), most at {most}."
 LOOKS = "Where does it look for the next piece? In layer {layer} (mean of {heads} heads), most at {most}."
