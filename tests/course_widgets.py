@@ -179,28 +179,6 @@ def attention_shapes(widgets):
     return widgets.attention_shapes(), expected
 
 
-RIGHT_SHAPES = (
-    torch.empty(5, 512) @ torch.empty(512, 64),
-    torch.empty(5, 64) @ torch.empty(7, 64).T,
-    torch.empty(5, 7).softmax(-1),
-    torch.empty(5, 7) @ torch.empty(7, 32),
-    torch.empty(2, 5, 512).view(2, 5, 8, 64).transpose(1, 2),
-)
-
-
-def shape_quiz(widgets):
-    right = {question: str(tuple(x.shape)) for question, x in zip(attention.SHAPE_QUIZ, RIGHT_SHAPES, strict=True)}
-
-    def expected(state):
-        question, answer = state["question"], state["answer"]
-        if answer == "choose …":
-            return f"○ {question}  →  ? Choose an answer.", None
-        sign = "✔" if answer == right[question] else "✘"
-        return f"{sign} {question}  →  {answer} {attention.SHAPE_QUIZ[question][answer][1]}", None
-
-    return widgets.shape_quiz(), expected
-
-
 # dot-product similarity
 
 
@@ -1852,7 +1830,6 @@ COURSE = {
         first_look,
         translator,
         attention_shapes,
-        shape_quiz,
         two_arrows,
         winning_key,
         word_map,

@@ -543,13 +543,13 @@ def untried(found):
 
 
 @every_notebook
-def test_a_bench_stands_below_an_exercise_in_debugging(name):
-    """The learner's code, not the course's, is tried out there: no use(...) comes between."""
+def test_a_bench_stands_below_an_exercise_whose_own_code_is_tried_out(name):
+    """As in debugging: the learner's code, not the course's, runs in the bench, for no use(...) comes between."""
     pairs = zip(code_cells(name), code_cells(name)[1:])
     debugged = [tagged(cell, "exercise:") for cell, below in pairs if tagged(below, "bench") is not None]
-    debugging = {exercise for exercise in exercise_cells(NOTEBOOKS[name]) if catalogue()[exercise].broken}
-    assert set(debugged) == debugging
-    assert not [one for one in debugging if "use(" in exercise_cells(NOTEBOOKS[name])[one].source]
+    exercises = exercise_cells(NOTEBOOKS[name])
+    assert set(debugged) == {one for one, cell in exercises.items() if "use(" not in cell.source}
+    assert {one for one in exercises if catalogue()[one].broken} <= set(debugged)
 
 
 # What the notebooks do: tests/onward.py says what else is tried in nbval's own kernel

@@ -433,7 +433,7 @@ class TestInChromium:
         page, _ = open_page(1280, "light", address)
         asked = []
         page.on("request", lambda one: asked.append(one.url) if "/figures/" in one.url else None)
-        page.goto(address + self.NAME)
+        page.goto(f"{address}{named('masking')}.html")
         page.evaluate(EQUATIONS)
         all_of_them = page.locator(".figure img").count()
         assert len(asked) < all_of_them

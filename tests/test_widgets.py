@@ -426,7 +426,6 @@ def test_a_slider_that_steps_can_play_by_itself():
 
 def test_which_slider_plays_is_said_where_it_is_not_the_first():
     assert widgets.position_waves().plays == "shift" and widgets.attention_shapes().plays == "n_queries"
-    assert widgets.shape_quiz().plays == "" and widgets.shape_quiz().player is None
     assert widgets.softmax_sharing(["a", "b"], [0, 1], 0).player is None, "a menu has no player, only its film has"
 
 
@@ -483,13 +482,13 @@ def models():
 
 
 def test_sixty_runs_of_a_cell_leave_one_widget(kernel):
-    kernel.run("a", widgets.shape_quiz)
+    kernel.run("a", widgets.rotary_hands)
     other = kernel.run("b", widgets.two_arrows)
     before = len(models())
     for _ in range(60):
-        last = kernel.run("a", widgets.shape_quiz)
+        last = kernel.run("a", widgets.rotary_hands)
     assert len(models()) == before
-    last.controls["question"].value = list(attention.SHAPE_QUIZ)[1]
+    last.controls["angle_q"].value = 80
     other.controls["b_x"].value, other.controls["b_y"].value = -1, 3
     assert "dot product -3 + 3 = 0" in other.screen.value and last.box.comm and other.box.comm
 
@@ -500,9 +499,9 @@ def test_two_widgets_of_one_cell_go_together(kernel):
         pair = kernel.run("two", lambda: [widgets.two_arrows(), widgets.two_arrows()])
         assert all(widget.box.comm for widget in pair)
     kernel.run("two", lambda: None)
-    gone = kernel.run("two", widgets.shape_quiz)
+    gone = kernel.run("two", widgets.rotary_hands)
     own = len(models()) - len(before)
-    kernel.run("two", widgets.shape_quiz)
+    kernel.run("two", widgets.rotary_hands)
     assert len(models()) - len(before) == own and gone.box.comm is None
 
 
@@ -511,16 +510,16 @@ def test_all_models_of_a_painted_mask_are_closed(kernel):
     for _ in range(2):
         kernel.run("mask", lambda: widgets.paint_mask(list("abcde"), Q, K, V, padded=2))
     kept = models() - before
-    kernel.run("mask", widgets.shape_quiz)
+    kernel.run("mask", widgets.rotary_hands)
     assert not kept & models()
 
 
 def test_without_a_cell_id_nothing_is_closed(kernel, monkeypatch):
-    first = kernel.run(None, widgets.shape_quiz)
-    kernel.run(None, widgets.shape_quiz)
+    first = kernel.run(None, widgets.rotary_hands)
+    kernel.run(None, widgets.rotary_hands)
     for answer in (None, SimpleNamespace(), SimpleNamespace(get_parent=lambda: None)):
         monkeypatch.setattr(controls, "get_ipython", lambda answer=answer: answer)
-        widgets.shape_quiz()
+        widgets.rotary_hands()
     assert first.box.comm
 
 

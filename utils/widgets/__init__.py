@@ -6,7 +6,6 @@ from .attention import (
     attention_shapes,
     einsum_loops,
     sentence_attention,
-    shape_quiz,
     weight_and_share,
 )
 from .beyond import motifs, patch_sizes, patches
