@@ -22,7 +22,12 @@ from utils.attention import MultiHeadAttention
 from utils.beyond import MotifReader, PatchTransformer
 from utils.byte_pairs import BytePairs, chat_prompt
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
-from utils.rnn import AttentionDecoder, RecurrentDecoder, RecurrentEncoder, RecurrentTranslator
+from utils.rnn import (
+    AttentionDecoder,
+    RecurrentDecoder,
+    RecurrentEncoder,
+    RecurrentTranslator,
+)
 from utils.torch_weights import load
 from utils.transformer import Tagger, sinusoidal_positions
 from utils.vectors import WordVectors

@@ -113,8 +113,8 @@ class Notebook(nbval.plugin.IPyNbFile):
 
     def further(self, cells):
         from utils.exercises import catalogue
-        from utils.exercises.engine import source
-        from utils.exercises.reading import source_of
+        from utils.judge.exercise import source
+        from utils.judge.syntax import source_of
 
         for one in cells:
             if has(one.cell, CLAIMS):

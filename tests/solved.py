@@ -5,7 +5,7 @@ import re
 
 from utils import cells
 from utils.exercises import catalogue
-from utils.exercises.engine import source
+from utils.judge.exercise import source
 
 
 def solved(notebook):

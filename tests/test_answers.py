@@ -26,22 +26,27 @@ def test_every_answer_is_a_module_that_defines_it():
 
 def test_readings_are_of_answers_and_of_known_classes():
     ids = {one.id for one in ALL}
-    for (answer, message), classes in answers.readings().items():
-        assert answer in ids and len(message) == 12 and set(classes) <= {"named", "vague", "misleading"}
+    for (answer, said, words), classes in answers.readings().items():
+        assert answer in ids and len(said) == len(words) == 12 and set(classes) <= {"named", "vague", "misleading"}
 
 
-def test_a_message_that_has_changed_counts_as_unread(monkeypatch):
+def test_words_that_have_changed_count_as_unread_until_they_are_declared_as_corrected(tmp_path, monkeypatch):
     some = [one for one in ALL if one.exercise == "dot_product"][:12]
-    known = {key: classes for key, classes in answers.readings().items() if key[0].startswith("dot_product-")}
-    judged = list(answers.judge(some))
-    read = [one for one in judged if (one.answer.id, answers.hashed(one.message)) in known]
-    assert read and all(one.kind == known[one.answer.id, answers.hashed(one.message)][0] for one in read)
-    monkeypatch.setattr(
-        answers, "readings", lambda: {(key, hashed[::-1]): value for (key, hashed), value in known.items()}
-    )
-    kinds = {one.kind for one in answers.judge(some) if one.answer.kind == "W"}
-    assert kinds == {"unread"}
-    rows = answers.counted(judged)["rows"]
+    wrong = [one for one in answers.judge(some) if one.answer.kind == "W"]
+    read = tmp_path / "readings.jsonl"
+    monkeypatch.setattr(answers, "READINGS", read)
+
+    def keep(words):
+        lines = [{"answer": one.key[0], "said": one.key[1], "words": words(one), "class": "named"} for one in wrong]
+        read.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return {one.kind for one in answers.judge(one.answer for one in wrong)}
+
+    assert keep(lambda one: one.key[2]) == {"named"}
+    assert keep(lambda one: one.key[2][::-1]) == {"unread"}
+    keys = {key for one in wrong for key in one.said.keys}
+    assert sum(answers.corrected(key, wrong) for key in sorted(keys)) == len(wrong)
+    assert {one.kind for one in answers.judge(one.answer for one in wrong)} == {"named"}
+    rows = answers.counted(wrong)["rows"]
     classes = [row for row in rows if row["name"] in answers.NAMES.values()]
     assert sum(row["part"] for row in classes) == classes[0]["whole"]
 

@@ -16,7 +16,18 @@ from tools.site import films
 from tools.site.shown import PAGES, Page
 from utils import widgets
 from utils.byte_pairs import chat_prompt
-from utils.widgets.chat import COLUMNS, LAYER, LEFT, PACE, QUESTIONS, WIDE, Conversation, boxes_of, choose, prompt_of
+from utils.widgets.chat import (
+    COLUMNS,
+    LAYER,
+    LEFT,
+    PACE,
+    QUESTIONS,
+    WIDE,
+    Conversation,
+    boxes_of,
+    choose,
+    prompt_of,
+)
 
 PROMPT = (0, 5, 6, 7)
 

@@ -1,6 +1,7 @@
 """An exercise may ask for a class: its layer is built with drawn sizes and judged with the reference's weights."""
 
 import inspect
+import linecache
 import math
 import shutil
 import subprocess
@@ -16,8 +17,11 @@ from torch import nn
 
 from tools.notebooks import files
 from utils.attention import SelfAttention as Guarded
-from utils.exercises import check, engine, grading, hint, isolation, solution, use
-from utils.exercises.engine import exercise
+from utils.exercises import check, hint, solution, use
+from utils.exercises.teachers import grading
+from utils.judge import exercise as engine
+from utils.judge.exercise import exercise
+from utils.judge.run import sandbox
 
 ROOT = Path(__file__).parent.parent
 
@@ -114,7 +118,7 @@ def written(
 
 def defined(text, name="SelfAttention"):
     file = f"<cell {hash(text)}>"
-    engine.linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     space = {"__name__": "__main__", "nn": nn, "torch": torch, "math": math, "F": F}
     exec(compile(text, file, "exec"), space)
     return space[name]
@@ -276,7 +280,7 @@ def test_what_only_a_class_can_get_wrong_is_named(attention, how, said):
 
 
 def test_a_method_that_is_missing_is_named(attention):
-    text = "".join(engine.linecache.getlines(written().forward.__code__.co_filename))
+    text = "".join(linecache.getlines(written().forward.__code__.co_filename))
     misspelt = message(attention, defined(text.replace("def __init__", "def _init_")))
     assert misspelt == "the class should have a method `__init__`. Yours has `_init_`."
     for empty in ("class SelfAttention(nn.Module):\n    pass", "class SelfAttention(nn.Module):\n    forward = 3"):
@@ -291,7 +295,7 @@ def test_another_constructor_is_named(attention):
     asked = "the first line of `__init__` should be `def __init__(self, d_model, d_head):`"
     assert said == f"{asked}; yours is `def __init__(self, size):`."
     for other in ("d_head, d_model", "**sizes", "*sizes", "d_model, d_head, num_heads"):
-        text = "".join(engine.linecache.getlines(written().forward.__code__.co_filename))
+        text = "".join(linecache.getlines(written().forward.__code__.co_filename))
         assert asked in message(attention, defined(text.replace("d_model, d_head):", f"{other}):"))), other
 
 
@@ -419,7 +423,7 @@ def test_use_goes_on_with_a_right_class_and_else_with_the_courses(attention):
 
 
 def test_a_class_that_had_to_be_stopped_is_not_run_again(attention, capsys, monkeypatch):
-    monkeypatch.setattr(isolation, "SECONDS", 0.3)
+    monkeypatch.setattr(sandbox, "SECONDS", 0.3)
     runs = []
     endless = written(forward="runs.append(1)\nwhile True:\n    pass")
     endless.forward.__globals__["runs"] = runs
@@ -452,7 +456,7 @@ HELPER = "def scaled(scores, size):\n    return scores / math.sqrt(size)\n"
 def test_a_right_class_is_kept_with_what_it_needs_and_gone_on_with(attention, folder, capsys):
     own = written(forward=FORWARD.replace("Q @ K.mT / Q.shape[-1] ** 0.5", "scaled(Q @ K.mT, Q.shape[-1])"))
     file = own.forward.__code__.co_filename
-    text = HELPER + "".join(engine.linecache.getlines(file))
+    text = HELPER + "".join(linecache.getlines(file))
     check(defined(text))
     kept = (folder / "SelfAttention.py").read_text()
     assert all(
@@ -532,6 +536,6 @@ def test_a_class_is_exported_for_both_graders(course):
     assert any('mark("SelfAttention", 2, globals())' in source for source in stubs)
     assert "require('SelfAttention', 1, env" in (course / "otter" / "tests" / "SelfAttention.py").read_text()
     answer = inspect.getsource(COURSE).replace("self.W_v(X)", "self.W_k(X)")
-    marks = "from utils.exercises.marking import mark\nimport torch, math\nfrom torch import nn\n"
+    marks = "from utils.exercises.teachers.marking import mark\nimport torch, math\nfrom torch import nn\n"
     said = run(course, "-c", f"{marks}{answer}\nprint(mark('SelfAttention', 2, globals()), SelfAttention.__module__)")
     assert "✘ SelfAttention: " in said and said.endswith("0.0 utils.exercises.tasks.self_attention\n")

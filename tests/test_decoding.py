@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from torch import nn
 
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
-from utils.decoding import beam_search, drawn_by, keep_top_k, keep_top_p, most_probable, rows_of, sampling, write
+from utils.decoding import (
+    beam_search,
+    drawn_by,
+    keep_top_k,
+    keep_top_p,
+    most_probable,
+    rows_of,
+    sampling,
+    write,
+)
 from utils.masks import padding_mask
 from utils.transformer import Tagger
 from utils.vocabulary import END_ID, START_ID

@@ -15,16 +15,16 @@ from utils import records
 from utils.exercises import (
     catalogue,
     check,
-    engine,
-    forms,
-    grading,
     hint,
-    isolation,
     my_answers,
     progress,
     solution,
     use,
 )
+from utils.exercises.learner import forms
+from utils.exercises.teachers import grading
+from utils.judge import exercise as engine
+from utils.judge.run import sandbox
 
 pytestmark = pytest.mark.lane("test", "own", "records", "progress", "forms", "test_earlier")
 RIGHT, HEADING = "return weights @ values", "from an earlier edition of the course"
@@ -199,7 +199,7 @@ def test_an_answer_to_the_new_form_does_not_replace_it(changed, folder, capsys):
 
 def test_each_earlier_answer_has_a_file_of_its_own(folder, capsys, monkeypatch):
     """As one that is damaged, one that prints and ends Python, and one that does not end."""
-    monkeypatch.setattr(isolation, "SECONDS", 0.3)
+    monkeypatch.setattr(sandbox, "SECONDS", 0.3)
     for text in ("def weighted_sum(", "print('loud')\nraise SystemExit", "while True: pass"):
         (folder / "my_answers/weighted_sum.py").write_text(text)
         assert "loud" not in said(capsys, written(RIGHT))

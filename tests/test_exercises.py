@@ -19,14 +19,15 @@ from hypothesis import strategies as st
 
 from utils.attention import MultiHeadAttention
 from utils.exercises import catalogue, check, hint, solution, tasks, use
-from utils.exercises.case import Case
-from utils.exercises.engine import ClassExercise, Exercise, exercise, source
-from utils.exercises.findings import furthest_entry, wrong_type
-from utils.exercises.known import Known
-from utils.exercises.numbers import furthest
-from utils.exercises.rows import mistake as read_row
-from utils.exercises.rows import sections
-from utils.exercises.running import as_tensor, run, same, unchanged
+from utils.judge.case import Case
+from utils.judge.catalogue.candidates import Known
+from utils.judge.catalogue.rows import mistake as read_row
+from utils.judge.catalogue.rows import sections
+from utils.judge.compare import as_tensor, furthest, same, unchanged
+from utils.judge.exercise import ClassExercise, Exercise, exercise, source
+from utils.judge.findings.kinds import wrong_type
+from utils.judge.findings.values import furthest_entry
+from utils.judge.run.calls import run
 
 EXERCISES = list(catalogue().values())
 MISTAKES = [(found, mistake) for found in EXERCISES for mistake in found.rows]
@@ -159,7 +160,7 @@ def test_reference_is_right_finite_and_leaves_its_inputs_alone(found):
         results = done.result if isinstance(done.result, (tuple, list)) else (done.result,)
         numbers = [as_tensor(part) for part in results if not isinstance(part, str)]
         assert done.error is None and not any((part.isnan() | part.isposinf()).any() for part in numbers)
-        for intermediate in found.names.values():
+        for intermediate in found.intermediates.values():
             assert as_tensor(intermediate(*inputs.values())) is not None
 
 
@@ -179,7 +180,7 @@ def test_hints_and_messages_help_without_giving_the_answer(found):
     assert inspect.getdoc(found.reference) and "returns" in inspect.getdoc(found.reference)
     last = ast.parse(source(found)).body[0].body[-1]
     returned = ast.unparse((last.body[-1] if isinstance(last, ast.FunctionDef) else last).value)
-    texts = [*found.hints, *found.names, *found.questions.values(), *(row.message for row in found.rows)]
+    texts = [*found.hints, *found.intermediates, *found.question_by_line.values(), *(row.message for row in found.rows)]
     for text in texts:
         assert returned not in text and f"({returned})" not in text
         assert not any(word in text.lower().split() for word in ("simply", "just", "obviously", "trivially"))
@@ -209,7 +210,7 @@ def test_two_slips_at_once_are_named(found):
     assert sum(named) >= 0.9 * len(pairs), [v.message for v, known in zip(verdicts, named) if not known]
     for pair, verdict in zip(pairs, verdicts):
         if verdict.names == pair.names:
-            assert all(message in verdict.message for message in pair.messages) and "(1)" in verdict.message
+            assert all(part.message in verdict.message for part in pair.parts) and "(1)" in verdict.message
 
 
 def test_the_more_basic_of_two_slips_is_told_first():

@@ -21,7 +21,7 @@ from tools.notebooks import export as export_assignment
 from tools.notebooks import files
 from utils.cells import exercise, has
 from utils.exercises import catalogue
-from utils.exercises.marking import go_on, mark, require
+from utils.exercises.teachers.marking import go_on, mark, require
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.lane("test")

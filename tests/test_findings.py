@@ -7,8 +7,8 @@ import torch
 from test_exercises import written
 
 from utils.exercises import catalogue
-from utils.exercises.isolation import Isolation
-from utils.exercises.wording import describe_value
+from utils.judge.run.sandbox import Sandbox
+from utils.judge.wording import describe_value
 
 
 def verdict(name, body):
@@ -120,7 +120,7 @@ def test_random_numbers_go_on_as_if_nothing_had_been_judged():
     torch.manual_seed(3)
     expected = torch.rand(2)
     torch.manual_seed(3)
-    with Isolation():
+    with Sandbox():
         torch.rand(5)
     assert torch.equal(torch.rand(2), expected)
 

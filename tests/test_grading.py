@@ -20,10 +20,11 @@ from topics import named
 
 from tools.notebooks import files
 from utils import cells
-from utils.exercises import catalogue, processes
+from utils.exercises import catalogue
 from utils.exercises.__main__ import main
-from utils.exercises.engine import source
-from utils.exercises.grading import LARGEST, grade
+from utils.exercises.teachers import processes
+from utils.exercises.teachers.grading import LARGEST, grade
+from utils.judge.exercise import source
 from utils.records import short
 
 ROOT = Path(__file__).parent.parent

@@ -13,7 +13,7 @@ from tools.site.record_widgets import record
 from utils import records, widgets
 from utils.cells import code
 from utils.exercises import progress
-from utils.exercises.classroom import report
+from utils.exercises.teachers.classroom import report
 from utils.widgets.guess import Question, questions
 
 ROOT = Path(__file__).parent.parent

@@ -179,6 +179,8 @@ def test_ruff_has_nothing_to_say(command):
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 ROOMS = re.findall(r"^\| (`[^|]+) \|", CONTRIBUTING.partition("| room | holds |")[2].partition("\n\n")[0], re.MULTILINE)
 ORDER = [name for row in ROOMS for name in re.findall(r"`(\w+)(?:\.py|/)`", row)]  # in which they are read
+DRAWN = CONTRIBUTING.partition("## The floors of the judge")[2].partition("```")[2].partition("```")[0]
+FLOORS = [re.findall(r"\w+(?=\.py|/)", re.split(" {3,}", line)[0]) for line in reversed(DRAWN.strip().splitlines())]
 CONTRACTS = """
 [importlinter]
 root_packages =
@@ -192,6 +194,20 @@ type = layers
 containers = utils
 exhaustive = true
 layers = {utils}
+
+[importlinter:contract:judge]
+name = The judge knows nothing of the course
+type = forbidden
+source_modules = utils.judge
+forbidden_modules =
+    {others}
+
+[importlinter:contract:floors]
+name = A part of the judge uses only what lies below it
+type = layers
+containers = utils.judge
+exhaustive = true
+layers = {floors}
 
 [importlinter:contract:house]
 name = What makes the course knows utils/, which knows nothing of it
@@ -207,7 +223,10 @@ layers =
 def test_imports_only_run_downwards(tmp_path):
     """As import-linter finds, which also says where a chain of imports begins and ends."""
     config = tmp_path / "importlinter.ini"
-    config.write_text(CONTRACTS.format(utils="".join(f"\n    {name}" for name in reversed(ORDER))))
+    others = "\n    ".join(f"utils.{name}" for name in ORDER if name != "judge")
+    rooms = "".join(f"\n    {name}" for name in reversed(ORDER))
+    floors = "".join(f"\n    {' | '.join(floor)}" for floor in reversed(FLOORS))
+    config.write_text(CONTRACTS.format(utils=rooms, others=others, floors=floors))
     command = [Path(sys.executable).with_name("lint-imports"), "--config", config, "--no-cache"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

@@ -22,31 +22,35 @@ from jupyter_client.manager import KernelManager
 from test_exercises import said, written
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from utils.exercises import catalogue, check, hint, isolation, progress, solution, use
-from utils.exercises.known import Known
+from utils.exercises import catalogue, check, hint, progress, solution, use
+from utils.judge.catalogue.candidates import Known
+from utils.judge.run import sandbox
 
 RIGHT = "return weights @ values"
 FOUND = catalogue()["weighted_sum"]
 VERBS = {"check": check, "hint": hint, "solution": solution, "use": use}
-PUBLIC = [(module, [name for name in vars(module) if name[0] != "_"]) for module in isolation.WATCHED]
+PUBLIC = [
+    (module, [name for name in vars(module) if name[0] != "_"])
+    for module in (*sandbox.STANDARD_MODULES, *sandbox.WATCHED)
+]
 
 
 @pytest.fixture(autouse=True)
 def time_enough(monkeypatch):
     """What is not about time has time on a slow machine, where a first import inside torch may take ten seconds."""
-    monkeypatch.setattr(isolation, "SECONDS", 200.0)
+    monkeypatch.setattr(sandbox, "SECONDS", 200.0)
 
 
 def process_state():
     """All that an answer may leave switched, in a form that can be compared."""
     return [
-        *(read() for _, read, _ in isolation.SWITCHES),
+        *(read() for _, read, _ in sandbox.SWITCHES),
         torch.get_rng_state().tolist(),
         random.getstate(),
         np.random.get_state()[1].tolist(),
-        signal.getsignal(isolation.ALARM),
+        signal.getsignal(sandbox.ALARM),
         signal.getitimer(signal.ITIMER_REAL),
-        isolation.Isolation.current,
+        sandbox.Sandbox.current,
         [[id(vars(module).get(name)) for name in names] for module, names in PUBLIC],
         dict(vars(torch.Tensor)),
     ]
@@ -267,7 +271,7 @@ def test_a_default_device_that_an_answer_sets_is_set_back_to_that_of_the_cell(el
 
 @pytest.fixture
 def short(monkeypatch):
-    monkeypatch.setattr(isolation, "SECONDS", 0.4)
+    monkeypatch.setattr(sandbox, "SECONDS", 0.4)
 
 
 ENDLESS = [  # the answer, the parts of the message
@@ -320,7 +324,7 @@ def test_result_that_cannot_be_compared_in_time(short, capsys):
 
 
 def test_memory_is_bounded(monkeypatch, capsys):
-    monkeypatch.setattr(isolation, "MEMORY", 50_000_000)
+    monkeypatch.setattr(sandbox, "MEMORY", 50_000_000)
     text = said(capsys, written("rows = []\nwhile True:\n    rows.append('x' * 100_000)"))
     assert "takes more than 50 MB of memory" in text and "in the loop `while True:`" in text
     text = said(capsys, written("return torch.zeros(10**12)"))
@@ -350,7 +354,7 @@ def test_alarm_of_others_is_given_back(short):
 def test_without_a_timer_of_the_system_a_thread_asks(short, monkeypatch):
     """As on Windows."""
     monkeypatch.delattr(signal, "setitimer")
-    monkeypatch.setattr(isolation, "ALARM", signal.SIGTERM)
+    monkeypatch.setattr(sandbox, "ALARM", signal.SIGTERM)
     before, threads = signal.getsignal(signal.SIGTERM), threading.active_count()
     verdict = FOUND.verdict(written("while True:\n    pass"))
     assert "in the loop `while True:`" in verdict.message
@@ -517,7 +521,9 @@ def test_stub_run_again_after_use_says_what_the_cells_below_need(capsys):
 
 
 IN_A_CELL = "def weighted_sum(weights, values):\n    {}\n    return weights @ values\n\n"
-KERNEL_SET_UP = "import torch\nfrom utils.exercises import check, use, isolation\nisolation.SECONDS = 3\n"
+KERNEL_SET_UP = (
+    "import torch\nfrom utils.exercises import check, use\nfrom utils.judge.run import sandbox\nsandbox.SECONDS = 3\n"
+)
 
 
 @pytest.fixture(scope="module")
@@ -574,7 +580,7 @@ def test_kernel_lives_on(kernel):
     outputs, _ = executed(client, code)
     assert [kind for kind, _ in outputs] == ["stream"] and outputs[0][1].startswith("✔"), "figures are not shown"
 
-    code = "isolation.SECONDS = 60\n" + IN_A_CELL.format("while True: pass") + "check(weighted_sum)"
+    code = "sandbox.SECONDS = 60\n" + IN_A_CELL.format("while True: pass") + "check(weighted_sum)"
     outputs, reply = executed(client, code, manager.interrupt_kernel)
     assert reply["status"] == "error" and reply["ename"] == "KeyboardInterrupt"
     outputs, _ = executed(client, IN_A_CELL.format("pass") + "check(weighted_sum)")

@@ -7,7 +7,13 @@ import torch.nn.functional as F
 from torch import nn
 
 from utils.attention import scaled_dot_product_attention
-from utils.masks import added, causal_mask, padding_mask, padding_mask_from_lengths, to_torch
+from utils.masks import (
+    added,
+    causal_mask,
+    padding_mask,
+    padding_mask_from_lengths,
+    to_torch,
+)
 from utils.vocabulary import PAD_ID
 
 

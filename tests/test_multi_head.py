@@ -4,7 +4,11 @@ import pytest
 import torch
 from torch import nn
 
-from utils.attention import MultiHeadAttention, masked_softmax_, scaled_dot_product_attention
+from utils.attention import (
+    MultiHeadAttention,
+    masked_softmax_,
+    scaled_dot_product_attention,
+)
 from utils.masks import causal_mask, padding_mask, to_torch
 from utils.torch_weights import load
 

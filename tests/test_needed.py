@@ -1,10 +1,10 @@
-"""utils/exercises/needed.py: which statements of a notebook an answer needs, and how cells in IPython's syntax read."""
+"""utils/exercises/teachers/needed.py: which statements of a notebook an answer needs, and how cells in IPython's syntax read."""
 
 import ast
 
 import pytest
 
-from utils.exercises.needed import Cell, Notebook
+from utils.exercises.teachers.needed import Cell, Notebook
 
 
 def needed(*cells, exercises=None):

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from utils.corpus import ADJECTIVES, CONJUNCTIONS, LANGUAGES, NOUNS, PREPOSITIONS, TAGS, VERBS
+from utils.corpus import (
+    ADJECTIVES,
+    CONJUNCTIONS,
+    LANGUAGES,
+    NOUNS,
+    PREPOSITIONS,
+    TAGS,
+    VERBS,
+)
 
 ROOT = Path(__file__).parent.parent
 FRENCH = '''

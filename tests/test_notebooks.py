@@ -24,12 +24,22 @@ from tools.notebooks import execute as execute_notebooks
 from tools.notebooks import files, links, reading_time
 from tools.notebooks import fill as fill_notebooks
 from tools.site import ledger
-from utils.cells import CLAIMS, VOLATILE, code, has, is_folded, is_volatile, speaks_of, syllabus, tags
+from utils.cells import (
+    CLAIMS,
+    VOLATILE,
+    code,
+    has,
+    is_folded,
+    is_volatile,
+    speaks_of,
+    syllabus,
+    tags,
+)
 from utils.cells import after as tagged
 from utils.cells import exercises as exercise_cells
 from utils.exercises import catalogue, tasks
-from utils.exercises.engine import source as reference_source
 from utils.exercises.tasks import TOPICS
+from utils.judge.exercise import source as reference_source
 from utils.plots import NOISE
 from utils.vectors import WordVectors
 

@@ -15,8 +15,10 @@ import torch
 from test_exercises import said, written
 
 from tools.notebooks import execute, export
-from utils.exercises import catalogue, check, isolation, my_answers, own, progress, use
-from utils.exercises.progress import notebook_of
+from utils.exercises import catalogue, check, my_answers, progress, use
+from utils.exercises.learner import kept_answers as own
+from utils.exercises.learner.progress import notebook_of
+from utils.judge.run import sandbox
 
 ROOT = Path(__file__).parent.parent
 RIGHT, WRONG = "return weights @ values", "return 2 * weights @ values"
@@ -232,7 +234,7 @@ def test_a_byte_order_mark_does_no_harm(folder, capsys):
     "loop", ["while True:\n    pass", "for _ in iter(int, 1):\n    try:\n        1\n    except:\n        2"]
 )
 def test_a_file_that_never_ends_is_stopped(folder, loop, capsys, monkeypatch):
-    monkeypatch.setattr(isolation, "SECONDS", 0.3)
+    monkeypatch.setattr(sandbox, "SECONDS", 0.3)
     check(written(RIGHT))
     with (folder / "weighted_sum.py").open("a") as file:
         file.write(f"\n\n{loop}\n")
@@ -419,7 +421,7 @@ def test_tools_and_marked_work_keep_nothing_and_use_nothing_kept(variable, value
 
 
 GRADED = """
-from utils.exercises.grading import grade
+from utils.exercises.teachers.grading import grade
 print(grade(__import__("pathlib").Path({!r}))["exercises"]["weighted_sum"]["status"])
 """
 

@@ -12,7 +12,15 @@ from torch import nn
 
 from utils.attention import MultiHeadAttention
 from utils.masks import causal_mask
-from utils.probes import ablate, causality_probe, kept, leaks, milliseconds, readings, two_changes
+from utils.probes import (
+    ablate,
+    causality_probe,
+    kept,
+    leaks,
+    milliseconds,
+    readings,
+    two_changes,
+)
 from utils.transformer import Encoder, Tagger
 
 

@@ -15,8 +15,8 @@ from test_exercises import said, written
 from tools.notebooks import execute as execute_notebooks
 from utils import records
 from utils.exercises import catalogue, hint, progress, solution, use
-from utils.exercises.engine import Exercise
-from utils.exercises.verdict import Verdict
+from utils.judge.exercise import Exercise
+from utils.judge.verdict import Finding, Verdict
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.lane("test")
@@ -90,13 +90,13 @@ def test_it_is_kept_that_the_solution_was_opened(file, capsys):
 
 
 def test_known_mistakes_are_counted_by_name(file, capsys, monkeypatch):
-    verdict = Verdict("wrong", "scaled twice.", names=("scaled_twice", "transposed"))
+    verdict = Verdict("wrong", Finding("twice", names=("scaled_twice", "transposed"), words="scaled twice."))
     monkeypatch.setattr(Exercise, "verdict", lambda self, *_: verdict)
     said(capsys, written(WRONG))
     monkeypatch.setattr(Exercise, "verdict", lambda self, *_: replace(verdict, names=("scaled_twice",)))
     said(capsys, written(WRONG))
     assert kept(file)["mistakes"] == {"scaled_twice": 2, "transposed": 1}
-    verdict = Verdict("wrong", "not scaled.", names=("= keys @ query\n",))
+    verdict = Verdict("wrong", Finding("not", names=("= keys @ query\n",), words="not scaled."))
     monkeypatch.setattr(Exercise, "verdict", lambda self, *_: verdict)
     for _ in range(2):
         said(capsys, written(WRONG, "dot_product"))
@@ -208,10 +208,10 @@ def test_writing_is_all_or_nothing(file, capsys, monkeypatch):
 
 MANY = """
 from utils.records import record
-from utils.exercises.verdict import Verdict
+from utils.judge.verdict import Finding, Verdict
 for _ in range(100):
-    record("both", Verdict("wrong", ""))
-    record("{}", Verdict("wrong", ""))
+    record("both", Verdict("wrong", Finding("")))
+    record("{}", Verdict("wrong", Finding("")))
 """
 
 

@@ -12,15 +12,16 @@ import torch
 from test_exercises import said, written
 
 from utils.exercises import catalogue, check, hint
-from utils.exercises.case import Case
-from utils.exercises.edits import CHANGES, KINDS, MISSING
-from utils.exercises.example import small_example
-from utils.exercises.isolation import Isolation
-from utils.exercises.known import Known
-from utils.exercises.locate import last_right_step, wrong_step
-from utils.exercises.repair import one_change, two_changes
-from utils.exercises.rows import mistake
-from utils.exercises.running import Run, run
+from utils.judge.case import Case
+from utils.judge.catalogue.candidates import Known
+from utils.judge.catalogue.rows import mistake
+from utils.judge.example import small_example
+from utils.judge.run.calls import Run, run
+from utils.judge.run.sandbox import Sandbox
+from utils.judge.search.blame import wrong_step
+from utils.judge.search.mutations import CHANGES, KINDS, MISSING
+from utils.judge.search.repair import one_change, two_changes
+from utils.judge.search.steps import last_right_step
 
 
 def weights(query, keys):
@@ -87,7 +88,7 @@ def draws_of(reference, seed):
 
 
 def case_of(reference, body, rows=()):
-    """A wrong answer to a reference, as the findings get it; to be used within an Isolation."""
+    """A wrong answer to a reference, as the findings get it; to be used within an Sandbox."""
     names = list(inspect.signature(reference).parameters)
 
     def more(seed):
@@ -96,15 +97,15 @@ def case_of(reference, body, rows=()):
             yield Run(arguments, reference(*arguments.values()))
 
     answer = written(body, reference.__name__, ", ".join(names), f"/tmp/ipykernel_7/{reference.__name__}.py")
-    runs = [run(answer, one.arguments, one.want, Isolation.current.call) for one in more(0)]
+    runs = [run(answer, one.arguments, one.want, Sandbox.current.call) for one in more(0)]
     for number, done in enumerate(runs):
         done.number = number
     known = Known(reference, [mistake(reference, *row) for row in rows], runs[0].arguments)
-    return Case(reference, answer, runs, known, more=more)
+    return Case(reference, answer, runs, known, draws_of_seed=more)
 
 
 def repaired(reference, body, rows=()):
-    with Isolation():
+    with Sandbox():
         return one_change(case_of(reference, body, rows))
 
 
@@ -171,12 +172,11 @@ WRONG = [  # the kind of change, the reference, the answer, the line and the pie
 def test_each_kind_of_change_mends_an_answer_and_says_where(kind, reference, body, piece):
     found = repaired(reference, body)
     assert found and found.beside is None, "no change was found"
-    question = KINDS[kind].rpartition("`. ")[2] or KINDS[kind]
-    assert found.message.endswith((question, *MISSING.values()) if kind == "put in operand" else question)
-    assert piece is None or f"`{piece}`" in found.message
-    own = [code.rstrip("…") for code in re.findall("`([^`]+)`", found.message)]
+    assert found.said.fields["where"].key.removeprefix("changes.") in (kind, *MISSING.values())
+    assert piece is None or f"`{piece}`" in found.said.message
+    own = [code.rstrip("…") for code in re.findall("`([^`]+)`", found.said.message)]
     assert all(" ".join(code.split()) in " ".join(body.split()) for code in own), "what stands there is the learner's"
-    assert found.change and found.change not in found.message, "what it should be stands in the hint alone"
+    assert found.change and found.change.message not in found.said.message, "what it should be stands in the hint alone"
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,8 @@ def test_each_kind_of_change_mends_an_answer_and_says_where(kind, reference, bod
     ],
 )
 def test_of_what_is_missing_the_operation_is_named(operation, body):
-    assert repaired(polished, f"return {body}").message.endswith(f"`. {MISSING[operation]}")
+    said = repaired(polished, f"return {body}").said.fields["where"]
+    assert said.key == f"changes.{MISSING[operation]}"
 
 
 def test_every_kind_of_change_has_an_answer_that_it_mends():
@@ -204,11 +205,11 @@ def test_the_same_answer_gets_the_same_sentence():
 
 def test_of_several_changes_that_mend_the_one_like_the_reference_is_meant():
     """In two axes dim=1 and dim=-1 are the same; and no change is proposed that is right on some draws alone."""
-    assert "sum(-1, keepdim=True)" in repaired(shares, "return numbers / numbers.sum(0, keepdim=True)").change
+    assert "sum(-1, keepdim=True)" in repaired(shares, "return numbers / numbers.sum(0, keepdim=True)").change.message
     assert repaired(running, "return values.cumsum(0) / len(values)") is None
     assert (
         repaired(weights, f"{SCORES}return torch.sigmoid(scores)") is None
-        or "softmax" in repaired(weights, f"{SCORES}return torch.sigmoid(scores)").change
+        or "softmax" in repaired(weights, f"{SCORES}return torch.sigmoid(scores)").change.message
     )
 
 
@@ -216,8 +217,8 @@ def test_a_known_mistake_and_a_change_beside_it():
     rows = [("dim=-1 -> dim=-2", "the softmax runs over the queries.", "")]
     body = SCORES.replace("/", "*") + "return torch.softmax(scores, dim=-2)"
     found = repaired(weights, body, rows)
-    assert found.beside.messages == ("the softmax runs over the queries.",)
-    assert found.message.endswith(KINDS["operator"].rpartition("`. ")[2])
+    assert found.beside.finding().message == "the softmax runs over the queries."
+    assert found.said.fields["where"].key == "changes.operator"
     unlike = [("numbers.sum(-1, keepdim=True) -> numbers.sum()", "over all.", "")]
     assert repaired(shares, "return numbers.exp() / numbers.std()", unlike) is None, (
         "the change makes it, the answer not"
@@ -227,11 +228,15 @@ def test_a_known_mistake_and_a_change_beside_it():
 def test_two_changes_mend_together_what_none_mends_alone():
     body = SCORES.replace("/", "*") + "return torch.softmax(scores, dim=-2)"
     assert repaired(weights, body) is None
-    with Isolation():
+    with Sandbox():
         found = two_changes(case_of(weights, body))
-    assert "(1) in your line `scores = " in found.message and "(2) in your line `return torch.softmax" in found.message
-    assert "`dim=-2`" in found.message and "dim=-1)" in found.change and " / math.sqrt" in found.change
-    with Isolation():
+    assert (
+        "(1) in your line `scores = " in found.said.message
+        and "(2) in your line `return torch.softmax" in found.said.message
+    )
+    assert "`dim=-2`" in found.said.message
+    assert "dim=-1)" in found.change.message and " / math.sqrt" in found.change.message
+    with Sandbox():
         assert two_changes(case_of(weights, body.replace("dim=-2", "dim=-1"))) is None  # one is enough
 
 
@@ -252,7 +257,7 @@ def test_a_changed_answer_may_do_what_it_likes(body):
 
 
 def test_the_search_is_bounded_by_the_work_it_takes(monkeypatch):
-    from utils.exercises import repair
+    from utils.judge.search import repair
 
     tried = []
     monkeypatch.setattr(repair._Search, "_mends", lambda self, edit: tried.append(edit) and False)
@@ -267,12 +272,14 @@ def test_the_search_is_bounded_by_the_work_it_takes(monkeypatch):
 
 
 def test_nothing_is_searched_for_a_right_answer_by_use_or_by_grade(monkeypatch):
-    from utils.exercises import findings, grading, use
+    from utils.exercises import use
+    from utils.exercises.teachers import grading
+    from utils.judge.search import repair
 
-    def never(case):
+    def never(*how):
         raise AssertionError
 
-    monkeypatch.setattr(findings, "one_change", never)
+    monkeypatch.setattr(repair, "_Search", never)
     found = catalogue()["weighted_sum"]
     wrong = written("return (weights @ values).exp() + values.sum(0)")
     assert found.verdict(written("return weights @ values")).status == "right"
@@ -302,14 +309,17 @@ def test_the_change_is_the_last_hint_and_goes_with_the_answer(capsys):
 
 
 def step(reference, body):
-    with Isolation():
+    with Sandbox():
         return last_right_step(case_of(reference, body))
 
 
 def test_the_last_right_step_is_said_with_what_follows():
     right = step(weights, f"{SCORES}return torch.sigmoid(scores) ** 2")
-    assert (right.piece, right.name, right.following) == ("scores", "the scores", "torch.sigmoid(scores)")
-    assert right.sentence() == "right up to `scores`, the scores: look at what you make of it, `torch.sigmoid(scores)`."
+    assert (right.piece, right.name, right.following) == ("scores", "scores", "torch.sigmoid(scores)")
+    assert (
+        right.finding().message
+        == "right up to `scores`, the scores: look at what you make of it, `torch.sigmoid(scores)`."
+    )
     right = step(weights, "flat = keys @ query.mT\nreturn flat.softmax(0) * len(query)")
     assert right.piece == "flat", "transposed, it is the same step"
     right = step(weights, f"{SCORES}return torch.softmax(scores, dim=-1).undefined")
@@ -346,25 +356,25 @@ def test_what_is_right_in_the_first_round_of_a_loop_alone_is_no_step():
 
 
 def blamed(reference, body):
-    with Isolation():
+    with Sandbox():
         return wrong_step(case_of(reference, body))
 
 
 def test_the_smallest_piece_is_blamed_with_which_all_the_rest_is_right():
     wrong = blamed(weights, f"{SCORES}return torch.softmax(scores ** 2, dim=-1)")
-    assert (wrong.piece, wrong.name, wrong.is_alone) == ("scores ** 2", "the scores", True)
-    assert wrong.sentence() == (
+    assert (wrong.piece, wrong.name, wrong.is_alone) == ("scores ** 2", "scores", True)
+    assert wrong.finding().message == (
         "the mistake is in one place: in your line `return torch.softmax(scores ** 2, dim=-1)`, `scores ** 2` is not "
         "what has to stand there, the scores. All the rest is right."
     )
     wrong = blamed(weights, "return torch.softmax(query @ keys.mT, dim=-1)")
-    assert wrong.piece == "query @ keys.mT" and wrong.is_right and "is right itself" in wrong.sentence()
+    assert wrong.piece == "query @ keys.mT" and wrong.is_right and "is right itself" in wrong.finding().message
 
 
 def test_where_what_comes_before_may_be_wrong_too_only_what_follows_is_called_right():
     wrong = blamed(weights, "odd = query.abs() @ keys.mT\nreturn torch.softmax(odd * 2, dim=-1)")
     assert wrong.piece == "odd * 2" and not wrong.is_alone
-    assert wrong.sentence().endswith("is right: the mistake is there, or before it.")
+    assert wrong.finding().message.endswith("is right: the mistake is there, or before it.")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,15 @@ import pytest
 from topics import LISTED
 
 from tools.notebooks import files, links, transformer_map
-from tools.notebooks.transformer_map import LEVELS, PARTS, SOURCE, TARGET, draw, states, tables
+from tools.notebooks.transformer_map import (
+    LEVELS,
+    PARTS,
+    SOURCE,
+    TARGET,
+    draw,
+    states,
+    tables,
+)
 
 ROOT = Path(__file__).parent.parent
 KNOWN = links.stems()

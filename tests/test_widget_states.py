@@ -14,7 +14,15 @@ from course_widgets import COURSE, numbers
 from tools.site.record_widgets import record, values
 from utils import widgets
 from utils.style import ROLES, blend, luminance
-from utils.widgets import attention, beyond, blocks, encoder, heads, online_softmax, recurrence
+from utils.widgets import (
+    attention,
+    beyond,
+    blocks,
+    encoder,
+    heads,
+    online_softmax,
+    recurrence,
+)
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 MOST = {"check": 150, "test": 150, "all": 600}  # states; of more, all values of all controls and a sample

@@ -24,7 +24,15 @@ from utils.beyond import MOTIFS, MotifReader, PatchTransformer, motif_sequences
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
 from utils.transformer import Tagger
 from utils.vocabulary import Vocabulary
-from utils.widgets import attention, beyond, controls, looking_back, recurrence, translation, writing
+from utils.widgets import (
+    attention,
+    beyond,
+    controls,
+    looking_back,
+    recurrence,
+    translation,
+    writing,
+)
 from utils.widgets.heads import work_of_heads
 
 WORDS = "king queen man woman ship boat ocean sea paris france rome italy".split()

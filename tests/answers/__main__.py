@@ -4,13 +4,15 @@
     python -m tests.answers attend softmax       those of some exercises, and write nothing
     python -m tests.answers --unread FILE        write what nobody has read, a line of JSON each, to be read
     python -m tests.answers --list vague         print the answers of that class, with what is said of them
+    python -m tests.answers --corrected KEY      keep the readings of a sentence in which a misspelling was corrected
 
-What an answer is told is *read* once: readings.jsonl keeps the class of each message, by answer and by the message's
-hash. A message that is not kept there counts as unread, so a sentence that changes has to be read again.
+What an answer is told is *read* once: readings.jsonl keeps the class by answer and by what is said, its keys and
+fields, beside a hash of the words that were read. Other words count as unread, so a sentence that changes has to be
+read again; where nothing but a misspelling was corrected, `--corrected` says so. KEY is that of the sentence in
+en.txt, such as shapes.left_over, or the name of a known mistake.
 """
 
 import argparse
-import hashlib
 import importlib.util
 import json
 import math
@@ -24,9 +26,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from utils.exercises import catalogue
+from utils.judge.verdict import Finding, digits
 
 HERE = Path(__file__).parent
-JUDGED = HERE / "judged.json"
+JUDGED, READINGS = HERE / "judged.json", HERE / "readings.jsonl"
 COMMAND = "make answers"
 NAMES = {
     "named": "named: true, and specific",
@@ -56,20 +59,25 @@ class Answer(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What the judge makes of an answer: the class of its message, who speaks, the message, processor seconds."""
+    """What the judge makes of an answer: the class of what is said, who speaks, what is said, processor seconds."""
 
     answer: Answer
     kind: str
     speaker: str
-    message: str
+    said: Finding
     seconds: float
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """By which its readings are kept: answer, what is said, a hash of the words."""
+        return self.answer.id, self.said.digits, digits(self.said.message)
 
 
 def answers() -> Iterator[Answer]:
     """All answers, topic by topic. What the sources begin with stands in heads.json once."""
     heads = json.loads((HERE / "heads.json").read_text(encoding="utf-8"))
     for file in sorted(HERE.glob("*.jsonl")):
-        if file.name == "readings.jsonl":
+        if file == READINGS:
             continue
         for line in file.read_text(encoding="utf-8").splitlines():
             kept = json.loads(line)
@@ -77,17 +85,24 @@ def answers() -> Iterator[Answer]:
             yield Answer(kept["id"], kept["id"].rpartition("-")[0], kept["kind"], source)
 
 
-def readings() -> dict[tuple[str, str], list[str]]:
-    """{(answer, hash of the message): the classes that its readers gave it}."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for line in (HERE / "readings.jsonl").read_text(encoding="utf-8").splitlines():
+def readings() -> dict[tuple[str, str, str], list[str]]:
+    """{(answer, what is said, hash of the words): the classes that its readers gave it}."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for line in READINGS.read_text(encoding="utf-8").splitlines():
         one = json.loads(line)
-        found.setdefault((one["answer"], one["message"]), []).append(one["class"])
+        found.setdefault((one["answer"], one["said"], one["words"]), []).append(one["class"])
     return found
 
 
-def hashed(message: str) -> str:
-    return hashlib.sha256(message.encode()).hexdigest()[:12]
+def corrected(key: str, judged: Iterable[Judged]) -> int:
+    """Give readings of what is said with this key the words of today; returns how many were other ones."""
+    now = {one.key[:2]: one.key[2] for one in judged if key in one.said.keys}
+    lines = [json.loads(line) for line in READINGS.read_text(encoding="utf-8").splitlines()]
+    others = [one for one in lines if now.get((one["answer"], one["said"]), one["words"]) != one["words"]]
+    for one in others:
+        one["words"] = now[one["answer"], one["said"]]
+    READINGS.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines), encoding="utf-8")
+    return len(others)
 
 
 def judge(some: Iterable[Answer]) -> Iterator[Judged]:
@@ -102,12 +117,13 @@ def judge(some: Iterable[Answer]) -> Iterator[Judged]:
             began = time.process_time()
             verdict = known[answer.exercise].verdict(function)
             seconds = time.process_time() - began
-            kind = read.get((answer.id, hashed(verdict.message)), ["unread"])[0]
+            found = Judged(answer, "unread", SPEAKERS.get(verdict.by, SPEAKING[0]), verdict.said, seconds)
+            kind = read.get(found.key, ["unread"])[0]
             if verdict.status == "right":
                 kind = "false right" if answer.kind == "W" else "right"
             elif answer.kind == "R":
                 kind = "false wrong"
-            yield Judged(answer, kind, SPEAKERS.get(verdict.by, SPEAKING[0]), verdict.message, seconds)
+            yield found._replace(kind=kind)
 
 
 def _imported(answer: Answer, folder: Path):
@@ -175,20 +191,24 @@ def show(title: str, judged: list[Judged]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.answers", description=__doc__.partition("\n")[0])
     parser.add_argument("exercises", nargs="*", help="judge the answers to these alone")
+    parser.add_argument("--corrected", default="", metavar="KEY", help="keep the readings of a corrected sentence")
     parser.add_argument("--unread", type=Path, metavar="FILE", help="write what nobody has read")
     parser.add_argument(
         "--list", default="", choices=["", *CLASSES, "false wrong"], help="print the answers of a class"
     )
     told = parser.parse_args()
     judged = list(judge(one for one in answers() if not told.exercises or one.exercise in told.exercises))
+    if told.corrected:
+        print(f"{corrected(told.corrected, judged)} readings go on with the corrected words")
+        return
     show("Answers", judged)
     print(said(agreement()))
     for one in judged if told.list else []:
         if one.kind == told.list:
-            print(f"\n{one.answer.id}\n{one.answer.source[one.answer.source.index('def ') :]}→ {one.message}")
+            print(f"\n{one.answer.id}\n{one.answer.source[one.answer.source.index('def ') :]}→ {one.said.message}")
     if told.unread:
         lines = [
-            {"answer": one.answer.id, "source": one.answer.source, "said": one.message, "message": hashed(one.message)}
+            dict(zip(("answer", "said", "words"), one.key), source=one.answer.source, message=one.said.message)
             for one in judged
             if one.kind == "unread"
         ]

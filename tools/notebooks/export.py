@@ -31,7 +31,7 @@ from tools.notebooks.files import COURSE, METADATA, read, text
 from tools.setup.carry_over import found_again
 from utils import cells
 from utils.exercises import catalogue
-from utils.exercises.progress import notebook_of
+from utils.exercises.learner.progress import notebook_of
 
 MARKED = 'import os\nos.environ["ATTENTION_MARKED"] = "1"  # this is marked work: hint and solution are closed'
 NBGRADER_CONFIG = '''"""Written by tools/notebooks/export.py: where the course is, and time for its trainings."""
@@ -47,7 +47,7 @@ c.ExecutePreprocessor.timeout = 1200
 OTTER_TEST = """OK_FORMAT = False
 
 from otter.test_files import test_case
-from utils.exercises.marking import require
+from utils.exercises.teachers.marking import require
 
 name, points = {name!r}, {points}
 
@@ -163,7 +163,7 @@ def for_nbgrader(path, seed=0, is_open=False, own_cells=False):
             return []
         points = points_of(name)
         more = f", seed={seed}" if seed else ""
-        source = f'from utils.exercises.marking import mark\n\nmark("{name}", {points}, globals(){more})'
+        source = f'from utils.exercises.teachers.marking import mark\n\nmark("{name}", {points}, globals(){more})'
         return [new_code_cell(source, id=f"mark-{name}"[:64], metadata=nbgrader(f"mark_{name}", points, grade=True))]
 
     return with_others(notebook, above, below)
@@ -224,7 +224,7 @@ def for_otter(path, seed=0, is_open=False, own_cells=False):
 
     def below(cell):
         if is_setup(cell):
-            source = "import otter\nfrom utils.exercises.marking import go_on\n\ngrader = otter.Notebook()"
+            source = "import otter\nfrom utils.exercises.teachers.marking import go_on\n\ngrader = otter.Notebook()"
             return [new_code_cell(source, id="otter")]
         if not (name := cells.exercise(cell)):
             return []

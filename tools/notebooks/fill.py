@@ -15,7 +15,7 @@ import textwrap
 from tools.notebooks.files import COURSE
 from utils import cells
 from utils.exercises import catalogue
-from utils.exercises.engine import source as reference_source
+from utils.judge.exercise import source as reference_source
 
 MAP_ROW = re.compile(r"\| \d\d \|.*\.ipynb|\| \| \*\*")  # of a notebook, or the heading of a part
 

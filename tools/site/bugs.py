@@ -15,8 +15,9 @@ from tools.notebooks.files import paths, read
 from tools.site import ledger
 from utils import cells
 from utils.exercises import catalogue
-from utils.exercises.running import copied, same
-from utils.exercises.wording import describe_kind
+from utils.judge.compare import same
+from utils.judge.run.calls import copied
+from utils.judge.wording import describe_kind
 
 THREAD = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/(\d+)")
 QUIET = "the right shape, other numbers"

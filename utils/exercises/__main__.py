@@ -15,10 +15,10 @@ from typing import Any
 from tqdm import tqdm
 
 from ..files import write_whole
-from .classroom import report
-from .grading import PROCESSES, grade
-from .processes import SIGNALS
-from .verdict import MARKS
+from ..judge.verdict import MARKS
+from .teachers.classroom import report
+from .teachers.grading import PROCESSES, grade
+from .teachers.processes import SIGNALS
 
 HEADER = "file", "notebook", "exercise", "status", "mistakes", "message"
 WARNING = """Judge the exercises of notebooks that were handed in. They run as you, with all your rights: grade in a

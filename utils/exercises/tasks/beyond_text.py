@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from ..engine import exercise
+from ...judge.exercise import exercise
 
 
 def draw_images(generator):
@@ -42,7 +42,7 @@ def edges_of_images(generator):
         "Both axes that count patches belong in front, rows before columns, both that count pixels behind: permute "
         "moves axes. Only then does a reshape join them two by two.",
     ],
-    names={
+    intermediates={
         "(b, n, size, size): is each patch one row of numbers?": lambda images, size: images.new_zeros(
             len(images), images.shape[1] * images.shape[2] // size**2, size, size
         ),
@@ -137,7 +137,7 @@ def edges_of_patches(generator):
         "Going down the image, one passes the pixels of a patch before the next row of patches: these two axes belong "
         "side by side, and so do the two that go across. Then they can be joined.",
     ],
-    names={
+    intermediates={
         "one row of numbers for each image: where are its rows of pixels?": lambda patches, height, width: (
             patches.flatten(1)
         ),
@@ -220,7 +220,7 @@ def edges_of_hidden_patches(generator):
         "picks whole patches.",
         "What hidden picks is (number of hidden patches, p). The mean of all these numbers is what is asked for.",
     ],
-    names={
+    intermediates={
         "one number a pixel of the patch: is the mean over those still to come?": lambda prediction, patches, hidden: (
             patches[0, 0]
         ),
@@ -290,7 +290,7 @@ def edges_of_looks(generator):
         "A column holds what one place gets. Divide each column by its own mean over the other places: mean.sum(0), "
         "over n - 1 of them.",
     ],
-    names={
+    intermediates={
         "the mean weights: are they still to be divided by what a place gets from the others?": (
             lambda weights, hidden: (
                 (weights.mean(1) * (hidden[:, :, None] & ~hidden[:, None, :])).sum(0)
@@ -370,7 +370,7 @@ def edges_of_cuts(generator):
         "An answer turns where answer(changed) != answer(sequences). That is True or False for each sequence, (b,): "
         "what is the share of True?",
     ],
-    names={
+    intermediates={
         "True or False for each sequence: what is the share of True?": lambda answer, sequences, starts, fresh: (
             sequences[:, 0] > 0
         ),
@@ -429,7 +429,7 @@ def edges_of_graphs(generator):
         "An edge (one, other) is two cells: the row of one in the column of other, and the row of other in the column "
         "of one. A loop over the edges sets both to True.",
     ],
-    names={
+    intermediates={
         "edges, two numbers each: the mask has a row and a column for every node": lambda edges, n: torch.zeros(
             len(edges), 2
         ),

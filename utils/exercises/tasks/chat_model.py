@@ -4,7 +4,7 @@ heads that serve several query heads, and the loop that writes an answer."""
 import torch
 
 from ...byte_pairs import join
-from ..engine import exercise
+from ...judge.exercise import exercise
 
 # ---- write_answer
 
@@ -236,7 +236,7 @@ def edges_of_blocks(generator):
         "torch.cat along dim=1 sets them side by side, low halves first. Each row has a scale and a minimum of its own: "
         "[:, None] makes each of them (n, 1), which fits (n, 32).",
     ],
-    names={
+    intermediates={
         "the halves of one kind: are the other sixteen of each block still to come?": lambda scales, minimums, packed: (
             packed
         ),
@@ -308,7 +308,7 @@ def edges_of_gates(generator):
         "The gate is silu(x @ W_gate), (…, f), and x @ W_up is (…, f), too. They are multiplied number by number, with *, "
         "and W_down brings the result back to (…, d).",
     ],
-    names={
+    intermediates={
         "(…, f): what stands inside. W_down brings it back to (…, d)": lambda x, W_gate, W_up, W_down: x @ W_gate,
         "(…, 2f): gate and values side by side. They are multiplied, number by number": (
             lambda x, W_gate, W_up, W_down: torch.cat([x @ W_gate, x @ W_up], dim=-1)
@@ -373,7 +373,7 @@ def edges_of_key_heads(generator):
         "torch.repeat_interleave repeats each entry of an axis before it goes on to the next. The axis of the heads is "
         "the third from the end, -3, however many stand before it; g is its length.",
     ],
-    names={
+    intermediates={
         "(…, g, k, e), what came in: is each key head still to be repeated?": lambda keys, num_heads: keys,
         "(…, g, h / g, k, e): each key head has its copies on an axis of its own. flatten joins that with g": (
             lambda keys, num_heads: keys.unsqueeze(-3).repeat_interleave(num_heads // keys.shape[-3], dim=-3)

@@ -5,8 +5,8 @@ import math
 
 import torch
 
+from ...judge.exercise import exercise
 from ...vocabulary import END_ID, PAD_ID, START_ID
-from ..engine import exercise
 from .masking import LOW_SCORES
 
 
@@ -63,7 +63,7 @@ def edges_of_cross_attention(generator):
         "The scores are (b, q, k), the mask is (b, k): an axis of length 1 for the queries, [:, None], makes it fit, "
         "before the softmax. Give the weights a name: they are returned, too.",
     ],
-    names={
+    intermediates={
         "the weights: are the values still to be averaged by them?": lambda x, M, W_q, W_k, W_v, source_mask: (
             x @ M.transpose(-2, -1)
         ),
@@ -176,7 +176,7 @@ def edges_of_moves(generator):
         "tokens.clone() copies; one more is surely another id. Compare with !=, which gives (1, m, d), take the one "
         "sentence, and ask each output whether any of its numbers differs. torch.stack sets the columns side by side.",
     ],
-    names={
+    intermediates={
         "(n, m): a row for each changed word. Outputs are rows, changed words columns": lambda run, tokens: (
             (run(tokens)[0, :, :1] == tokens).T
         ),
@@ -245,7 +245,7 @@ def edges_of_targets(generator):
         "The mask has to say which *labels* are padding. Cut it as you cut the labels; what stands in the padding "
         "does not matter.",
     ],
-    names={
+    intermediates={
         "(b, n): a row loses one token, at one of its ends": lambda target, mask: target,
         "(b, n - 2): both ends are cut off. Each row loses one token": lambda target, mask: target[:, 2:],
         "(b - 1, n): the first axis is cut, the sentences. Tokens stand along the second": (
@@ -319,7 +319,7 @@ def edges_of_targets_read_by_word(generator):
         "target[:, i : i + 1] keeps both axes, (b, 1); so does target.split(1, dim=1). Collect the logits (b, 1, v) in a "
         "list, and let torch.cat set them side by side along the axis of the words.",
     ],
-    names={
+    intermediates={
         "(b, 1, v), the logits of a single word: each of the q words has its own": lambda step, target: step(
             target[:, :1], None
         )[0],
@@ -380,7 +380,7 @@ def edges_of_logits(generator):
         "A matrix product adds up over the last axis on its left and the second-to-last on its right: E has to be "
         "turned, so that d comes first. Logits are asked for: nothing comes after.",
     ],
-    names={
+    intermediates={
         "(b, v, n): words and places are exchanged": lambda states, E: (states @ E.mT).mT,
         "the products, (b, n, v, d), before d is summed": lambda states, E: states[:, :, None] * E,
         "(b, v), one word a sentence: each place has its own logits": lambda states, E: (states @ E.mT)[:, -1],

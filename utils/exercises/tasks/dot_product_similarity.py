@@ -2,7 +2,7 @@
 
 import torch
 
-from ..engine import exercise
+from ...judge.exercise import exercise
 
 
 def draw_vectors(generator, count):
@@ -54,7 +54,7 @@ def edges_of_dot_products(generator):
         "Multiply the vectors entry by entry. That gives d products: which operation makes one number of them?",
         "In words: the sum, over i, of a[i] times b[i]. torch has an operator for it, the one of matrix products.",
     ],
-    names={"the products entry by entry: did you forget to add them up?": lambda a, b: a * b},
+    intermediates={"the products entry by entry: did you forget to add them up?": lambda a, b: a * b},
     question="Both vectors have d entries: which operation pairs a[i] with b[i]?",
     minutes=4,
 )
@@ -81,7 +81,7 @@ def edges_of_magnitudes(generator):
         "Pythagoras, with d squares instead of two: square, add up, and undo the square.",
         "The sum of squares is the dot product of a with itself. What is left to do with it?",
     ],
-    names={"a: did you forget to add the squares up?": lambda a: a},
+    intermediates={"a: did you forget to add the squares up?": lambda a: a},
     minutes=4,
 )
 def magnitude(a):
@@ -102,7 +102,7 @@ def edges_of_cosines(generator):
         "Twice as long a vector must give the same cosine. Which numbers have to be divided out, and how many of them?",
         "Dot product over the product of the two magnitudes. Mind the brackets: x / y * z is (x / y) * z.",
     ],
-    names={"the products entry by entry: did you forget to add them up?": lambda a, b: a * b},
+    intermediates={"the products entry by entry: did you forget to add them up?": lambda a, b: a * b},
     question={
         r"cosine_similarity\(|normalize\(": "torch's function goes along axis 1 by itself; the only axis of a vector is 0: dim=0.",
         "": "Both vectors have d entries: which operation pairs a[i] with b[i]?",
@@ -156,7 +156,7 @@ def edges_of_neighbours(generator):
         "matrix.norm(dim=1). The magnitude of the query is the same for all: does it change the order?",
         "torch.topk(cosines, count) finds the largest and also says where they stand, under .indices.",
     ],
-    names={
+    intermediates={
         "the cosines of all rows: did you forget to pick the best?": lambda query, matrix, count: matrix @ query,
         "the rows themselves: return their positions": lambda query, matrix, count: matrix[:count],
     },
@@ -197,7 +197,7 @@ def edges_of_groups(generator):
         "On the diagonal stand the cosines of the rows with themselves, all 1. Take them out of the sum of each row, "
         "and divide by the number of other rows, n - 1.",
     ],
-    names={
+    intermediates={
         "all cosines: did you forget to take the mean of each row?": lambda vectors: torch.cosine_similarity(
             vectors[:, None], vectors[None], dim=-1
         ),

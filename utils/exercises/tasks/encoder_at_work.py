@@ -3,7 +3,7 @@
 import torch
 
 from ...attention import scaled_dot_product_attention
-from ..engine import exercise
+from ...judge.exercise import exercise
 from .transformer_encoder_block import another_norm
 
 
@@ -51,7 +51,7 @@ def edges_of_encoders(generator):
         "Follow x by hand through two blocks. What goes into the second one, and what should?",
         "Each block reads what the block before it gave, the first one words and positions.",
     ],
-    names={
+    intermediates={
         "the words with their positions: do the blocks still come?": (
             lambda tokens, vectors, positions, blocks, final_norm, mask: vectors[tokens]
         ),
@@ -171,7 +171,7 @@ def edges_of_symbols(generator):
         "argmax of a row of 0 and 1 is the place of its first 1; any says whether there is a 1. A loop over the places, "
         "with the symbols before each, does as well.",
     ],
-    names={
+    intermediates={
         "for each place, all places before it: one number a place is asked for": lambda symbols: (
             symbols[:, None] == symbols
         ),

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from ..engine import exercise
+from ...judge.exercise import exercise
 
 LOW_SCORES = "scores below -1e9, a number that many people write instead of -∞"
 
@@ -100,7 +100,7 @@ def edges_of_masked_softmax(generator):
         "which rows are these? mask.any(dim=-1, keepdim=True) is False for them.",
         "In such rows hide nothing before the softmax; afterwards set every masked weight to 0.",
     ],
-    names={"one number a row: did you forget to divide something by it?": lambda scores, mask: scores.sum(-1)},
+    intermediates={"one number a row: did you forget to divide something by it?": lambda scores, mask: scores.sum(-1)},
     question={
         r"\w\[[^]]*mask|\w\[(?!.*None)": "mask.expand_as(scores) has all the axes of the scores.",
         "": "The mask broadcasts to the scores, (…, q, k): does an axis get lost on the way? keepdim=True keeps it.",
@@ -214,7 +214,7 @@ def edges_of_masked_attention(generator):
         "The scores are those of every query against every key, divided by √d_k. The mask hides some before the softmax.",
         "masked_softmax gives weights (…, q, k), 0 where masked. What do they weight and add up?",
     ],
-    names={
+    intermediates={
         "the weights: did you forget the values?": lambda query, key, value, mask: query @ key.mT,
         "the query: are the values weighted, or the keys?": lambda query, key, value, mask: query,
     },
@@ -317,7 +317,7 @@ def edges_of_heads(generator):
         "Every column sums to 1 where every row should: the queries compete for a key, later ones too. Over which axis "
         "does the softmax run?",
     ],
-    names={"the weights: are the values still to come?": lambda X, W_q, W_k, W_v: X @ X.transpose(-2, -1)},
+    intermediates={"the weights: are the values still to come?": lambda X, W_q, W_k, W_v: X @ X.transpose(-2, -1)},
     question="Queries and keys are (…, n, e), scores (…, q, k), values (…, k, v): which axes meet in this line?",
     level=2,
     minutes=12,

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from ..engine import exercise
+from ...judge.exercise import exercise
 
 EACH_READS_ALL = (
     "Each head reads all d numbers of every token, through a matrix of its own. In your code it gets a slice of X: "
@@ -32,7 +32,7 @@ def edges_of_projections(generator):
         "In einsum, X has the axes nd and W the axes hde. Which letters stay after the arrow, and which one is summed?",
         "A letter that is missing after the arrow is summed: d. The others stay, in the order of (h, n, e).",
     ],
-    names={"a single head: is there one for each of the h matrices?": lambda X, W: X @ W[0]},
+    intermediates={"a single head: is there one for each of the h matrices?": lambda X, W: X @ W[0]},
     question={
         r"\bX\.(unflatten|view|reshape|chunk|split)|split_heads\(X\b|X\[\.\.\., |X\[:, ": EACH_READS_ALL,
         "": "X has the axes nd, W hde: does a letter stand for the same length in both, and which axes meet in this line?",
@@ -68,7 +68,7 @@ def edges_of_splitting(generator):
         "Cutting the last axis into h pieces of e keeps each token's numbers together. Which shape is that?",
         "Cut it by unflatten, or reshape(*X.shape[:-1], …): (…, n, h, e). Then exchange two axes, counted from the end.",
     ],
-    names={
+    intermediates={
         "(…, h, n, d): does each head get all d numbers?": lambda projected, num_heads: torch.stack(
             [projected] * num_heads, -3
         )
@@ -104,7 +104,7 @@ def edges_of_merging(generator):
         "It is the way back from split_heads: exchange the two axes that it exchanged, then join what it cut.",
         "Exchange h and n, axes -3 and -2, to get (…, n, h, e). Then join the last two: flatten(-2), or reshape.",
     ],
-    names={
+    intermediates={
         "(…, h·n, e): a token's heads belong in one row, (…, n, h·e)": lambda heads: heads.flatten(-3, -2),
         "a single head: are they added, averaged or left out?": lambda heads: heads.sum(-3),
     },
@@ -150,7 +150,7 @@ def edges_of_combining(generator):
         "Each entry of the result is a sum over i, the heads, and over the entries of Z. Which letters are gone after ->?",
         "Three dots and three letters for the heads, three letters for W_o, and two for the result: q, d, dots in front.",
     ],
-    names={
+    intermediates={
         "(…, h, q, d): what the heads bring is still to be added up": lambda heads, W_o: heads @ W_o,
         "the heads side by side, (…, q, h·e): times W_o?": lambda heads, W_o: heads.transpose(-3, -2).flatten(-2),
     },
@@ -192,7 +192,7 @@ def edges_of_layers(generator):
         "Split Q, K and V into (…, h, n, e). From there on it is attention as before: @ treats the heads as a batch.",
         "Scale by the root of d_k, Q.shape[-1] after the split; softmax over the keys, dim=-1; merge; W_o comes last.",
     ],
-    names={
+    intermediates={
         "the heads before they are merged": lambda X, *rest: split_heads(X, rest[-1]),
         "one head: are the heads added, averaged or left out?": lambda X, *rest: X.chunk(rest[-1], -1)[0],
         "(…, n, h·d): add up what heads give through W_o": lambda X, *rest: torch.cat([X] * rest[-1], -1),

@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from ..engine import exercise
+from ...judge.exercise import exercise
 
 # ---- word_pieces
 
@@ -120,7 +120,7 @@ def edges_of_files(generator):
         "Say yourself what comes first: build the three names, with query, key and value in this order, and look each of "
         "them up.",
     ],
-    names={
+    intermediates={
         "(3, d, d): three matrices side by side. cat puts one below the other": lambda names, matrices, layer: (
             matrices.new_zeros(3, *matrices.shape[1:])
         ),
@@ -190,7 +190,7 @@ def edges_of_means(generator):
         "mask[:, :, None] fits the outputs. The number of words of each sentence is the sum of its row of the mask; "
         "keepdim=True makes it (b, 1), which divides (b, d).",
     ],
-    names={
+    intermediates={
         "a single mean for the whole batch: each sentence has one of its own": lambda outputs, mask: outputs[0, 0],
         "one number a token: is the sum over the tokens, dim=1?": lambda outputs, mask: mask,
         "one row a position: is the sum over the tokens, dim=1?": lambda outputs, mask: outputs[0],
@@ -260,7 +260,7 @@ def edges_of_contributions(generator):
         "A length times a weight is the length of the weighted vector, as no weight is negative. Lengths are (h, k), "
         "weights (h, q, k): which axis do the lengths lack?",
     ],
-    names={
+    intermediates={
         "(h, k): one length a key. Every query has weights of its own": lambda weights, values, W_o: values[..., 0],
         "(h, q, k, d): the vectors themselves. Their lengths are asked for": lambda weights, values, W_o: (
             weights.new_zeros(*weights.shape, W_o.shape[-1])

@@ -2,7 +2,7 @@
 
 import torch
 
-from ..engine import exercise
+from ...judge.exercise import exercise
 
 
 def draw_inputs_and_states(generator):
@@ -39,7 +39,7 @@ def edges_of_elman_steps(generator):
         "Vectors are rows, so each stands on the left of its matrix. Both products are (…, d_hidden): what joins them?",
         "Add both products and the bias first; the tanh comes last, once, around the whole sum.",
     ],
-    names={
+    intermediates={
         "x: is it projected by its matrix?": lambda x, state, W, U, bias: x,
         "x and state side by side: is the product with the matrices still to come?": (
             lambda x, state, W, U, bias: torch.cat([x, state], -1)
@@ -112,7 +112,7 @@ def edges_of_cross_entropy(generator):
         "What remains is a loss for each position, (…, n). Only those where mask is True are added up, and their "
         "number divides the sum.",
     ],
-    names={
+    intermediates={
         "one loss a position: which of them count, and what is their mean?": lambda logits, targets, mask: mask,
         "one number a sentence: the mean runs over all words of the batch at once": (
             lambda logits, targets, mask: mask.any(-1)
@@ -169,7 +169,7 @@ def edges_of_perplexity(generator):
         "The loss of a word is the negative natural logarithm of its probability. The loss of a text is their mean.",
         "Three steps: logarithms, their mean with a minus, and what undoes a natural logarithm.",
     ],
-    names={"one number a word: are they still to be averaged?": lambda probabilities: probabilities},
+    intermediates={"one number a word: are they still to be averaged?": lambda probabilities: probabilities},
     minutes=4,
 )
 def perplexity(probabilities):
@@ -214,7 +214,7 @@ def edges_of_gru_steps(generator):
         "r multiplies what comes out of state @ U. At the end, z says how much of the old state stays, and 1 - z how "
         "much of the proposal comes in.",
     ],
-    names={
+    intermediates={
         "the gate z: the new state is still to come": lambda x, s, W_z, U_z, W_r, U_r, W, U: torch.sigmoid(
             x @ W_z + s @ U_z
         ),

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from ..engine import exercise
+from ...judge.exercise import exercise
 from .masking import LOW_SCORES
 
 
@@ -40,7 +40,7 @@ def edges_of_contexts(generator):
         "Weighted states are added up. In einsum, weights are bqk and states bkd: which letter goes after the arrow?",
         "The shared axis, k, is the last of weights, the second to last of states: there a matrix product sums.",
     ],
-    names={
+    intermediates={
         "the products, (b, q, k, d), before k is summed": lambda w, s: w[..., None] * s[:, None],
         "the weights: are the states still to be added up with them?": lambda w, s: w,
         "the states: is there one vector for each decoder step?": lambda w, s: s,
@@ -114,7 +114,7 @@ def edges_of_additive_scores(generator):
         "Queries with the index [:, :, None] are (b, q, 1, d), keys with [:, None] are (b, 1, k, d). Then tanh, and the "
         "product with w takes the last axis away.",
     ],
-    names={
+    intermediates={
         "the pairs, (b, q, k, d): w makes one number of each": lambda query, keys, W_q, W_k, w: (
             (query @ W_q)[:, :, None] + (keys @ W_k)[:, None]
         ),
@@ -209,7 +209,7 @@ def edges_of_attention_steps(generator):
         "torch.cat([…, …], dim=-1) puts two tensors (b, d) side by side: which comes first? Then W_c, tanh, W_y; no "
         "softmax at the end, for logits are asked for.",
     ],
-    names={
+    intermediates={
         "the weights, (b, k): what do they make of the states M?": lambda state, M, mask, W_c, W_y: mask,
         "(b, d), before W_y: which word would that be?": lambda state, M, mask, W_c, W_y: state,
         "(b, 2 d), context and state side by side: W_c and W_y are still to come": lambda state, M, mask, W_c, W_y: (
@@ -286,7 +286,7 @@ def edges_of_looking_back(generator):
         "masked_fill returns a new tensor and leaves the old one as it is; so does nearly every method of a tensor. "
         "Where does its result go?",
     ],
-    names={"the weights: are the states still to be summed by them?": lambda query, M, mask: query @ M.mT},
+    intermediates={"the weights: are the states still to be summed by them?": lambda query, M, mask: query @ M.mT},
     question={
         r"\bmask\b": "mask is (b, k), scores (b, q, k): the mask needs an axis of length 1 for q, mask[:, None].",
         "": "query is (b, q, d), M (b, k, d), scores (b, q, k): which axes meet in this line?",
@@ -345,7 +345,7 @@ def edges_of_alignments(generator):
         "Go through the three lists together, with zip. Add up over all sentences what stands above the line and what "
         "stands below, divide once, and subtract from 1. If nothing stands below the line, the rate is 0.0.",
     ],
-    names={
+    intermediates={
         "one number a sentence: add up over all of them what stands above and below the line, then divide once": (
             lambda links, sure, possible: torch.zeros(len(links))
         ),

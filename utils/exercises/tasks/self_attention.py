@@ -6,7 +6,7 @@ import math
 import torch
 from torch import nn
 
-from ..engine import exercise
+from ...judge.exercise import exercise
 from .single_token_attention import SCALE, WEIGHTS, attend  # noqa: F401 (rows use attend)
 
 
@@ -40,7 +40,7 @@ def edges_of_self_attention(generator):
         "The scores are (…, n, n), one row a query. K needs its last two axes exchanged: what does .T do to three?",
         "K.transpose(-2, -1) exchanges the last two axes of any shape; the softmax runs over the keys, dim=-1; and what is weighted are the projected values.",
     ],
-    names={
+    intermediates={
         "the weights: did you forget the values?": lambda X, W_q, W_k, W_v: X @ X.mT,
         "X: are the values projected with W_v, and the outputs not once more?": lambda X, W_q, W_k, W_v: X,
         "the queries and keys: are the values projected with W_v?": lambda X, W_q, W_k, W_v: X @ W_q,
@@ -124,7 +124,9 @@ def edges_of_matrices(generator):
         "The transpose of a product turns its factors round: (X @ W_k).T = W_k.T @ X.T.",
         "Q @ K.T = (X @ W_q) @ (W_k.T @ X.T). The two matrices in the middle are W, in this order.",
     ],
-    names={"W_q.T @ W_k, (e, e). W stands between X and X.T, so it has to be (d, d)": lambda W_q, W_k: W_q.T @ W_k},
+    intermediates={
+        "W_q.T @ W_k, (e, e). W stands between X and X.T, so it has to be (d, d)": lambda W_q, W_k: W_q.T @ W_k
+    },
     question="W_q and W_k are both (d, e), and W is (d, d): which axis has to vanish?",
     level=2,
     minutes=5,
@@ -163,7 +165,7 @@ def edges_of_shares(generator):
         "z · z is the sum of the terms (a_j v_j) · z. So each term's part of the whole is (a_j v_j) · z / (z · z).",
         "z = weights @ values, (…, q, v). The products v_j · z for all queries and keys are z @ values.mT, (…, q, k). Then weights, times these, over z · z of each query (keepdim).",
     ],
-    names={
+    intermediates={
         "the outputs z: here the share of each key is asked for, (…, q, k)": lambda weights, values: weights @ values,
         "the weights themselves: the values have no say": lambda weights, values: weights,
         "the products of z and the values: they still lack the weights and z · z": lambda weights, values: (

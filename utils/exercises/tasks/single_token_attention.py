@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from ..engine import exercise
+from ...judge.exercise import exercise
 
 
 def draw_token_ids(generator):
@@ -29,7 +29,7 @@ def edges_of_token_ids(generator):
         "Start from torch.zeros(n, v). For token i of the sentence, which single entry becomes 1?",
         "Row i gets its 1 in column token_ids[i]: by a loop, by an index pair with torch.arange for the rows, or as a row of an identity matrix.",
     ],
-    names={"the token ids: each needs a row of its own": lambda token_ids, vocabulary_size: token_ids},
+    intermediates={"the token ids: each needs a row of its own": lambda token_ids, vocabulary_size: token_ids},
     question="The result is (n, v): a row for each of the n tokens, a column for each of the v words. Which of the two does an index of yours choose, and is it below n or below v?",
 )
 def one_hot(token_ids, vocabulary_size):
@@ -63,7 +63,7 @@ def edges_of_softmax(generator):
         "Which axis is a row? Sum over that one, and keep it with keepdim=True, so that the division fits any shape.",
         "exp(1000) is infinite. Subtracting the same number from all the scores of a row changes nothing: which number lets nothing above exp(0) occur? .amax(dim=-1, keepdim=True) finds it row by row.",
     ],
-    names={"one number a row: did you forget to divide something by it?": lambda scores: scores.sum(-1)},
+    intermediates={"one number a row: did you forget to divide something by it?": lambda scores: scores.sum(-1)},
     question="Does a sum or a maximum lose an axis on the way? keepdim=True keeps it; dim=-1 is the last of any shape.",
     level=2,
     minutes=10,
@@ -104,7 +104,9 @@ def edges_of_weights(generator):
         "Both are exp(s_b) in the derivative: (exp(s_b) Z − exp(s_b) exp(s_b)) / Z². Divide: what is it in terms of a_b?",
         "For every other score it is -weights[wanted] * weights[j]. For its own it is weights[wanted] * (1 - weights[wanted]).",
     ],
-    names={"a single number: each of the k scores has a slope of its own": lambda weights, wanted: weights[wanted]},
+    intermediates={
+        "a single number: each of the k scores has a slope of its own": lambda weights, wanted: weights[wanted]
+    },
     question="There is one slope for each of the k scores. Which of the weights belongs to slope j?",
     level=2,
     minutes=8,
@@ -136,7 +138,7 @@ def edges_of_scores(generator):
         "A matrix product gives all of them at once. Its inner axes must both have length e: what comes first, the query or the keys?",
         "e is the last axis of the keys: keys.shape[-1]. Divide the products by its root.",
     ],
-    names={"the query: the sum has to run over e, not over the keys": lambda query, keys: query},
+    intermediates={"the query: the sum has to run over e, not over the keys": lambda query, keys: query},
     question="Which axis of keys has length e?",
 )
 def attention_scores(query, keys):
@@ -217,7 +219,7 @@ def edges_of_attention(generator):
         "The scores (k,) become weights (k,) by a softmax: positive, and they sum to 1. What do the weights multiply?",
         "scores = keys @ query, over √d_k; weights = softmax of the scores; then the weighted sum of the rows of values.",
     ],
-    names={
+    intermediates={
         "the weights: did you forget the values?": lambda query, keys, values: keys @ query,
         "the weighted rows: did you forget to add them up?": lambda query, keys, values: values,
         "a key: the weighted sum is one of values": lambda query, keys, values: query,

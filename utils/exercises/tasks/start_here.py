@@ -3,7 +3,7 @@ shape."""
 
 import torch
 
-from ..engine import exercise
+from ...judge.exercise import exercise
 
 
 def draw_weights_and_values(generator):

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from ...attention import scaled_dot_product_attention
-from ..engine import exercise
+from ...judge.exercise import exercise
 
 
 def draw_numbers_of_positions(generator):
@@ -31,7 +31,7 @@ def edges_of_positions(generator):
         "Sines fill the columns 0::2, cosines 1::2. Where d_model is odd, the last sine has no cosine: there are "
         "d_model // 2 of these.",
     ],
-    names={
+    intermediates={
         "(d, n): positions are the rows here": lambda n, d_model: torch.zeros(d_model, n),
         "the angles, one for each pair of columns: are sine and cosine still to come?": lambda n, d_model: torch.zeros(
             n, (d_model + 1) // 2
@@ -92,7 +92,7 @@ def edges_of_rotations(generator):
         "Take both numbers apart, x[..., 0] and x[..., 1], before you change either; torch.stack with dim=-1 joins "
         "two new ones to pairs.",
     ],
-    names={
+    intermediates={
         "the pairs in front, (2, …): torch.stack puts its axis where dim says": lambda x, angle: x.movedim(-1, 0),
         "every number with every angle: what chunk or [..., :1] takes apart keeps an axis that meets the angles": (
             lambda x, angle: x.new_zeros(*x.shape[:-1], 2 * [*angle.shape, 1][-1 - bool(angle.ndim)])
@@ -158,7 +158,7 @@ def edges_of_norms(generator):
         "The variance is the mean of the squared distances from the mean, divided by d, not by d - 1. eps is added to "
         "it before the root; gamma multiplies, beta is added last.",
     ],
-    names={
+    intermediates={
         "the mean of each row: what is done with it?": lambda x, gamma, beta, eps: x.mean(-1),
         "the mean of each row, with its axis kept": lambda x, gamma, beta, eps: x.mean(-1, keepdim=True),
         "one row: is there a row for each token?": lambda x, gamma, beta, eps: gamma,
@@ -238,7 +238,7 @@ def edges_of_residual_steps(generator):
         "pre: what the sublayer reads is normalised, what is added is x as it came. post: add, then norm.",
         "sublayer and norm are functions, each called once. One line for pre, after `if pre:`, and one for post.",
     ],
-    names={
+    intermediates={
         "x and the sublayer's output side by side: they are to be added": lambda x, sublayer, norm, pre: torch.cat(
             [x, x], -1
         ),
@@ -297,7 +297,7 @@ def edges_of_feed_forward_layers(generator):
         "torch.relu, or clamp(min=0), makes negative numbers 0, after the first bias. Then the same once more, with "
         "W_2 and b_2, and nothing behind.",
     ],
-    names={
+    intermediates={
         "the hidden layer: are W_2 and b_2 still to come?": lambda x, W_1, b_1, W_2, b_2: x @ W_1,
         "one row for all tokens: each position keeps its own": lambda x, W_1, b_1, W_2, b_2: x[..., 0, :],
         "one number a token: the last axis is to have d": lambda x, W_1, b_1, W_2, b_2: x[..., 0],
@@ -370,7 +370,7 @@ def edges_of_blocks(generator):
         "Give the first step's result a name. pre: norm_1 in front of attention, norm_2 in front of feed_forward. "
         "post: each norm around its sum. Only attention takes the mask.",
     ],
-    names={
+    intermediates={
         "x and a sublayer's output side by side: they are to be added": (
             lambda x, attention, feed_forward, norm_1, norm_2, mask, pre: torch.cat([x, x], -1)
         ),

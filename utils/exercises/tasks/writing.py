@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from ..engine import exercise
+from ...judge.exercise import exercise
 
 
 def draw_words_and_caches(generator):
@@ -50,7 +50,7 @@ def edges_of_decoding(generator):
         "Then attention with a single query: scores (b, n + 1), divided by √d_k, softmax, and the values summed by the "
         "weights. There is no later word that a mask could hide. einsum with be,bne->bn spares you the axis.",
     ],
-    names={
+    intermediates={
         "(b, n + 1): the weights. Are the values still to be averaged by them?": (
             lambda x, keys, values, W_q, W_k, W_v: (
                 torch.cat([keys, keys[:, :1]], 1)[..., 0] if keys.shape[1] else x[:, :1]
@@ -236,7 +236,7 @@ def edges_of_beams(generator):
         "Place i of the flat row is word i % v of the beam that stands i // v rows down: a quotient and a remainder. "
         "topk returns values and places, best first.",
     ],
-    names={
+    intermediates={
         "the totals of all continuations, (w, v): which are the best?": lambda sums, log_probabilities, width: (
             log_probabilities
         ),
@@ -303,7 +303,7 @@ def edges_of_tails(generator):
         "cumsum - itself is what was collected before each word. sort returns the old positions, too: "
         "`logits[order[~stays]]` are those to be set to -∞, in a copy.",
     ],
-    names={
+    intermediates={
         "the probabilities, sorted: which words are these, and where do they stand in logits?": (
             lambda logits, p: logits.softmax(-1).sort(descending=True).values
         ),
@@ -369,7 +369,7 @@ def edges_of_reading_blocks(generator):
         "With `now` the new largest, (q, 1): total and mixture shrink by torch.exp(largest - now), and get the sum of "
         "torch.exp(scores - now), and its product with the values. torch.maximum compares entry by entry.",
     ],
-    names={
+    intermediates={
         "the mixture, divided by the sum already: that is done once, after the last block": (
             lambda scores, values, largest, total, mixture: mixture / total.clamp(min=1e-30)
         ),
