@@ -20,6 +20,7 @@ from utils.attention import SelfAttention as Guarded
 from utils.exercises import check, hint, solution, use
 from utils.exercises.teachers import grading
 from utils.judge import exercise as engine
+from utils.judge.catalogue.rows import mistake, read
 from utils.judge.exercise import exercise
 from utils.judge.run import sandbox
 
@@ -86,8 +87,13 @@ def attention(monkeypatch):
     others = {name: found for name, found in engine._catalogue.items() if name != "SelfAttention"}
     monkeypatch.setattr(engine, "_catalogue", others)
     found = exercise(draws=draw, hints=["Which three layers?", "…"], level=2, minutes=10)(COURSE)
-    found.mistakes(MISTAKES)
+    found.rows = rows_of(found, MISTAKES)
     return found
+
+
+def rows_of(found, text):
+    """Known mistakes as those of a file."""
+    return [mistake(found.reference, *row) for row in read(text)]
 
 
 RETURNED = "return weights @ V, weights"
@@ -381,7 +387,8 @@ def test_a_reference_that_takes_any_arguments_is_refused(monkeypatch):
 
 
 def test_a_row_that_builds_no_layer_speaks_for_no_other_such_class(attention):
-    attention.mistakes("self.W_v = nn.Linear(d_model, d_head, bias=False) ->\n    there is no W_v.\n")
+    row = "self.W_v = nn.Linear(d_model, d_head, bias=False) ->\n    there is no W_v.\n"
+    attention.rows += rows_of(attention, row)
     assert message(attention, attention.rows[-1].function) == "there is no W_v."
     assert "W_v" not in message(attention, written(init=INIT + "\nself.W_o = nn.Linear(1, 1)"))
 

@@ -1,4 +1,4 @@
-"""utils/exercises/teachers/needed.py: which statements of a notebook an answer needs, and how cells in IPython's syntax read."""
+"""teachers/needed.py: which statements of a notebook an answer needs, and how cells in IPython's syntax read."""
 
 import ast
 

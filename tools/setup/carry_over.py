@@ -11,7 +11,7 @@ changed is known from the version that the learner began with:
 
 An exercise that asks for the same function or class as before counts as changed by the learner alone. A note does not
 run, so no old answer takes the name of something new. Right answers are kept besides, in my_answers
-(utils/exercises/learner/kept_answers.py); this is for those that are not right yet, and for all else that a learner writes into a
+(learner/kept_answers.py); this is for those that are not right yet, and for all else that a learner writes into a
 notebook. Standard library only.
 """
 

@@ -1,9 +1,10 @@
 """Exercises that tell a learner what went wrong: `check`, `hint`, `solution`, `use`.
 
 An exercise is a reference function with a way to draw inputs, graded hints, and a catalogue of *known mistakes*: rows
-of text beside the module, each with the sentence that helps whoever wrote it (catalogue/rows.py). `check` runs the learner's
-function beside the reference on every draw. Is it wrong, the first of the findings that applies speaks (findings.py),
-known mistakes among them, alone or two at once. The tests use the same catalogue to prove that every mistake is caught.
+of text beside the module, each with the sentence that helps whoever wrote it (catalogue/rows.py). `check` runs the
+learner's function beside the reference on every draw. If it is wrong, the first of the findings that applies speaks
+(findings/order.py), known mistakes among them, alone or two at once. The tests use the same catalogue to prove that
+every mistake is caught.
 
     @exercise(draws=..., hints=["Which ...?", "..."], intermediates={"the weights": weights_of})
     def attention_scores(query, keys):
@@ -99,8 +100,6 @@ class Exercise:
         self.level, self.minutes, self.trained, self.drawn_edges = level, minutes, trained, edges
         self.hints, self.intermediates = list(hints), intermediates
         self.question_by_line = question if isinstance(question, dict) else {"": question}
-        self.texts: list[str] = []
-        self.right_texts: list[str] = []
         self.hints_given = 0
         self.said = self.change = ""  # of the answer checked last: what it was told; what would mend it, a hint more
         self.used, self.stopped = False, None  # has use(…) been called; the last function that ran too long
@@ -116,22 +115,14 @@ class Exercise:
         """How hard: ●○○ to ●●●."""
         return "●" * self.level + "○" * (3 - self.level)
 
-    def mistakes(self, text: str) -> None:
-        """Add rows to those of the file (catalogue/rows.py says what they look like)."""
-        self.texts.append(text)
-
-    def right(self, text: str) -> None:
-        """Add right answers, which the tests judge, to those of the file."""
-        self.right_texts.append(text)
-
     def _rows(self, kind: str) -> str:
         names = tuple(name for name, found in _catalogue.items() if found.__module__ == self.__module__)
         return sections(Path(inspect.getfile(self.course)).with_suffix(".txt"), names).get((self.name, kind), "")
 
     @functools.cached_property
     def rows(self) -> list[Mistake]:
-        """The known mistakes: those of the file of rows, code to be mended first, then those that the module adds."""
-        texts = [self._rows("broken"), self._rows("mistakes"), *self.texts]
+        """The known mistakes: those of the file of rows, code to be mended first."""
+        texts = self._rows("broken"), self._rows("mistakes")
         return [mistake(self.reference, *row) for text in texts for row in read(text)]
 
     @property
@@ -147,8 +138,7 @@ class Exercise:
     @functools.cached_property
     def answers(self) -> list[Callable]:
         """Right answers in other words than the reference's."""
-        texts = [self._rows("right"), *self.right_texts]
-        return [answer for text in texts for answer in answers(self.reference, text)]
+        return [*answers(self.reference, self._rows("right"))]
 
     @functools.cached_property
     def known(self) -> Known:
@@ -349,7 +339,7 @@ class Exercise:
 
 
 class ClassExercise(Exercise):
-    """An exercise that asks for a class of layers. `reference` is the course's class as a function (run/layers.py), of the
+    """An exercise that asks for a class of layers. `reference` is that class as a function (run/layers.py), of the
     sizes that its `__init__` takes and the inputs of its `forward`, which the draws yield in this order."""
 
     asked, word = "class", "class"

@@ -18,30 +18,6 @@ def draw_pairs(generator):
     yield a, -2 * a  # opposite directions, and no rounding: the cosine is -1 to the last digit
 
 
-SUMS = """
-{old} -> {terms}
-    you stop at one term for each entry. These d terms still have to be added up.
-{old} -> {terms}.mean()
-    you take the mean of the terms, one for each entry. Their sum is what counts, d times as large.
-{old} -> {terms}[1:].sum()
-    the first entry is left out: positions count from 0, so a loop over the entries starts there.
-{old} -> {terms}[:-1].sum()
-    the last entry is left out: range(n) ends at n - 1 by itself, so range(len(a)) runs over all the entries.
-{old} -> {terms}[-1]
-    you keep the term of the last entry only: add it to those before it, instead of replacing them.
-{old} -> {terms}.sum().add(1)
-    1 too much is added up: a sum begins at 0, not at 1.
-{old} -> {terms}.prod()
-    you multiply the terms, one for each entry. They have to be added.
-{old} -> {terms}.max()
-    you take the largest of the terms, one for each entry. All of them have to be added up.
-{old} -> {terms}[:2].sum()
-    you add up two terms, but the number of entries varies: a loop over range(len(a)) takes all of them, and so does sum.
-{old} -> {terms}[:3].sum()
-    you add up three terms, but the number of entries varies: a loop over range(len(a)) takes all of them, and so does sum.
-"""
-
-
 def edges_of_dot_products(generator):
     yield "a vector of zeros", (torch.zeros(3), torch.randn(3, generator=generator))
 
@@ -112,22 +88,6 @@ def edges_of_cosines(generator):
 def cosine_similarity(a, b):
     """Cosine of the angle between two vectors (d,) and (d,), none of them 0: returns one number, from -1 to 1."""
     return a @ b / (a.norm() * b.norm())
-
-
-for one, other in ("ab", "ba"):
-    dot_product.mistakes(f"{other} -> {one}\n    you multiply {one} by itself: {other} has no say in it.")
-    cosine_similarity.mistakes(f"""
-(a.norm() * b.norm()) -> {one}.norm()
-    you divide by |{one}| only: where {other} is twice as long, so is the result.
-{one}.norm() -> {one}.norm() ** 2
-    you divide by |{one}|², so the longer {one} is, the smaller is the result: a root is missing.
-{other}.norm() -> {one}.norm()
-    you divide by |{one}|² and leave |{other}| in. Each vector's magnitude goes once below the line.
-""")
-
-for found in (dot_product, magnitude):
-    found.mistakes(SUMS.format(old=".sum()", terms=""))
-cosine_similarity.mistakes(SUMS.format(old="a @ b", terms="(a * b)"))
 
 
 def draw_queries(generator):
@@ -232,7 +192,3 @@ def likeness_to_others(vectors):
 def analogy_target(a, b, c):
     """Where "a is to b as c is to ?" points, for word vectors (d,): returns (d,)."""
     return b - a + c
-
-
-for word in "abc":
-    analogy_target.mistakes(f"{word} -> 2 * {word}\n    {word} counts twice. Each of the three words comes in once.")

@@ -119,54 +119,6 @@ def masked_softmax(scores, mask):
     return weights.masked_fill(hidden, 0.0)
 
 
-UNDER_A_MASK = """
-~mask -> mask
-    the sense is inverted: you hide what may be attended to. True = may attend, so what is hidden is ~mask.
-    https://github.com/rasbt/LLMs-from-scratch/issues/1061
-scores.masked_fill(hidden & some, -math.inf) -> scores
-.masked_fill(hidden, 0.0) ->
-    the mask is not used: each query attends to padding and future, as if they were there.
-, dim=-1) -> , dim=-2)
-    the softmax runs over the queries. Each query shares its weight out among the keys: its row sums to 1, dim=-1.
-scores.masked_fill(hidden & some, -math.inf) -> scores
-    you mask after the softmax: the weights that are left no longer sum to 1, for the masked scores had their share. Mask the scores, before it.
-    https://github.com/lucidrains/memory-compressed-attention/issues/2
-hidden & some -> hidden
-.masked_fill(hidden, 0.0) ->
-    a query that may attend to nothing gets NaN: every score there is -∞, and the softmax is 0/0. What it gets is 0.
-    https://github.com/pytorch/pytorch/issues/103963
-hidden & some, -math.inf -> hidden, -1e9
-.masked_fill(hidden, 0.0) ->
-    a query that may attend to nothing has equal scores, all hugely negative, so its weights come out uniform, on the very keys that are hidden. What it gets is 0.
-scores.masked_fill(hidden & some, -math.inf) -> scores + hidden * -1e9
-.masked_fill(hidden, 0.0) ->
-    where a query may attend to nothing, the huge negative number is added to all scores alike, and the softmax ignores what all have in common. What it gets is 0.
-.masked_fill(hidden, 0.0) ->
-    a query that may attend to nothing gets what it would get without a mask. What it gets is 0.
-hidden & some, -math.inf -> hidden, 0.0
-.masked_fill(hidden, 0.0) ->
-    you set masked scores to 0. exp(0) is 1: they get a weight all the same. -∞ gets none.
--math.inf -> 0.0
-    you set masked scores to 0, and their weights, too. In between, exp(0) = 1 took a share: the rest of the row no longer sums to 1. A score of -∞ takes none.
-hidden & some, -math.inf -> hidden, -10.0
-.masked_fill(hidden, 0.0) ->
-    you put masked scores at -10: exp(-10) is small, not 0, and a query whose scores are lower still prefers what is hidden. Only -∞ hides for certain.
-hidden & some, -math.inf -> hidden, -100.0
-.masked_fill(hidden, 0.0) ->
-    your number for masked scores is not low enough: where the other scores are lower still, the hidden keys get the weight. -∞ is below all.
--math.inf -> -100.0
-    your number for masked scores is not low enough: where the other scores are lower still, hidden keys take all the weight in the softmax, and 0 is left. -∞ is below all.
-scores.masked_fill(hidden & some, -math.inf) -> scores + mask
-.masked_fill(hidden, 0.0) ->
-    you add the mask as 1 and 0: that prefers what may be attended to a little, and hides nothing. What hides is -∞, in place of the score.
-scores.masked_fill(hidden & some, -math.inf) -> scores + hidden * -math.inf
-.masked_fill(hidden, 0.0) ->
-    0 · ∞ is NaN: multiplied by -∞, the mask ruins the scores that it does not hide. masked_fill(~mask, …) sets only what is hidden.
-"""  # edits of masked_softmax and of masked_attention, which hold the same lines
-
-masked_softmax.mistakes(UNDER_A_MASK)
-
-
 # ---- masked_attention
 
 
@@ -236,9 +188,6 @@ def masked_attention(query, key, value, mask):
 
 def scaled_scores(query, key):
     return query @ key.mT / math.sqrt(query.shape[-1])
-
-
-masked_attention.mistakes(UNDER_A_MASK)
 
 
 # ---- causal_mask

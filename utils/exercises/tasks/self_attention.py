@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from ...judge.exercise import exercise
-from .single_token_attention import SCALE, WEIGHTS, attend  # noqa: F401 (rows use attend)
+from .single_token_attention import attend  # noqa: F401 (rows use attend)
 
 
 def draw_projections(generator):
@@ -58,9 +58,6 @@ def self_attention(X, W_q, W_k, W_v):
     scores = Q @ K.transpose(-2, -1) / math.sqrt(K.shape[-1])  # (…, n, n)
     weights = torch.softmax(scores, dim=-1)
     return weights @ V
-
-
-self_attention.mistakes(SCALE.format(keys="K") + WEIGHTS.format(keys="K", values="V"))
 
 
 def draw_layers(generator):

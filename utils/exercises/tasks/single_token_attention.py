@@ -146,55 +146,6 @@ def attention_scores(query, keys):
     return keys @ query / math.sqrt(keys.shape[-1])
 
 
-SCALE = """
-/ math.sqrt({keys}.shape[-1]) ->
-    the scores are not divided by √d_k: they spread more the larger d_k is, and the softmax saturates.
-    https://github.com/delzac/cntkx/issues/10
-math.sqrt ->
-    you divide by d_k, not by √d_k (√d_k twice is d_k, too). The scores shrink as d_k grows: all weights come out nearly equal.
-/ -> *
-    you multiply by √d_k instead of dividing: the spread of the scores, √d_k already, becomes d_k.
-    https://github.com/esceptico/perceiver-io/issues/9
-math.sqrt({keys}.shape[-1]) -> {keys}.shape[-1] ** 2
-    you divide by d_k²: the root is a square here. √d_k is d_k ** 0.5.
-math.sqrt({keys}.shape[-1]) -> {keys}.shape[-1] ** 0.25
-    you divide by the fourth root of d_k. Half of the growth is left: is there one root too many?
-{keys}.shape[-1] -> ({keys}.shape[-2] * {keys}.shape[-1])
-    you divide by the root of all k · d_k numbers in the keys. A score is a sum of d_k products, however many keys there are: √d_k.
-{keys}.shape[-1] -> 16
-    you divide by 4 = √16. That fits e = 16 alone; take e from the shape, as in math.sqrt(x.shape[-1]), to fit any.
-{keys}.shape[-1] -> 4
-    you divide by 2 = √4. That fits e = 4 alone; take e from the shape, as in math.sqrt(x.shape[-1]), to fit any.
-{keys}.shape[-1] -> 64
-    you divide by 8 = √64. That fits e = 64 alone; take e from the shape, as in math.sqrt(x.shape[-1]), to fit any.
-{keys}.shape[-1] -> {keys}.shape[-2]
-    you divide by the root of the number of keys. The scores are sums of d_k products, however many there are: √d_k.
-math.sqrt({keys}.shape[-1]) -> {keys}.shape[-2]
-    you divide by the number of keys. The spread comes from d_k, the entries of one key: √d_k.
-"""
-
-
-VECTORS = """
-keys @ query -> query @ keys
-    query @ keys pairs the query with a column of keys, one entry of every key; it crashes where k and e differ. Which order puts the axes of length e side by side?
-math.sqrt(keys.shape[-1]) -> (keys.norm(dim=-1) * query.norm())
-    those are cosines: you divide by the magnitudes. A long key may score higher: divide by √d_k only.
-query -> (query / query.norm())
-    you give the query the length 1. Its length matters: take it as it is.
-keys @ -> keys / keys.norm(dim=-1, keepdim=True) @
-    you give each key the length 1. A long key may score higher: take the keys as they are.
-math.sqrt(keys.shape[-1]) -> (keys @ query).std()
-    you divide by the spread of these very scores. The same number for every query, √d_k, keeps a strong query strong.
-keys @ query -> (keys - query).norm(dim=-1)
-    those are distances: a key that is alike gets a small one. A dot product gets large.
-keys @ query -> -((keys - query) ** 2).sum(-1)
-    those are squared distances. A score is a dot product: each key's entries times those of the query, added up.
-"""
-
-
-attention_scores.mistakes(SCALE.format(keys="keys") + VECTORS)
-
-
 def draw_query_keys_values(generator):
     """v ≠ e, all equal once, a single key, v = 1; float64, and once scores too large for exp."""
     sizes = ((5, 8, 6, None), (4, 4, 4, None), (1, 5, 3, None), (9, 2, 5, None), (3, 4, 1, None))
@@ -236,52 +187,3 @@ def attend(query, keys, values):
     scores = keys @ query / math.sqrt(keys.shape[-1])
     weights = torch.softmax(scores, dim=-1)
     return weights @ values
-
-
-WEIGHTS = """
-{keys}.shape[-1] -> 8
-    you divide by √8. 8 is e in one example; take e from the shape, as in math.sqrt(x.shape[-1]), to fit any.
-torch.softmax(scores, dim=-1) -> scores.exp() / scores.exp().sum(-1, keepdim=True)
-    exp overflows: exp(1000) is infinite, and inf / inf is NaN. Subtract each row's maximum first, as your softmax does.
-torch.softmax(scores, dim=-1) -> scores
-    the softmax is missing: you weight with the scores, which may be negative and sum to anything.
-torch.softmax(scores, dim=-1) -> scores.exp()
-    the powers are not divided by their sum: the weights of a query have to sum to 1.
-torch.softmax(scores, dim=-1) -> scores.exp() / scores.shape[-1]
-    you divide the powers by their number. Divide by their sum: the weights of a query have to sum to 1.
-torch.softmax(scores, dim=-1) -> scores / scores.sum(-1, keepdim=True)
-    you divide the scores by their sum. Without exp, weights may be negative, and the sum near zero.
-torch.softmax(scores, dim=-1) -> torch.log_softmax(scores, -1)
-    you take log_softmax. The weights are its exp: positive, with sum 1.
-torch.softmax(scores, dim=-1) -> torch.sigmoid(scores)
-    the sigmoid squeezes each score alone. By the softmax the keys compete for a sum of 1.
-torch.softmax(scores, dim=-1) -> F.one_hot(scores.argmax(-1), scores.shape[-1]).to(scores.dtype)
-    you take the value of the best key, and nothing of the others. Attention is soft: each has its part.
-torch.softmax(scores, dim=-1) -> torch.ones_like(scores)
-    all weights are 1. Does a softmax run over an axis of length 1, or do you add up what sums to 1 already? There is one weight a key, and together they sum to 1.
-torch.softmax(scores, dim=-1) -> torch.ones_like(scores) / scores.shape[-1]
-    you take the plain mean of the values: the query has no say in it.
-torch.softmax(scores -> torch.softmax(-scores
-    the scores have the wrong sign: the key least like the query gets the largest weight.
-torch.softmax(scores -> torch.softmax(scores / 2
-    the scores are divided by 2 once more. √d_k alone is the scale.
-return weights @ -> return torch.softmax(weights, dim=-1) @
-    there are two softmaxes: the second one makes the weights nearly equal.
-return weights @ -> return weights / math.sqrt({keys}.shape[-1]) @
-    you divide by √d_k after the softmax: then the weights no longer sum to 1. The division belongs to the scores.
-torch.softmax(scores, dim=-1) -> scores
-return weights @ {values} -> return torch.softmax(weights @ {values}, dim=-1)
-    you take the softmax of the output. It is the scores that become weights, before they meet the values.
-@ {values} ->
-    you return the weights. They say how much of each value to take: did you forget the values?
-torch.softmax(scores, dim=-1) -> scores
-@ {values} ->
-    you return the scores. Softmax and values are still to come.
-@ {values} -> @ {values}, weights
-    you return output and weights. Return the output only.
-return weights @ -> return weights, weights @
-    you return weights and output. Return the output only.
-"""
-
-
-attend.mistakes(SCALE.format(keys="keys") + WEIGHTS.format(keys="keys", values="values") + VECTORS)
