@@ -85,13 +85,13 @@ test-processors: setup-test
 # Colab's older packages are laid over those of .venv, in front of them on the path.
 test-colab: setup-test
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --upgrade --target .venv/colab -r tools/setup/requirements-colab.txt
-	@PYTHONPATH="$(CURDIR)/.venv/colab" $(COMPARABLE) $(BIN)/python -m pytest --lane $(LANE) $(PYTEST) notebooks tests/test_notebooks.py tests/test_alone.py
+	@PYTHONPATH="$(CURDIR)/.venv/colab" $(COMPARABLE) $(BIN)/python -m pytest --lane $(LANE) $(PYTEST) notebooks tests/notebooks/test_notebooks.py tests/notebooks/test_course_repo.py
 
 # Both have a .venv of their own, with the course's packages behind theirs on the path.
 test-classroom: setup-test
 	@test -x .venv/classroom/bin/otter || { $(BIN)/python -m venv .venv/classroom && .venv/classroom/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -r tools/setup/requirements-classroom.txt; }
 	@$(BIN)/python -c "import site; print(site.getsitepackages()[0])" > "$$(.venv/classroom/bin/python -c 'import site; print(site.getsitepackages()[0])')/course.pth"
-	@$(COMPARABLE) $(BIN)/python -m pytest --lane $(LANE) $(PYTEST) tests/test_export.py
+	@$(COMPARABLE) $(BIN)/python -m pytest --lane $(LANE) $(PYTEST) tests/notebooks/test_export.py
 
 answers: setup-test
 	@$(COMPARABLE) $(BIN)/python -m tests.answers

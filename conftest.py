@@ -1,7 +1,8 @@
 """What holds for all tests, those in tests/ and the notebooks' own cells, which nbval runs and compares.
 
 No network, each training once, or not at all where it is kept (tests/offline/), one thread, one hash seed, no progress
-bars, no record of what is checked; unrun cells are refused. lanes.py says which tests run, onward.py what notebooks do.
+bars, no record of what is checked; unrun cells are refused. lanes.py says which tests run, rerun_plugin.py what
+notebooks do.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ import pytest
 from utils.exercises.tasks import OPENS
 from utils.model_files import MODELS, Missing
 
-pytest_plugins = ["lanes", "onward"]
+pytest_plugins = ["lanes", "rerun_plugin"]
 
 ROOT = Path(__file__).parent
 OFFLINE = ROOT / "tests" / "offline"
@@ -50,13 +51,19 @@ TRAINS = re.findall(r"^(\w+) .* trains$", LISTED, re.MULTILINE)
 LONG = [*TRAINS, *OPENS]
 FIRST = [f"notebooks/{path.name}" for topic in LONG for path in (ROOT / "notebooks").glob(f"[0-9]*_{topic}.ipynb")]
 FIRST += [
-    "tests/test_exercises",
-    "tests/test_notebooks",
-    "tests/test_browser.",
-    "tests/test_living",
-    "tests/test_answers",
+    "tests/judge/test_exercises",
+    "tests/judge/test_cases",
+    "tests/notebooks/test_notebooks",
+    "tests/notebooks/test_browser",
+    "tests/site/test_living",
+    "tests/judge/test_answers.",
+    "tests/notebooks/test_answers",
+    "tests/setup/test_setup",
+    "tests/site/test_site",
+    "tests/widgets/test_widget_states",
+    "tests/judge/test_grading",
+    "notebooks/",
 ]
-FIRST += ["tests/test_setup", "tests/test_site", "tests/test_widget_states", "tests/test_grading", "notebooks/"]
 
 
 for model in MODELS.values():
@@ -119,7 +126,7 @@ def pytest_testnodedown(node):
 @pytest.fixture(scope="module")
 def published_chat():
     """(model, pieces) of the published chat model, which one process at a time holds; skipped where it is not here."""
-    from onward import one_chat_model
+    from rerun_plugin import one_chat_model
 
     from utils.chat import load_chat
 

@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from tools.site import films
 from utils import corpus
 from utils.attention import MultiHeadAttention
 from utils.beyond import MotifReader, PatchTransformer
@@ -1879,3 +1880,33 @@ COURSE = {
         guess,
     )
 }
+
+
+# What is said, and what is touched
+
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def agree(said, expected):
+    """Are the words of a description those that are expected, and each number the expected one, rounded?
+
+    Where the expected text ends early, as for a message, the description may go on.
+    """
+    said, expected = said.replace(",", ""), expected.replace(",", "")
+    words, right = NUMBER.split(said), NUMBER.split(expected)
+    numbers, exact = NUMBER.findall(said), NUMBER.findall(expected)
+    same_words = words == right or (len(words) >= len(right) and said.startswith(expected))
+    return same_words and all(rounded(number, float(whole)) for number, whole in zip(numbers, exact))
+
+
+def rounded(number, exact):
+    """Is the number as it is written `exact`, rounded to as many digits as are written?"""
+    digits, _, power = number.partition("e")
+    unit = 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
+    return abs(float(number) - exact) <= 0.51 * unit  # 0.01: what float32 may round the other way
+
+
+def shapes_that_set(svg, name):
+    """What the shapes of a picture give to the control `name`."""
+    found = [films.json.loads(films.html.unescape(one[2])) for one in films.TOUCH.finditer(svg) if one[1] == "set"]
+    return [values[name] for values in found if name in values]

@@ -6,8 +6,8 @@ in all three. Of several marks, on the file, the test and one of its parameters,
 A mark may go on with topics: `lane("all", "masking")`. Where a notebook, a module, a test or a tool of that name
 differs from main, the test comes one lane earlier.
 
-Of the cases of a test marked `sampled(4, "utils/exercises")` every fourth runs by day, and all of them at night and
-where a file in that folder differs from main.
+Of the cases of a test marked `sampled(4, "utils/judge/", "utils/exercises/")` every fourth runs by day, and all of them
+at night and where a file in one of these folders differs from main.
 """
 
 import functools
@@ -21,7 +21,7 @@ from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
 LANES = ("check", "test", "all")
-WATCHED = ("notebooks/", "utils/", "tools/", "tests/")
+WATCHED = ("notebooks/", "utils/", "tools/", "experiments/", "tests/", "conftest.py")
 
 # By day, laws are tried on the same inputs each time; at night on others, and what fails is printed to be tried again.
 settings.register_profile("same", derandomize=True)
@@ -60,9 +60,9 @@ def sample(items, files):
     """The items without those that a sample leaves out."""
     seen = Counter()
     for item in items:
-        every, folder = next((mark.args for mark in item.iter_markers("sampled")), (1, ""))
+        every, *folders = next((mark.args for mark in item.iter_markers("sampled")), (1,))
         test = item.nodeid.partition("[")[0]
-        if seen[test] % every == 0 or any(name.startswith(folder) for name in files):
+        if seen[test] % every == 0 or any(name.startswith(tuple(folders)) for name in files):
             yield item
         seen[test] += 1
 
@@ -73,7 +73,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "lane(name, *topics): the first lane in which a test runs")
-    config.addinivalue_line("markers", "sampled(every, folder): of its cases, some run by day")
+    config.addinivalue_line("markers", "sampled(every, *folders): of its cases, some run by day")
     config.addinivalue_line("markers", "runs_cells: it runs the cells of the notebook that its name holds")
     config.addinivalue_line(
         "markers", "opens(topic): it needs the published model that the notebook of this topic opens, if it opens one"

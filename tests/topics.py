@@ -30,8 +30,8 @@ SYLLABUS = {named(topic): spelled_out(ids) for topic, ids in LISTED}
 WHOLE = spelled_out("A1-A8 B1-B13 C1-C9 D1-D19 E1-E6 X1-X10 Q1-Q10")  # all that the course has to teach
 TRAINS = {named(topic) for topic, ids in LISTED if ids.endswith(" trains")}
 
-# Notebooks of the edition before, which argue where they should let discover: what tests/test_notebooks.py asks of the
-# form of discovery is not asked of them.
+# Notebooks of the edition before, which argue where they should let discover: what
+# tests/notebooks/test_notebooks.py asks of the form of discovery is not asked of them.
 OLD_FORM = {topic for topic, _ in LISTED} - {
     "start_here",
     "dot_product_similarity",
