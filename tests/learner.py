@@ -7,8 +7,15 @@ import math
 import numpy as np
 import torch
 
+from utils.attention import MultiHeadAttention
 from utils.exercises import catalogue, check
 from utils.judge.exercise import ClassExercise
+
+# What other cells of a notebook may have left.
+NOTEBOOK = {"X": torch.ones(5, 16), "S": torch.ones(5), "five": 5}
+NOTEBOOK |= {"MultiHeadAttention": MultiHeadAttention, "merge": catalogue()["merge_heads"]}
+NOTEBOOK |= {name: torch.ones(5, 16) for name in "QKV"}
+NOTEBOOK["attend"] = torch.nn.functional.scaled_dot_product_attention
 
 PROJECTIONS = "".join(f"        self.W_{name} = nn.Linear(d_model, d_head, bias=False)\n" for name in "qkv")
 
