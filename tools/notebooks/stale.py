@@ -75,9 +75,10 @@ def since(revision: str) -> Iterator[Line]:
         if changed := [name for name, key in now.items() if then.get(name, key) != key]:
             yield f"{path.name}: what trains the checkpoint {', '.join(changed)}", "make checkpoints"
     modules = [name for name in git("diff", "--name-only", revision, "--", "utils").split() if name.endswith(".py")]
-    if modules := [name for name in modules if not name.startswith(("utils/widgets", "utils/exercises"))]:
+    aside = ("utils/widgets", "utils/judge", "utils/exercises")
+    if modules := [name for name in modules if not name.startswith(aside)]:
         yield f"outputs, perhaps: {', '.join(modules)} changed", "make notebooks"
-    if git("diff", "--name-only", revision, "--", "utils/exercises", "tests/answers"):
+    if git("diff", "--name-only", revision, "--", "utils/judge", "utils/exercises", "tests/answers"):
         yield "how often the judge names a mistake: it has changed", "make answers"
 
 
