@@ -1,7 +1,7 @@
 """What `check` says of answers that learners write: cases.jsonl, one case a line.
 
-A case has an exercise, the body of an answer, what is to be said of it and what is not, `right` where it is right, and
-why it stands there: it is to be understood, it seems right, it was refused once, something untrue was said of it once,
+A case has an exercise, the body of an answer, parts of what is to be said of it and of what is not, the keys of the
+sentences that are said, where it is not their words that matter, `right` where it is right, and why it stands there: it is to be understood, it seems right, it was refused once, something untrue was said of it once,
 it is a common slip, a finding speaks of it, or what a finding speaks of is not there.
 """
 
@@ -27,7 +27,9 @@ def test_what_is_said_of_an_answer(case, capsys):
     name, body, right = case["exercise"], case["answer"], case.get("right", False)
     answer = written(body, name, **NOTEBOOK, buffer=torch.empty(0))
     text = said(capsys, answer)
-    assert text.startswith(f"{'✔' if right else '✘'} {name}: ") and text.count("\n") == 1, text
+    assert text.startswith(f"{'✔' if right else '✘'} {name}: "), text
+    if keys := case.get("keys"):
+        assert {*keys} <= {*catalogue()[name].verdict(answer).said.keys}, text
     assert all(part in text for part in case["says"]), text
     assert not any(part in text for part in case["says_not"]), text
     if right and "buffer" not in body:

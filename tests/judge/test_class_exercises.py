@@ -97,8 +97,8 @@ def rows_of(found, text):
 
 
 RETURNED = "return weights @ V, weights"
-NUMPY = "the gradient that reaches `X`, `W_q.weight`, `W_k.weight` and `W_v.weight` is not"
-SHARED = "`W_k.weight` and `W_q.weight` are one and the same parameter"
+NUMPY = "the gradient of `X`, `W_q.weight`, `W_k.weight` and `W_v.weight` is not"
+SHARED = "`W_k.weight` and `W_q.weight` are the same parameter"
 MATRICES = "for name in 'qkv':\n    matrix = torch.randn(d_model, d_head)\n    MAKE"
 BODY = STUB.partition('"""\n\n')[2]
 INIT = "\n".join(
@@ -188,11 +188,11 @@ def test_two_known_mistakes_are_named_together(attention):
         ({"first": ""}, "`super().__init__()` should be the first line of `__init__`"),
         ({"first": "", "init": INIT + "\nsuper().__init__()"}, "`super().__init__()` should be the first line"),
         ({"first": "", "init": "self.size = d_head"}, "`super().__init__()` should be the first line of `__init__`"),
-        ({"init": INIT.replace("W_q", "query")}, "`query` should be called `W_q`: weights are copied by these names."),
+        ({"init": INIT.replace("W_q", "query")}, "`query` should be called `W_q`: weights are copied by name."),
         ({"init": INIT.replace(", bias=False", "")}, "`W_q`, `W_k` and `W_v` should have no bias"),
         (
             {"init": INIT.replace("d_model, d_head", "d_head, d_model")},
-            "`W_q.weight` has the shape (6, 2); it should have (2, 6). nn.Linear takes the size that goes in first",
+            "`W_q.weight` has the shape (6, 2); it should have (2, 6). nn.Linear takes the input size first",
         ),
         (
             {"init": "\n".join(INIT.splitlines()[:2])},
@@ -201,28 +201,28 @@ def test_two_known_mistakes_are_named_together(attention):
         ({"init": INIT + "\nself.W_o = nn.Linear(d_head, d_head)"}, "the layer should not have `W_o.weight` (4, 4)"),
         (
             {"init": "self.layers = [nn.Linear(d_model, d_head, bias=False) for _ in range(3)]"},
-            "`self.layers` hides its layers from PyTorch: nn.ModuleList",
+            "`self.layers` hides its layers from PyTorch. Use nn.ModuleList",
         ),
         (
             {"init": "self.W_q = torch.randn(d_head, d_model)"},
-            "`self.W_q` is a tensor that PyTorch does not train: nn.Parameter or nn.Linear makes it learnable. After",
+            "`self.W_q` is a tensor that PyTorch does not train. nn.Parameter or nn.Linear makes it trainable. After",
         ),
-        ({"init": "pass", "forward": INIT + "\n" + FORWARD}, "`forward` makes `nn.Linear(…)` anew each time"),
-        ({"init": INIT, "forward": "self.more = nn.Linear(1, 1)\n" + FORWARD}, "`forward` makes `more.bias` and"),
+        ({"init": "pass", "forward": INIT + "\n" + FORWARD}, "`forward` creates `nn.Linear(…)` anew each time"),
+        ({"init": INIT, "forward": "self.more = nn.Linear(1, 1)\n" + FORWARD}, "`forward` creates `more.bias` and"),
         ({"head": "foward(self, X)"}, "the class should have a method `forward`. Yours has `foward`."),
-        ({"head": "__call__(self, X)"}, "nn.Module has a `__call__` already, which calls `forward`"),
+        ({"head": "__call__(self, X)"}, "nn.Module already has a `__call__`, which calls `forward`"),
         ({"head": "forward(X)"}, "should be `def forward(self, X):`; yours is `def forward(X):`."),
         ({"head": "forward(self, X, mask)"}, "`def forward(self, X):`; yours is `def forward(self, X, mask):`."),
         (
             {"init": INIT + "\ndef forward(self, X):\n    return X", "head": "helper(self)"},
-            "Yours stands inside `__init__`: `def forward` should begin below `def __init__`.",
+            "Yours is inside `__init__`: `def forward` should begin below `def __init__`, at the same level.",
         ),
         (
             {"forward": FORWARD.replace("Q.shape[-1]", "d_head")},
-            "Only `__init__` knows it: `self.d_head = d_head` there keeps it, and `self.d_head` reads it.",
+            "Only `__init__` knows it. Keep it there with `self.d_head = d_head`, and read `self.d_head`.",
         ),
-        ({"forward": FORWARD.replace("self.W_q(X)", "W_q(X)")}, "is looked up in the layer: `self.W_q`."),
-        ({"init": "..."}, "`...` still stands in `__init__`: the layers should be made in its place. After"),
+        ({"forward": FORWARD.replace("self.W_q(X)", "W_q(X)")}, "It is a part of the layer, so write `self.W_q`."),
+        ({"init": "..."}, "`...` still stands in `__init__`: create the layers there. After"),
         ({"init": INIT.replace("self.W_k = nn.Linear(d_model, d_head, bias=False)", "self.W_k = self.W_q")}, SHARED),
         (
             {"init": INIT.splitlines()[0] + "\nself.others = [nn.Linear(d_model, d_head, bias=False) for _ in 'kv']"},
@@ -230,7 +230,7 @@ def test_two_known_mistakes_are_named_together(attention):
         ),
         (
             {"init": MATRICES.replace("MAKE", "setattr(self, 'W_' + name, nn.Parameter(matrix))")},
-            "`W_v` should be a layer each, as nn.Linear",
+            "`W_v` should be a layer each, created by nn.Linear",
         ),
         (
             {"init": MATRICES.replace("MAKE", "self.register_buffer('W_' + name, matrix)")},
@@ -238,13 +238,13 @@ def test_two_known_mistakes_are_named_together(attention):
         ),
         ({"init": INIT + "\nself.W_q.weight.requires_grad_(False)"}, "`W_q.weight` should be trained"),
         ({"init": "self.W = nn.Linear(d_model, 3 * d_head, bias=False)"}, "`__init__` the layer should have `W_q.w"),
-        ({"init": "1 / 0"}, "in your line `1 / 0`"),
+        ({"init": "1 / 0"}, "In your line `1 / 0`"),
         ({"forward": "pass"}, "returns None"),
-        ({"forward": FORWARD.replace("return weights @ V, weights", "return ...")}, "`...` still stands in it"),
-        ({"forward": FORWARD.replace("K.mT", "K.T")}, "or one of them 1. `.T` exchanges all the axes"),
-        ({"forward": FORWARD.replace("K.mT", "K")}, "in your line `weights = torch.softmax(Q @ K / "),
-        ({"forward": FORWARD.replace("weights @ V", "(weights @ V).detach()")}, "the gradient that reaches"),
-        ({"forward": FORWARD.replace("self.W_v(X)", "self.W_v(X.detach())")}, "the gradient that reaches"),
+        ({"forward": FORWARD.replace("return weights @ V, weights", "return ...")}, "`...` still stands in your code"),
+        ({"forward": FORWARD.replace("K.mT", "K.T")}, "or one of them should have length 1. `.T` reverses all axes"),
+        ({"forward": FORWARD.replace("K.mT", "K")}, "In your line `weights = torch.softmax(Q @ K / "),
+        ({"forward": FORWARD.replace("weights @ V", "(weights @ V).detach()")}, "the gradient of"),
+        ({"forward": FORWARD.replace("self.W_v(X)", "self.W_v(X.detach())")}, "the gradient of"),
         (
             {
                 "init": INIT + "\nself.count = 0",
@@ -268,15 +268,15 @@ def test_two_known_mistakes_are_named_together(attention):
         ),
         (
             {"forward": f"if self.training:\n    raise IndexError('full')\n{FORWARD}"},
-            "but not in training, as a layer is when it is made: IndexError: full",
+            "but not in training mode, in which a layer begins: IndexError: full",
         ),
-        ({"forward": FORWARD.replace("@ V,", "@ F.dropout(V, 0.5, self.training),")}, "it is made: other numbers"),
-        ({"forward": f"with torch.no_grad():\n{indent(FORWARD)}"}, "the numbers are right, but cut off"),
+        ({"forward": FORWARD.replace("@ V,", "@ F.dropout(V, 0.5, self.training),")}, "in which a layer begins: it gives other numbers"),
+        ({"forward": f"with torch.no_grad():\n{indent(FORWARD)}"}, "the numbers are right, but no gradient can be computed"),
         ({"forward": FORWARD.replace(RETURNED, "return (weights @ V).numpy(force=True), weights")}, NUMPY),
         ({"forward": FORWARD.replace(RETURNED, "return [weights @ V, weights]")}, "Return a tuple of 2 tensors"),
         ({"forward": FORWARD.replace(RETURNED, "return (weights @ V).float(), weights")}, "float32 comes out. To keep"),
         ({"forward": FORWARD.replace(RETURNED, "return weights @ V, weights, V")}, "you return 3 things"),
-        ({"bases": ""}, "the class should be one of PyTorch's modules: `class SelfAttention(nn.Module):`. Only then"),
+        ({"bases": ""}, "your class should be one of PyTorch's modules: `class SelfAttention(nn.Module):`. Only then"),
     ],
 )  # fmt: skip
 def test_what_only_a_class_can_get_wrong_is_named(attention, how, said):
@@ -312,7 +312,7 @@ def test_what_is_no_class_is_named(attention, capsys):
         said = capsys.readouterr().out
         assert "check takes the class itself, without quotes and without arguments: check(SelfAttention)." in said
     check(written(forward="from utils.exercises import check\ncheck(type(self))\n" + FORWARD))
-    assert "as far left as the word `class`." in capsys.readouterr().out
+    assert "to the same level as the word `class`." in capsys.readouterr().out
 
 
 # Parameters that hide what is done with them, and references of other forms

@@ -72,4 +72,4 @@ def test_the_folder_alone_judges_the_exercises_of_another_course(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(SAID.lstrip())
-    assert "look at `(a - b) ** 4`. Is that the number that belongs there?" in done.stdout
+    assert "look at `(a - b) ** 4`. Is that the right number?" in done.stdout

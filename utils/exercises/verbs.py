@@ -11,10 +11,10 @@ from typing import Any
 import torch
 
 from ..judge.compare import as_asked, as_list
-from ..judge.example import small_example
+from ..judge.example import SMALL, small_example
 from ..judge.exercise import ClassExercise, Exercise, catalogue, source
 from ..judge.run.sandbox import Sandbox, standard_torch
-from ..judge.verdict import MARKS, Verdict, grounds
+from ..judge.verdict import MARKS, Finding, Verdict, grounds
 from ..judge.wording import describe_kind
 from ..records import opened, record
 from ..settings import marked
@@ -38,7 +38,7 @@ def check(function: Callable, seed: int = 0) -> None:
     verdict = found.verdict(function, seed)
     twice = verdict.status == "wrong" and verdict.said.digits == found.said and function is not found.stopped
     twice = twice and not isinstance(found, ClassExercise)  # without its weights, an example of a layer says nothing
-    example = small_example(found.reference, function, list(found.inputs(seed))) if twice else ""
+    example = _in_small_numbers(found, function, seed) if twice and SMALL not in verdict.said.keys else ""
     found.said, found.change = verdict.said.digits, verdict.change
     if verdict.printed:
         print(verdict.printed, end="" if verdict.printed.endswith("\n") else "\n")
@@ -52,6 +52,13 @@ def check(function: Callable, seed: int = 0) -> None:
         unkept = keep(found.name, function, references, functools.partial(found.verdict, search=False))
     print(f"{MARKS[verdict.status]} {found.name}: {' '.join(filter(None, (verdict.message, example, unkept)))}{again}")
     record(found.name, verdict)
+
+
+def _in_small_numbers(found: Exercise, function: Callable, seed: int) -> str:
+    """For a learner who hears the same again: one small input, what should come out and what does."""
+    with Sandbox() as sandbox:
+        shown = small_example(found.reference, function, list(found.inputs(seed)), sandbox.call)
+    return Finding("example.again", shown.fields).message if shown else ""
 
 
 def why(function: Callable, seed: int = 0) -> None:
@@ -193,6 +200,12 @@ def _find(function: Callable, verb: str) -> Exercise | None:
     if not callable(function) or not isinstance(name, str):
         meant = _meant(function)
         what = "class" if isinstance(catalogue().get(meant), ClassExercise) else "function"
+        if callable(function) and what == "function":
+            print(
+                f"✘ {verb}: {meant} is {describe_kind(function)} here. The exercise asks for a function: "
+                f"write def {meant}(…): and call your object inside it."
+            )
+            return None
         print(
             f"✘ {verb}: you passed {describe_kind(function)}; {verb} takes the {what} itself, "
             f"without quotes and without arguments: {verb}({meant})."

@@ -1,4 +1,4 @@
-"""Twice the same: one small input, what was expected and what came, in numbers that fit on a line."""
+"""An example in small numbers: an input, what should come out and what does, each on a line of its own."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -8,38 +8,42 @@ from torch import Tensor
 
 from .run.calls import run
 from .run.errors import text_of
-from .run.sandbox import Sandbox, Stopped
+from .run.sandbox import Stopped
+from .verdict import Finding
 from .wording import letters_of
 
+SMALL = "example.small"  # the key
 WIDTH = 90  # characters that the input, what was expected and what came may take, each
 LENGTH = 2  # of an axis, where it can be cut
 
 
-def small_example(reference: Callable, function: Callable, draws: list[dict[str, Any]]) -> str:
-    """A sentence on the smallest of the inputs on which `function` goes wrong; "" where none fits on a line.
+def small_example(
+    reference: Callable, function: Callable, draws: list[dict[str, Any]], call: Callable
+) -> Finding | None:
+    """The smallest of the inputs on which `function` goes wrong, what should come out and what does; None where none
+    fits on a line.
 
     One on which it returns something is better than one on which it raises an exception.
     """
-    raised = ""
-    with Sandbox() as sandbox:
-        for arguments in sorted((small for draw in draws for small in _smaller(reference, draw)), key=_size):
-            try:
-                want = reference(*arguments.values())
-                done = run(function, arguments, want, sandbox.call)
-                if isinstance(done.error, Stopped):
-                    return ""
-                if done.right or done.result is ... or not _is_told(want):
-                    continue
-                given = ", ".join(f"{name} = {_written(value)}" for name, value in arguments.items())
-                expected = _written(want)
-                came = _written(done.result) if done.error is None else _raised(done.error)
-            except Exception:  # the reference needs more than was left, or a result cannot be written
+    raised = None
+    for arguments in sorted((small for draw in draws for small in _smaller(reference, draw)), key=_size):
+        try:
+            want = reference(*arguments.values())
+            done = run(function, arguments, want, call)
+            if isinstance(done.error, Stopped):
+                return None
+            if done.right or done.result is ... or not _is_told(want):
                 continue
-            if max(map(len, (given, expected, came))) <= WIDTH:
-                said = f"The same again, in small numbers: for {given} expected is {expected}, and yours is {came}."
-                if done.error is None:
-                    return said
-                raised = raised or said
+            given = ", ".join(f"{name} = {_written(value)}" for name, value in arguments.items())
+            expected = _written(want)
+            came = _written(done.result) if done.error is None else _raised(done.error)
+        except Exception:  # the reference needs more than was left, or a result cannot be written
+            continue
+        if max(map(len, (given, expected, came))) <= WIDTH and came != expected:
+            said = Finding(SMALL, {"inputs": given, "want": expected, "got": came})
+            if done.error is None:
+                return said
+            raised = raised or said
     return raised
 
 

@@ -35,7 +35,6 @@ from .compare import (
 )
 from .context import IMPORTS, hints_are_given
 from .findings.order import at_an_edge, diagnosis
-from .findings.values import condition
 from .run.calls import Run, copied, is_same_in_floats, run
 from .run.errors import (
     own_frame,
@@ -47,6 +46,7 @@ from .run.gradients import (
     AGAIN,
     CUT_OFF,
     IN_TRAINING,
+    cut_off,
     gradients_of,
     in_double,
     is_nan,
@@ -59,6 +59,7 @@ from .run.sandbox import Printed, Sandbox, Stopped, standard_torch
 from .syntax import (
     is_stub,
     source_of,
+    with_decorators,
 )
 from .verdict import Finding, Verdict, in_a_row
 from .wording import (
@@ -256,7 +257,7 @@ class Exercise:
             try:
                 got = gradients_of(function(*inputs.values()), leaves)
             except Exception as error:
-                return Finding(CUT_OFF, {"why": shorten(text_of(error), 80)})
+                return cut_off(error, with_decorators(function))
             want = gradients_of(self.reference(*inputs.values()), leaves)
             if lost := [name for name in leaves if not same(got[name], want[name], TOLERANCE[torch.float32])]:
                 return lost_gradients(lost, any(is_nan(got[name]) for name in lost), source_of(function))
@@ -310,10 +311,8 @@ class Exercise:
             fields = {"inputs": usual, "found": found}
             return Verdict("wrong", Finding("answer.by_heart", fields, change=found.change, by=found.by))
         if not found.names and not found.change and len(wrong) < usual:
-            words = condition(case)
-            where = words and found.by != "right_but_for_some_inputs" and Finding("answer.where", {"where": words})
             count = Finding("answer.right_for_some", {"right": usual - len(wrong), "inputs": usual})
-            found = in_a_row(found, where or None, count, by=found.by)
+            found = in_a_row(found, count, by=found.by)
         return Verdict("wrong", found, share=1 - len(wrong) / usual)
 
     def _on_right_numbers(self, function: Callable, runs: list[Run], usual: int, seed: int) -> Verdict:
@@ -467,8 +466,8 @@ def is_todo(done: Run, function: Callable) -> bool:
 def stopped(error: Stopped, function: Callable) -> Finding:
     """Where an answer was that took too long or too much memory."""
     line, loop = own_line(error, function), own_loop(error, function)
-    at_line, at_loop = "_at_line" * bool(line and line != loop), "_in_loop" * bool(loop)
-    return Finding(f"answer.stopped{at_line}{at_loop}", {"why": text_of(error), "line": line, "loop": loop})
+    place = "_in_loop" if loop else "_at_line" * bool(line)  # in a loop, chance says which line was running
+    return Finding(f"answer.stopped{place}", {"why": text_of(error), "line": line, "loop": loop})
 
 
 def exercise(

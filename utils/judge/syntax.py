@@ -40,6 +40,12 @@ def source_of(function: Callable) -> str:
     return "\n".join(map(ast.unparse, body))
 
 
+def with_decorators(function: Callable) -> str:
+    """The source as `source_of` gives it, below the decorators."""
+    tree = tree_of(function)
+    return "\n".join([*(map(ast.unparse, tree.decorator_list) if tree else ()), source_of(function)])
+
+
 def unread(function: Callable) -> list[str]:
     """The names of the arguments that the function never reads; none if its source cannot be found."""
     tree = tree_of(function)

@@ -16,6 +16,7 @@ from typing import Any
 
 MARKS = {"todo": "○", "right": "✔", "wrong": "✘"}
 SENTENCES = Path(__file__).parent / "sentences" / "en.txt"
+NEW_LINE = " ¶ "  # between the lines of a sentence that has several
 IN_A_ROW = "in a row"  # the key of several findings, one behind the other
 
 
@@ -99,6 +100,8 @@ def sentences() -> dict[str, str]:
     found: dict[str, str] = {}
     section = key = ""
     for number, line in enumerate(SENTENCES.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line or line.startswith("#"):
+            continue
         if heading := re.fullmatch(r"\[(\w+)\]", line):
             section = heading[1]
         elif begun := re.fullmatch(r"(\S[^:]*): (.+)", line):
@@ -108,11 +111,11 @@ def sentences() -> dict[str, str]:
             found[key] = begun[2]
         elif line.startswith("    ") and key:
             found[key] += " " + line.strip()
-        elif line and not line.startswith("#"):
+        else:
             raise ValueError(
                 f"{SENTENCES.name}, line {number}: {line!r} is no heading, no `name: sentence`, not indented"
             )
-    return found
+    return {key: text.replace(NEW_LINE, "\n    ") for key, text in found.items()}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ example, "exercise: body", an answer of which the sentence is said: the tests ju
 """
 
 import itertools
-import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -289,13 +288,3 @@ LAST_STEPS = (  # what would make a result the right one, by name, and an exampl
     ("divide_by_row_sums", lambda x: x / x.sum(-1, keepdim=True),
         "softmax: return torch.exp(scores - scores.amax(-1, keepdim=True)) / scores.shape[-1]"),
 )  # fmt: skip
-CONSTANTS = {
-    "2": 2.0,
-    "3": 3.0,
-    "4": 4.0,
-    "√2": math.sqrt(2),
-    "10": 10.0,
-    "100": 100.0,
-    "ln 2": math.log(2),
-    "e": math.e,
-}

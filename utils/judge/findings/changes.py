@@ -7,7 +7,7 @@ from ..case import Case
 from ..catalogue.candidates import two_things
 from ..facts import is_ambiguous, is_self_explanatory
 from ..run.errors import own_line
-from ..search.repair import Repair, one_change, two_changes
+from ..search.repair import Repair, one_change
 from ..verdict import Finding, in_a_row
 from .kinds import kind_difference
 
@@ -21,12 +21,6 @@ def one_change_away(case: Case) -> Finding | None:
 def something_missing(case: Case) -> Finding | None:
     """The place where something has to be put in, which then mends the answer."""
     found = repair_in_question(case)
-    return finding_of(found) if found else None
-
-
-def two_changes_away(case: Case) -> Finding | None:
-    """The two places of changes that mend the answer together."""
-    found = two_changes(case) if may_be_repaired(case) else None
     return finding_of(found) if found else None
 
 

@@ -53,8 +53,7 @@ def meaning_of_exception(case: Case, done: Run) -> Finding:
     if meaning:
         said = in_a_row(meaning, Finding("exceptions.in_line" if line else "exceptions.without_line", fields))
     else:
-        key = "exceptions.bare_in_line" if line else "exceptions.bare"
-        said = Finding(key if text else f"{key}_without_text", fields)
+        said = Finding(f"exceptions.bare{'_in_line' * bool(line)}{'' if text else '_without_text'}", fields)
     unused = case.unused if isinstance(error, IndexError) else []
     return in_a_row(said, Finding("exceptions.unused", {"names": _quoted(unused)})) if unused else said
 

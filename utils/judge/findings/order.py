@@ -91,8 +91,6 @@ def behind_its_place(case: Case, finding: Callable, found: Finding) -> Finding:
         found = replace(found, key="steps.behind", fields={"where": unused, "what": found})
     wrong = wrong_step(case) if case.draws_of_seed is not None else None
     if wrong and (wrong.is_alone or not is_unused):
-        if finding in PATTERNS and not isinstance(case.first_wrong.want, tuple):
-            found = values.furthest_entry(case)  # no pattern in the numbers: the place is known
         before = None if wrong.is_alone else last_right_step(case)
         is_before = before is not None and before.line <= wrong.at and wrong.piece not in before.following
         where = _behind(before.finding(), wrong.finding()) if is_before else wrong.finding()
@@ -106,9 +104,9 @@ def _behind(where: Finding, what: Finding) -> Finding:
     return Finding("steps.behind", {"where": where, "what": what})
 
 
-PATTERNS = (values.wrong_in_one_place, values.right_but_for_some_inputs)  # in the numbers of a result
 ORDER = (
     Rule(source.parameters_exchanged),
+    Rule(source.hidden_builtin),
     Rule(source.outside_data),
     Rule(source.return_in_loop),
     Rule(source.slip),
@@ -143,7 +141,6 @@ ORDER = (
     Rule(shapes.axis_left_over, "result", asked_of="answer part edge"),
     Rule(changes.something_missing, "source"),
     Rule(shapes.axes_from_the_front, "source"),
-    Rule(changes.two_changes_away, "source"),
     Rule(exceptions.crash, "exception", leaves_open=True, asked_of="answer edge"),
     Rule(shapes.wrong_shape, "result", leaves_open=True, asked_of="answer part edge"),
     Rule(kinds.wrong_type, "result", asked_of="answer part edge"),
@@ -151,10 +148,8 @@ ORDER = (
     Rule(in_one_part, "result"),
     Rule(values.not_finite_for_certain, "result", asked_of="answer part"),
     Rule(values.not_finite, "result", leaves_open=True, asked_of="answer part"),
-    Rule(values.one_factor, "result", asked_of="answer part"),
     Rule(source.unused_argument, "source", leaves_open=True),
-    Rule(values.wrong_in_one_place, "result", leaves_open=True, asked_of="answer part"),
-    Rule(values.right_but_for_some_inputs, "result", leaves_open=True, asked_of="answer part"),
     Rule(exceptions.worse_elsewhere, "result", leaves_open=True),
+    Rule(values.one_small_example, "result", leaves_open=True),
     Rule(values.furthest_entry, leaves_open=True, asked_of="answer part edge"),
 )

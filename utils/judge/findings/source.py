@@ -5,9 +5,11 @@ a plain prompt) has none of these findings.
 """
 
 import ast
+import builtins
 import inspect
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -175,6 +177,19 @@ def its_arguments(arguments: dict[str, Any]) -> Finding:
     return Finding(f"arguments.{number}{sizes}", {"names": listed(arguments)})
 
 
+def hidden_builtin(case: Case) -> Finding | None:
+    """One of Python's own functions whose name the notebook has given to something else."""
+    tree = tree_of(case.function)
+    called = [node.func.id for node in ast.walk(tree) if _calls_a_name(node)] if tree else []
+    notebook = getattr(inspect.unwrap(case.function), "__globals__", {})
+    hidden = [name for name in called if hasattr(builtins, name) and not callable(notebook.get(name, len))]
+    return Finding("source.hidden_builtin", {"name": hidden[0]}) if hidden else None
+
+
+def _calls_a_name(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+
+
 def outside_data(case: Case) -> Finding | None:
     """Tensors, arrays, lists and numbers of the notebook that the function reads."""
     tree = tree_of(case.function)
@@ -257,11 +272,11 @@ def finite_fills(function: Callable) -> list[tuple[str, bool, Callable]]:
     if tree is None or space is None or getattr(function, "__closure__", None):
         return []
     space = {**space, HIDDEN: _hidden}
-    found = []
+    found, set_once = [], _set_once(tree)
     for owner in ast.walk(tree):
         for field, value in ast.iter_fields(owner):
             for index, node in enumerate(value if isinstance(value, list) else [value]):
-                for number, is_added, spot, new in _of_a_fill(node):
+                for number, is_added, spot, new in _of_a_fill(node, set_once):
                     place = spot or (owner, field, index if isinstance(value, list) else None)
                     before = put(*place, new)
                     found.append((number, is_added, define(bare(tree), tree.name, {**space}, apart=True)))
@@ -269,7 +284,16 @@ def finite_fills(function: Callable) -> list[tuple[str, bool, Callable]]:
     return found
 
 
-def _of_a_fill(node: Any) -> Iterator[tuple[str, bool, tuple | None, ast.expr]]:
+def _set_once(tree: ast.FunctionDef) -> dict[str, ast.expr]:
+    """The variables that an answer sets in one line alone, and what that line computes."""
+    lines = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)]
+    stored = Counter(
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    return {line.targets[0].id: line.value for line in lines if stored[line.targets[0].id] == 1}
+
+
+def _of_a_fill(node: Any, set_once: dict[str, ast.expr]) -> Iterator[tuple[str, bool, tuple | None, ast.expr]]:
     """A number that hides: as text, is it added, where it stands if not at the node itself, and what hides instead."""
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -281,7 +305,10 @@ def _of_a_fill(node: Any) -> Iterator[tuple[str, bool, tuple | None, ast.expr]]:
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
         sides = [(node.left, node.right), (node.right, node.left)]
         for scores, added in sides[:1] if isinstance(node.op, ast.Sub) else sides:
-            number = next(filter(None, map(_large, (added.left, added.right))), "") if _is_product(added) else ""
+            written = set_once.get(added.id, added) if isinstance(added, ast.Name) else added
+            number = ""
+            if _is_product(written):
+                number = next(filter(None, map(_large, (written.left, written.right))), "")
             if number:
                 sign = "-" if isinstance(node.op, ast.Sub) else ""
                 yield f"{sign}{number}", True, None, ast.Call(ast.Name(HIDDEN, ast.Load()), [scores, added], [])

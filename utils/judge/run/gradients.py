@@ -9,10 +9,10 @@ import torch
 from ..compare import FLOATS, as_asked, as_tensor, is_exact
 from ..run.calls import Run
 from ..verdict import Finding
-from ..wording import listed
+from ..wording import listed, shorten
 
 CUTS = re.compile(r"detach|\.data\b|item\(|tolist|tensor\(|Parameter\(|numpy|np\.|no_grad")  # out of the graph
-CUT_OFF, AGAIN, IN_TRAINING = "gradients.cut_off", "gradients.again", "gradients.in_training"  # sentences
+AGAIN, IN_TRAINING, CUT_OFF = "gradients.again", "gradients.in_training", "gradients.cut_off"  # sentences
 
 
 def in_double(value: Any) -> Any:
@@ -49,6 +49,17 @@ def lost_gradients(names: list[str], is_nan: bool, text: str) -> Finding:
     if is_nan:
         return Finding("gradients.nan", fields)
     return Finding("gradients.cut" if not text or CUTS.search(text) else "gradients.lost", fields)
+
+
+def cut_off(error: Exception, text: str) -> Finding:
+    """What is said of a right answer through which no gradient can be computed: what changes a tensor in place, or what
+    of its source takes numbers out of the graph."""
+    if "inplace operation" in str(error) or "is a view" in str(error):
+        return Finding("gradients.in_place")
+    cutting = dict.fromkeys(CUTS.findall(text))
+    if cutting:
+        return Finding("gradients.cut_by", {"names": listed(f"`{one.strip('.(')}`" for one in cutting)})
+    return Finding(CUT_OFF, {"why": shorten(str(error), 80)})
 
 
 def lost_digits(done: Run) -> str:

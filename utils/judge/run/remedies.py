@@ -21,6 +21,11 @@ A_SHAPE_PROBLEM = re.compile(
 BATCH_REVERSED = re.compile(r"\.T\b|\.t\(\)|transpose\((0, 1|1, 0)\)")
 REMEDIES = (
     Remedy(
+        "no_such_device",
+        r"not linked with support for \w+ devices|not compiled with CUDA|No CUDA GPUs|NVIDIA driver|requires .* device",
+        "weighted_sum: return weights.to('cuda') @ values.to('cuda')",
+    ),
+    Remedy(
         "endless_recursion",
         r"^RecursionError",
         "weighted_sum: return weighted_sum(weights, values)",
@@ -134,7 +139,7 @@ REMEDIES = (
         "math_of_a_tensor",
         r"only one element tensors|can be converted to Python scalars",
         "softmax: return math.exp(scores) / sum(math.exp(scores))",
-        line=r"\bmath\.",
+        line=r"\bmath\.|(?<![.\w])(exp|sqrt|log|sin|cos|tanh)\(",
     ),
     Remedy(
         "max_of_two_tensors",

@@ -81,6 +81,8 @@ def wrong_step(case: Case) -> Wrong | None:
                     if tries < 0:
                         return None
                     if all(splice.is_right(k, number, steps.theirs.values[k].get(other)) for k in order):
+                        if _meets_a_wrong_variable(steps, number):
+                            return None  # which of the two is to blame is open
                         return _blamed(case, steps, number, other)
     except (Stopped, RecursionError, SyntaxError, ValueError):
         pass
@@ -111,6 +113,20 @@ def _reads_only_right_values(steps: Alignment, number: int) -> bool:
     if any(isinstance(value, list) for value in values.values()):
         return False  # what a loop has put into a list is not followed
     return all(one in steps.found for one, value in values.items() if isinstance(value, Tensor))
+
+
+def _meets_a_wrong_variable(steps: Alignment, number: int) -> bool:
+    """Does the statement of a sub-expression read, besides it, a variable of the answer's own that is not right? Then a
+    value put in its place may hide what is wrong with that one."""
+    node, nodes = steps.mine.nodes[number], steps.mine.nodes
+    numbers = {id(one): place for place, one in enumerate(nodes)}
+    inside = {id(part) for part in ast.walk(node)}
+    statements = [one for one in nodes if isinstance(one, (ast.Assign, ast.Return, ast.AugAssign, ast.Expr))]
+    around = next((one for one in statements if any(part is node for part in ast.walk(one))), None)
+    read = [one for one in ast.walk(around) if isinstance(one, ast.Name) and id(one) not in inside] if around else []
+    values = steps.mine.values[0]
+    own = [numbers[id(one)] for one in read if is_own_variable(steps, numbers[id(one)])]
+    return any(isinstance(values.get(one), Tensor) and one not in steps.found for one in own)
 
 
 def _fits(steps: Alignment, number: int, other: int) -> bool:

@@ -25,10 +25,10 @@ from ..wording import (
 from .steps import right_steps
 
 KINDS = (  # of changes, the cheapest first; the section `changes` of the sentences says what is asked about each
-    "branch", "everywhere", "extra", "axis", "axes", "number", "extra number", "truth", "sign", "overwritten",
-    "comparison", "operator", "order", "unpacked", "exchanged", "name", "function", "collected", "other number",
-    "transposition", "letters", "kept axis", "bound", "brackets", "text", "extra line", "lines", "rounds",
-    "put in axis", "put in call", "put in operand", "one off",
+    "branch", "everywhere", "squeezed", "extra", "axis", "axes", "number", "extra number", "truth", "sign",
+    "overwritten", "comparison", "operator", "order", "unpacked", "exchanged", "name", "function", "collected",
+    "other number", "transposition", "letters", "kept axis", "bound", "brackets", "text", "extra line", "lines",
+    "rounds", "put in axis", "put in call", "put in operand", "one off",
 )  # fmt: skip
 KINDS_BESIDE_A_ROW = (
     "axis",
@@ -626,6 +626,9 @@ def _of_call(program: Program, node: ast.Call) -> Iterator[Mutation]:
         yield Mutation("extra", keyword, ((node, "keywords", None, others),), keyword.value)
     if _called(node) in ADD_UP:
         yield from _of_sum(node)
+    if _called(node) == "squeeze" and _is_method(node) and not node.args:
+        for value in (-1, -2, 1, 0):
+            yield Mutation("squeezed", node, ((node, "args", None, [_number(value)]),), piece=".squeeze()")
     if _called(node) in ("var", "std"):
         biased = ast.keyword("unbiased", ast.Constant(False))
         yield Mutation("number", node, ((node, "keywords", None, [*node.keywords, biased]),))

@@ -27,9 +27,12 @@ def zeros_and_ones_added(case: Case, done: Run) -> str:
     if mine is None:
         return ""
     numbers = {id(node): number for number, node in enumerate(mine.nodes)}
+    logarithms = [node for node in mine.nodes if name_called(node) == "log"]
+    inside = {id(part) for node in logarithms for part in ast.walk(node)}  # the log of a mask hides: it is -∞, or low
     for number, value in mine.values[0].items():
         node = mine.nodes[number]
-        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(value, Tensor)):
+        is_sum = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(value, Tensor)
+        if not is_sum or id(node) in inside:
             continue
         parts = [mine.values[0].get(numbers[id(part)]) for part in (node.left, node.right)]
         if value.is_floating_point() and value.ndim > 1 and sum(map(_is_mask, parts)) == 1:
@@ -39,6 +42,13 @@ def zeros_and_ones_added(case: Case, done: Run) -> str:
 
 def _is_mask(value: Any) -> bool:
     return isinstance(value, Tensor) and value.ndim > 1 and value.double().unique().tolist() == [0.0, 1.0]
+
+
+def exponential_of_large(case: Case, done: Run) -> bool:
+    """Does the answer compute an exponential that is infinite for this input?"""
+    mine = trace(case.function, [done.arguments], Sandbox.current.call)
+    values = mine.values[0].items() if mine else ()
+    return any(name_called(mine.nodes[number]) == "exp" and _holds(value, torch.isinf) for number, value in values)
 
 
 def origin_of_nan(case: Case, done: Run) -> Finding | None:

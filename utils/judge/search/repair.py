@@ -1,12 +1,11 @@
-"""One change away: edits of a wrong answer's own code, tried until one of them is right on every draw.
+"""One change away: changes of a wrong answer's own code, tried until one of them is right on every draw.
 
-`edits.py` says what can be changed. Here the changes are made, cheapest first, run in sandbox, and dropped at the
-first input that is still wrong. What is said of the one that mends the answer is true by construction, and says where
-to look, not what to write; that is the last hint. The search is bounded by the work that it takes, counted in steps of
-the answer's code, so the same answer gets the same sentence on every machine; the clock is only a stop.
+`mutations.py` says what can be changed. Here the changes are made, cheapest first, run in the sandbox, and dropped at
+the first input that is still wrong. What is said of the one that makes the answer right is true by construction. It
+says where to look, not what to write; that is the last hint. The search is bounded by the work that it takes, counted
+in steps of the answer's code, so the same answer gets the same sentence on every machine; the clock is only a stop.
 """
 
-import ast
 import functools
 import inspect
 import itertools
@@ -32,7 +31,7 @@ from ..search.mutations import (
 )
 from ..search.steps import count_steps
 from ..syntax import source_of, tree_of
-from ..verdict import Finding, in_a_row
+from ..verdict import Finding
 
 WORK = 90_000  # steps of the answer's code that a search may take: one second on an idle core
 OVERHEAD = 25  # steps that it costs to make a change and to compare its result, besides one for each node to compile
@@ -49,9 +48,6 @@ ROUNDS = 100  # of a `while` beyond five times those that the answer takes: then
 INCOMPARABLE = (ArithmeticError, RuntimeError, TypeError, ValueError)  # a result that cannot be compared
 SECONDS, PATIENCE = 0.5, 4.0  # the clock: of one change, of all
 SEEDS = (1, 2)  # a change has to be right on these draws, too
-TRIED_IN_PAIRS = {  # of which two are tried at once, where none mends: what is there, and is another or too much
-    "extra", "axis", "number", "sign", "comparison", "operator", "order", "function", "transposition", "bound",
-}  # fmt: skip
 
 
 class RanAway(Exception):
@@ -78,12 +74,6 @@ def one_change(case: Case) -> Repair | None:
     return search.one if search else None
 
 
-def two_changes(case: Case) -> Repair | None:
-    """Two changes that do so together, as far as the work suffices that one left over; None if none do."""
-    search = _searched(case)
-    return search.two() if search and search.one is None else None
-
-
 @functools.lru_cache(1)  # it is asked for several times of each case
 def _searched(case: Case) -> "_Search | None":
     tree = tree_of(case.function) if case.draws_of_seed is not None else None
@@ -105,10 +95,6 @@ class _Search:
         self.theirs, self.before = _words(source_of(case.reference)), _words(program.text())
         self.mending: list[tuple[tuple[int, int], Mutation, Finding]] = []
         self.beside: tuple[Mutation, Candidate, Finding] | None = None
-        self.left = 0  # tries
-        self.near: list[
-            tuple[int, Mutation]
-        ] = []  # simple changes that do not mend, and how far from the reference then
         self.one = self._within(self._found)
 
     def _within(self, searched: Callable[[], Repair | None]) -> Repair | None:
@@ -136,32 +122,6 @@ class _Search:
         line = self.program.line(edit.line or edit.at)
         return Repair(said, change, line=line, piece=self.program.piece(edit), **how)
 
-    def two(self) -> Repair | None:
-        return self._within(self._two)
-
-    def _two(self) -> Repair | None:
-        """Two changes at places apart that mend the answer together, those nearest to the reference."""
-        near = [edit for _, edit in sorted(self.near, key=lambda one: one[0])]
-        mending, places = [], [_place(edit) for edit in near]
-        for one, other in sorted(itertools.combinations(range(len(near)), 2), key=sum)[: self.left]:
-            if places[one] & places[other]:
-                continue
-            first, second = sorted((near[one], near[other]), key=lambda edit: (edit.line or edit.at).lineno)
-            with self.program.made(first):
-                change = self.program.change(first)
-                with self.program.made(second):
-                    if self._is_mended() and self._are_apart(first, second):
-                        one_at, other_at = map(self.program.where_to_look, (first, second))
-                        said = Finding("changes.two", {"one": one_at, "other": other_at})
-                        repair = Repair(said, in_a_row(change, self.program.change(second)))
-                        mending.append((self._cost(first)[1], repair))
-        return min(mending, key=lambda found: found[0])[1] if mending else None
-
-    def _are_apart(self, one: Mutation, other: Mutation) -> bool:
-        """Does what is shown of each say which of the two is meant?"""
-        pieces = self.program.piece(one), self.program.piece(other)
-        return pieces[0] not in pieces[1] and pieces[1] not in pieces[0]
-
     def _try_all(self, tries: int) -> None:
         seen = set()
         for edit in changes(self.program, self.case):
@@ -176,9 +136,6 @@ class _Search:
                 if self._mends(edit):
                     tries = min(tries, TRIES_AFTER_FIRST)
                     self.mending.append((self._cost(edit), edit, self.program.change(edit)))
-                elif edit.kind in TRIED_IN_PAIRS:
-                    self.near.append((self._cost(edit)[1], edit))
-        self.left = max(tries, 0)
 
     def _mends(self, edit: Mutation) -> bool:
         """Is the program as it is now right on every input, of other seeds, too?"""
@@ -189,12 +146,6 @@ class _Search:
                     self._look_beside(edit, first)
                 return False
             return self._is_right_elsewhere()
-        except INCOMPARABLE:
-            return False
-
-    def _is_mended(self) -> bool:
-        try:
-            return _is_right(self._run(self.runs[0])) and self._is_right_elsewhere()
         except INCOMPARABLE:
             return False
 
@@ -256,12 +207,6 @@ class _Search:
 
 def _is_right(done: Run) -> bool:
     return done.right and not done.changed
-
-
-def _place(edit: Mutation) -> set:
-    """What an edit is about: the expressions under it, and the fields that it writes to."""
-    written = {(id(owner), field) for owner, field, *_ in edit.swaps}
-    return written.union(id(node) for node in ast.walk(edit.at) if isinstance(node, ast.expr))
 
 
 def _size(done: Run) -> int:

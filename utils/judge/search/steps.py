@@ -137,7 +137,18 @@ def instrumented(tree: ast.FunctionDef) -> ast.FunctionDef:
     left_out |= {id(node) for node in ast.walk(twin) if isinstance(node, ast.Name) and node.id in IMPORTS}
 
     class Instrument(ast.NodeTransformer):
+        def visit_AugAssign(self, node):
+            """`x += y` gives x another value, which is recorded behind it."""
+            number = numbers[id(node)]
+            node.value = self.visit(node.value)
+            read = copy.deepcopy(node.target)
+            read.ctx = ast.Load()
+            record = ast.Call(ast.Name(RECORD, ast.Load()), [ast.Constant(number), read], [])
+            return [node, ast.copy_location(ast.Expr(record), node)]
+
         def visit(self, node):
+            if isinstance(node, ast.AugAssign):
+                return self.visit_AugAssign(node)
             if isinstance(node, (*CLOSED, ast.FunctionDef, ast.arguments)) and node is not twin:
                 return node
             number = numbers[id(node)]
@@ -150,7 +161,8 @@ def instrumented(tree: ast.FunctionDef) -> ast.FunctionDef:
 
     twin.args = copy.deepcopy(tree.args)
     twin.decorator_list = []
-    twin.body = [Instrument().visit(statement) for statement in twin.body]
+    visited = (Instrument().visit(statement) for statement in twin.body)
+    twin.body = [line for lines in visited for line in (lines if isinstance(lines, list) else [lines])]
     return ast.fix_missing_locations(twin)
 
 
@@ -188,7 +200,10 @@ def last_right_step(case: Case) -> RightStep | None:
     numbers = {id(node): number for number, node in enumerate(mine.nodes)}
 
     def follows(number: int) -> ast.AST:
-        return parents[id(mine.nodes[number])]
+        """What is made of a step: of `k.transpose(-2, -1)` the call, not its name."""
+        node = parents[id(mine.nodes[number])]
+        around = parents.get(id(node))
+        return around if isinstance(around, ast.Call) and node is around.func else node
 
     last = [number for number in found if numbers.get(id(follows(number))) not in found]
     last = [number for number in last if not _only_inspects(follows(number))]
