@@ -23,12 +23,12 @@ def edges_of_weighted_sums(generator):
     draws=draw_weights_and_values,
     edges=edges_of_weighted_sums,
     hints=[
-        "What should become of a row of values whose weight is 0? And if one weight is 1 and all the others are 0?",
-        "Multiply each row by its own weight, then add the rows up. weights[:, None] has shape (k, 1), a weight a row.",
-        "As a loop: start from zeros, and for every i add weights[i] * values[i]. A matrix product does it in one go: "
-        "which order of weights and values has the two axes of length k side by side?",
+        "What should a row of values add to the result if its weight is 0? And what is the result if one weight is 1 and all the others are 0?",
+        "Multiply each row by its own weight, then add the rows up. weights[:, None] has the shape (k, 1), one weight per row.",
+        "As a loop: start from zeros, and add weights[i] * values[i] for every i. A matrix product does the same at once: "
+        "which order of weights and values puts the two axes of length k side by side?",
     ],
-    question="Which axis of values has the length k of weights?",
+    question="Which axis of values has length k, as weights has?",
     minutes=6,
 )
 def weighted_sum(weights, values):
@@ -51,8 +51,8 @@ def edges_of_added_mixtures(generator):
     draws=draw_words_and_weights,
     edges=edges_of_added_mixtures,
     hints=[
-        "If all weights are 0, nothing is taken from the others. What should be left of the word?",
-        "The mixture is what `weighted_sum` of the exercise before gives. It has the shape of x: how do the two become one?",
+        "If all weights are 0, nothing is added to the word. What should the function return then?",
+        "The mixture is what your `weighted_sum` from the exercise before returns. It has the same shape as x: which operation puts the two together?",
     ],
     minutes=4,
 )
@@ -86,16 +86,16 @@ def edges_of_looks(generator):
     draws=draw_looks,
     edges=edges_of_looks,
     hints=[
-        "Row 0 of weights holds what word 0 gives to each word. Where in that row is the largest number?",
+        "Row 0 of weights says how much word 0 looks at each word. Where in that row is the largest number?",
         "argmax(dim=1) gives the column of the largest number in each row: one number per word.",
-        "A loop over these numbers picks the words: words[k] for each k. `.tolist()` makes plain numbers of a tensor.",
+        "Pick the words in a loop over these numbers: words[k] for each k. `.tolist()` turns a tensor into plain numbers.",
     ],
     minutes=5,
 )
 def most_looked_at(words, weights):
-    """For each word of a sentence, the word that it looks at most: returns a list of strings.
+    """For each word of a sentence, the word that it gives the largest weight: returns a list of strings.
 
-    words is a list of n strings; row i of weights (n, n) holds what word i gives to each word, itself included. No row
+    words is a list of n strings; row i of weights (n, n) holds the weights that word i gives to each word, itself included. No row
     has two largest numbers.
     """
     return [words[k] for k in weights.argmax(dim=1).tolist()]
@@ -115,8 +115,8 @@ def edges_of_sizes(generator):
     draws=draw_sizes,
     edges=edges_of_sizes,
     hints=[
-        "The weights have the shape of the scores. How many outputs does one query get?",
-        "(n_queries, n_keys) @ (n_keys, d_value): the two numbers in the middle vanish.",
+        "weights has one row per query. How many outputs does one query get, and how long is an output?",
+        "(n_queries, n_keys) @ (n_keys, d_value): the two lengths in the middle vanish, and the outer two remain.",
     ],
     minutes=3,
 )
