@@ -26,9 +26,9 @@ def edges_of_dot_products(generator):
     draws=draw_pairs,
     edges=edges_of_dot_products,
     hints=[
-        "What do you get for two vectors with a single entry each? And with two entries each?",
-        "Multiply the vectors entry by entry. That gives d products: which operation makes one number of them?",
-        "In words: the sum, over i, of a[i] times b[i]. torch has an operator for it, the one of matrix products.",
+        "What is the dot product of two vectors with a single entry each? And of two vectors with two entries each?",
+        "Multiply the vectors entry by entry. That gives d products: which operation turns them into one number?",
+        "In words: the sum of a[i] times b[i] over all i. The operator for matrix products, @, computes it, too.",
     ],
     intermediates={"the products entry by entry: did you forget to add them up?": lambda a, b: a * b},
     question="Both vectors have d entries: which operation pairs a[i] with b[i]?",
@@ -54,10 +54,10 @@ def edges_of_magnitudes(generator):
     edges=edges_of_magnitudes,
     hints=[
         "How long is the arrow from (0, 0) to (3, 4)? Which theorem tells you?",
-        "Pythagoras, with d squares instead of two: square, add up, and undo the square.",
-        "The sum of squares is the dot product of a with itself. What is left to do with it?",
+        "Use the theorem of Pythagoras with d squares instead of two: square each entry, add up, and undo the square.",
+        "The sum of the squares is the dot product of a with itself. Which function undoes the square?",
     ],
-    intermediates={"a: did you forget to add the squares up?": lambda a: a},
+    intermediates={"a: did you forget to add up the squares?": lambda a: a},
     minutes=4,
 )
 def magnitude(a):
@@ -74,19 +74,19 @@ def edges_of_cosines(generator):
     draws=draw_pairs,
     edges=edges_of_cosines,
     hints=[
-        "The dot product is |a||b|cos θ. What do you have to do to it to be left with cos θ?",
-        "Twice as long a vector must give the same cosine. Which numbers have to be divided out, and how many of them?",
-        "Dot product over the product of the two magnitudes. Mind the brackets: x / y * z is (x / y) * z.",
+        "The dot product is |a||b|cos θ. What do you have to divide it by to get cos θ?",
+        "If a vector becomes twice as long, the cosine stays the same. So which two numbers do you have to divide by?",
+        "Divide the dot product by the product of the two magnitudes. Put brackets around this product: x / y * z is (x / y) * z.",
     ],
     intermediates={"the products entry by entry: did you forget to add them up?": lambda a, b: a * b},
     question={
-        r"cosine_similarity\(|normalize\(": "torch's function goes along axis 1 by itself; the only axis of a vector is 0: dim=0.",
+        r"cosine_similarity\(|normalize\(": "torch's function works along axis 1 by default, but a vector has only axis 0: does your call say dim=0?",
         "": "Both vectors have d entries: which operation pairs a[i] with b[i]?",
     },
     minutes=5,
 )
 def cosine_similarity(a, b):
-    """Cosine of the angle between two vectors (d,) and (d,), none of them 0: returns one number, from -1 to 1."""
+    """Cosine of the angle between two vectors (d,) and (d,), neither of them 0: returns one number, from -1 to 1."""
     return a @ b / (a.norm() * b.norm())
 
 
@@ -112,24 +112,24 @@ def edges_of_neighbours(generator):
     edges=edges_of_neighbours,
     hints=[
         "How do you get the cosine of the query with all n rows at once, without a loop?",
-        "matrix @ query gives n dot products. Each has to be divided by the magnitude of its own row: "
-        "matrix.norm(dim=1). The magnitude of the query is the same for all: does it change the order?",
-        "torch.topk(cosines, count) finds the largest and also says where they stand, under .indices.",
+        "matrix @ query gives n dot products. Divide each of them by the magnitude of its own row, "
+        "matrix.norm(dim=1). The magnitude of the query is the same for all rows: does it change the order?",
+        "torch.topk(cosines, count) finds the largest cosines, best first. Their positions are in its .indices.",
     ],
     intermediates={
         "the cosines of all rows: did you forget to pick the best?": lambda query, matrix, count: matrix @ query,
         "the rows themselves: return their positions": lambda query, matrix, count: matrix[:count],
     },
     question={
-        r"max\(": "max and argmax find a single best, and what stands in their brackets is an axis. topk finds the best, as many as you want.",
+        r"max\(": "max and argmax find only one entry, and the number in their brackets is an axis. Which function finds the `count` largest entries?",
         r"cosine_similarity\(|normalize\(": "Along which axis do the entries of a vector run: 0 or 1?",
-        "": "matrix (n, d) has one vector a row: which axis has the length d of the query?",
+        "": "matrix (n, d) has one vector per row: which axis has length d, as the query does?",
     },
     level=2,
     minutes=8,
 )
 def nearest(query, matrix, count):
-    """Rows of matrix (n, d) of largest cosine to query (d,), best first, no two equal: returns positions (count,)."""
+    """Rows of matrix (n, d) with the largest cosine to query (d,), best first, no two equal: returns positions (count,)."""
     cosines = matrix @ query / (matrix.norm(dim=1) * query.norm())  # (n,)
     return cosines.topk(count).indices
 
@@ -150,15 +150,15 @@ def edges_of_groups(generator):
     draws=draw_groups,
     edges=edges_of_groups,
     hints=[
-        "You need the cosine of each row with each other row. Divide every row by its magnitude first: what is left to "
-        "do for the cosines?",
+        "You need the cosine of each row with each other row. Divide every row by its magnitude first: how do you get "
+        "the cosines from these rows?",
         "vectors.norm(dim=1, keepdim=True) has the shape (n, 1), so each row is divided by its own magnitude. Then one "
-        "matrix product, rows with rows, gives all (n, n) cosines.",
-        "On the diagonal stand the cosines of the rows with themselves, all 1. Take them out of the sum of each row, "
-        "and divide by the number of other rows, n - 1.",
+        "matrix product, rows with rows, gives all the cosines (n, n).",
+        "The diagonal holds the cosine of each row with itself, which is 1. Subtract it from the sum of each row, and "
+        "divide by the number of other rows, n - 1.",
     ],
     intermediates={
-        "all cosines: did you forget to take the mean of each row?": lambda vectors: torch.cosine_similarity(
+        "all the cosines: did you forget to take the mean of each row?": lambda vectors: torch.cosine_similarity(
             vectors[:, None], vectors[None], dim=-1
         ),
         "the vectors as they were given": lambda vectors: vectors,
@@ -185,7 +185,7 @@ def likeness_to_others(vectors):
     hints=[
         "Paris is to France as Rome is to … Which step leads from Paris to France? Where does it lead from Rome?",
         "The step from a to b is a difference. Which of the two is subtracted from the other?",
-        "Start at c and go the step that leads from a to b. Try it with single numbers: 2 is to 5 as 10 is to 13.",
+        "Start at c and add the step that leads from a to b. Try it with single numbers: 2 is to 5 as 10 is to 13.",
     ],
     minutes=4,
 )
