@@ -26,11 +26,13 @@ def edges_of_token_ids(generator):
     edges=edges_of_token_ids,
     hints=[
         "How many rows does the result have, and how many columns? How many ones does each row have?",
-        "Start from torch.zeros(n, v). For token i of the sentence, which single entry becomes 1?",
-        "Row i gets its 1 in column token_ids[i]: by a loop, by an index pair with torch.arange for the rows, or as a row of an identity matrix.",
+        "Start from torch.zeros(n, v). For token i of the sentence, which single entry should become 1?",
+        "Row i gets its 1 in column token_ids[i]. Set it in a loop, or pick the right rows of an identity matrix, torch.eye(v).",
     ],
-    intermediates={"the token ids: each needs a row of its own": lambda token_ids, vocabulary_size: token_ids},
-    question="The result is (n, v): a row for each of the n tokens, a column for each of the v words. Which of the two does an index of yours choose, and is it below n or below v?",
+    intermediates={
+        "the token ids: each of them should get a row of its own": lambda token_ids, vocabulary_size: token_ids
+    },
+    question="The result is (n, v): one row for each of the n tokens, one column for each of the v words. Does your index choose a row or a column, and is it below n or below v?",
 )
 def one_hot(token_ids, vocabulary_size):
     """One row for each token id (n,), 1 in the column of the id and 0 elsewhere: returns floats (n, v)."""
@@ -59,12 +61,12 @@ def edges_of_softmax(generator):
     draws=draw_scores,
     edges=edges_of_softmax,
     hints=[
-        "Which function makes any number positive and keeps the order? What do you divide by for a row to sum to 1?",
-        "Which axis is a row? Sum over that one, and keep it with keepdim=True, so that the division fits any shape.",
-        "exp(1000) is infinite. Subtracting the same number from all the scores of a row changes nothing: which number lets nothing above exp(0) occur? .amax(dim=-1, keepdim=True) finds it row by row.",
+        "Which function makes any number positive and keeps the order? And what do you divide by, so that a row sums to 1?",
+        "Along which axis does a row run? Sum over this axis, and keep it with keepdim=True, so that the division works for any shape.",
+        "exp(1000) is infinite. But you may subtract the same number from all the scores of a row, and the weights stay the same. After subtracting the maximum, .amax(dim=-1, keepdim=True), no power is larger than exp(0) = 1.",
     ],
-    intermediates={"one number a row: did you forget to divide something by it?": lambda scores: scores.sum(-1)},
-    question="Does a sum or a maximum lose an axis on the way? keepdim=True keeps it; dim=-1 is the last of any shape.",
+    intermediates={"one number per row: did you forget to divide something by it?": lambda scores: scores.sum(-1)},
+    question="Does a sum or a maximum lose an axis? keepdim=True keeps it, and dim=-1 is the last axis of any shape.",
     level=2,
     minutes=10,
 )
@@ -101,11 +103,11 @@ def edges_of_weights(generator):
     edges=edges_of_weights,
     hints=[
         "The quotient rule: (f / Z)′ = (f′ Z − f Z′) / Z². Which of f and Z depend on the score s_b itself?",
-        "Both are exp(s_b) in the derivative: (exp(s_b) Z − exp(s_b) exp(s_b)) / Z². Divide: what is it in terms of a_b?",
-        "For every other score it is -weights[wanted] * weights[j]. For its own it is weights[wanted] * (1 - weights[wanted]).",
+        "f′ and Z′ are both exp(s_b), so the slope is (exp(s_b) Z − exp(s_b) exp(s_b)) / Z². Since a_b = exp(s_b) / Z, what is this in terms of a_b?",
+        "For every other score j the slope is -weights[wanted] * weights[j]. For its own score it is weights[wanted] * (1 - weights[wanted]).",
     ],
     intermediates={
-        "a single number: each of the k scores has a slope of its own": lambda weights, wanted: weights[wanted]
+        "a single number: each of the k scores should have a slope of its own": lambda weights, wanted: weights[wanted]
     },
     question="There is one slope for each of the k scores. Which of the weights belongs to slope j?",
     level=2,
@@ -134,11 +136,11 @@ def edges_of_scores(generator):
     draws=draw_query_and_keys,
     edges=edges_of_scores,
     hints=[
-        "A score is the dot product of the query with one key. How many scores does one query get?",
-        "A matrix product gives all of them at once. Its inner axes must both have length e: what comes first, the query or the keys?",
-        "e is the last axis of the keys: keys.shape[-1]. Divide the products by its root.",
+        "A score is the dot product of the query and one key. How many scores does one query get?",
+        "A matrix product gives all of them at once. Its inner axes must both have length e: which factor comes first, the query or the keys?",
+        "e is the length of the last axis of keys: keys.shape[-1]. Divide the dot products by its square root.",
     ],
-    intermediates={"the query: the sum has to run over e, not over the keys": lambda query, keys: query},
+    intermediates={"the query: the sum should run over e, not over the keys": lambda query, keys: query},
     question="Which axis of keys has length e?",
 )
 def attention_scores(query, keys):
@@ -166,17 +168,17 @@ def edges_of_attention(generator):
     draws=draw_query_keys_values,
     edges=edges_of_attention,
     hints=[
-        "Three steps: scores, weights, weighted sum. Which of them have you written before?",
-        "The scores (k,) become weights (k,) by a softmax: positive, and they sum to 1. What do the weights multiply?",
-        "scores = keys @ query, over √d_k; weights = softmax of the scores; then the weighted sum of the rows of values.",
+        "There are three steps: scores, weights, weighted sum. Which of them have you written before?",
+        "A softmax turns the scores (k,) into weights (k,), which are positive and sum to 1. What should be multiplied by the weights?",
+        "scores = keys @ query, divided by √d_k; weights = the softmax of the scores; then the weighted sum of the rows of values.",
     ],
     intermediates={
         "the weights: did you forget the values?": lambda query, keys, values: keys @ query,
         "the weighted rows: did you forget to add them up?": lambda query, keys, values: values,
-        "a key: the weighted sum is one of values": lambda query, keys, values: query,
+        "a key: the weighted sum should be one of values": lambda query, keys, values: query,
     },
     question={
-        "value": "values (k, v) has a row for each key: which axis has the length k of the weights?",
+        "value": "values (k, v) has one row for each key: which axis has length k, as the weights do?",
         "key|query": "Which axis of keys has length e?",
     },
     level=2,
