@@ -47,16 +47,16 @@ def edges_of_encoders(generator):
     draws=draw_encoders,
     edges=edges_of_encoders,
     hints=[
-        "What does the bench below say of each block? Cut the code down: with one block it is right. And with two?",
+        "What does the bench below say about each block? Try fewer blocks: with one block the result is right. And with two?",
         "Follow x by hand through two blocks. What goes into the second one, and what should?",
-        "Each block reads what the block before it gave, the first one words and positions.",
+        "The first block should read the words with their positions. Every other block should read the output of the block before it.",
     ],
     intermediates={
-        "the words with their positions: do the blocks still come?": (
+        "the words with their positions: are the blocks still missing?": (
             lambda tokens, vectors, positions, blocks, final_norm, mask: vectors[tokens]
         ),
     },
-    question="After the first line everything is (…, n, d): what does this line take, and what does it hand on?",
+    question="After the first line everything is (…, n, d): what goes into this line, and what comes out of it?",
     level=2,
     minutes=10,
     trained=True,
@@ -64,8 +64,8 @@ def edges_of_encoders(generator):
 def encode_tokens(tokens, vectors, positions, blocks, final_norm, mask):
     """Token ids (…, n) through an encoder: vectors, positions, all blocks, final norm: returns (…, n, d).
 
-    vectors (v, d) has a row for each token, positions (max_len, d) one for each place. blocks is a
-    list of functions block(x, mask), final_norm(x) a function; all keep the shape (…, n, d).
+    vectors (v, d) has a row for each token, positions (max_len, d) one for each position. blocks is a
+    list of functions block(x, mask), final_norm(x) is a function; all keep the shape (…, n, d).
     """
     x = vectors[tokens]  # (…, n, d)
     x = x + positions[: tokens.shape[-1]]
@@ -92,11 +92,11 @@ def edges_of_layer_sizes(generator):
     draws=draw_layer_sizes,
     edges=edges_of_layer_sizes,
     hints=[
-        "Which matrices does the layer learn? How many numbers has one of them?",
-        "Each head's part of W_q is (d, e), and there are h of them, with h · e = d. What do they add up to?",
-        "Four matrices, W_o among them. A bias has one number for each output of its matrix.",
+        "Which matrices does the layer learn? How many numbers are in one of them?",
+        "Each head's part of W_q is (d, e), and there are h such parts, with h · e = d. How many numbers are in all of them together?",
+        "There are four matrices, including W_o. A bias has one number for each output of its matrix.",
     ],
-    question="The result is one whole number, made of d_model and bias: which of them is used in this line, and how?",
+    question="The result is one whole number, computed from d_model and bias: what does this line do with them?",
 )
 def count_parameters(d_model, num_heads, bias):
     """Parameters of W_q, W_k, W_v, W_o, each (d, d), with a bias (d,) if bias: returns an int."""
@@ -122,13 +122,13 @@ def edges_of_encoder_sizes(generator):
     draws=draw_encoder_sizes,
     edges=edges_of_encoder_sizes,
     hints=[
-        "Which parts of a block learn? Count one block first: attention, feed-forward layer, norms. How many blocks?",
-        "Attention has four matrices, the feed-forward layer two, and each matrix a bias as long as its output. What "
-        "do the heads change about that?",
+        "Which parts of a block learn? Count one block first: attention, feed-forward layer, norms. How many blocks are there?",
+        "Attention has four matrices, the feed-forward layer has two, and each matrix has a bias as long as its output. "
+        "Does the number of heads change any of that?",
         "A norm has gamma and beta, d_model numbers each, and a block has two norms. Every block has parameters of its "
         "own.",
     ],
-    question="The result is one whole number, made of the four sizes: which of them is used in this line, and how?",
+    question="The result is one whole number, computed from the four sizes: what does this line do with them?",
     level=2,
     minutes=8,
 )
@@ -165,26 +165,26 @@ def edges_of_symbols(generator):
     draws=draw_repeating,
     edges=edges_of_symbols,
     hints=[
-        "A C K B A C K: the last place holds K. Where did K stand first? Which place is one further on?",
-        "symbols[:, None] == symbols compares every place (down) with every other (across). Which of these pairs are in "
-        "the past? .tril(-1) keeps what stands below the diagonal.",
-        "argmax of a row of 0 and 1 is the place of its first 1; any says whether there is a 1. A loop over the places, "
-        "with the symbols before each, does as well.",
+        "A C K B A C K: the last symbol is K. At which position did K occur first? Which position comes right after it?",
+        "symbols[:, None] == symbols compares every position (rows) with every other (columns). Which of these pairs are "
+        "in the past? .tril(-1) keeps only what is below the diagonal.",
+        "argmax of a row of 0 and 1 is the position of its first 1, and any says whether there is a 1. A loop over the "
+        "positions, which searches the symbols before each of them, works as well.",
     ],
     intermediates={
-        "for each place, all places before it: one number a place is asked for": lambda symbols: (
+        "for each position, all the positions before it: return one number per position": lambda symbols: (
             symbols[:, None] == symbols
         ),
     },
-    question="symbols is (n,), whole numbers: does this line look at the past of one place, or of all at once?",
+    question="symbols is (n,), whole numbers: does this line look at the past of one position, or of all positions at once?",
     level=2,
     minutes=10,
 )
 def induction_target(symbols):
-    """The place that an induction head should look at, from each place of symbols (n,): returns (n,), whole numbers.
+    """The position that an induction head should look at, for each position of symbols (n,): returns (n,), integers.
 
-    Look for the symbol that stands at a place: where did it first stand before? The place right
-    after that one is the answer, counted from 0; it may be the place itself. -1 where the symbol is new.
+    Take the symbol at a position: where did it first occur before? The position right after that one is
+    the answer, counted from 0; it may be the position itself. If the symbol is new, the answer is -1.
     """
     seen = (symbols[:, None] == symbols).tril(-1)  # (q, k): the same symbol, in the past
     after = seen.int().argmax(-1) + 1  # (q,): one place after the first of them
