@@ -520,7 +520,7 @@ def test_a_class_that_is_handed_in_is_graded(course):
     path = course / "notebooks" / notebook("self_attention").name
     for name, edit, line in (
         ("right", {}, "✔ SelfAttention: right on all"),
-        ("wrong", {"self.W_v(X)": "self.W_k(X)"}, "✘ SelfAttention: you mix the keys."),
+        ("wrong", {"self.W_v(X)": "self.W_k(X)"}, "✘ SelfAttention: you multiply the weights by the keys."),
     ):
         made = files.read(path)
         text = inspect.getsource(COURSE)

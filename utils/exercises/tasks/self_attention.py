@@ -36,17 +36,17 @@ def edges_of_self_attention(generator):
     draws=draw_projections,
     edges=edges_of_self_attention,
     hints=[
-        "Five steps: project three times, score, scale, softmax, weighted sum. What shape comes out of each?",
-        "The scores are (…, n, n), one row a query. K needs its last two axes exchanged: what does .T do to three?",
-        "K.transpose(-2, -1) exchanges the last two axes of any shape; the softmax runs over the keys, dim=-1; and what is weighted are the projected values.",
+        "There are five steps: project three times, score, scale, softmax, weighted sum. What is the shape after each step?",
+        "The scores are (…, n, n), one row per query. The last two axes of K should be exchanged: what does .T do to a tensor with three axes?",
+        "K.transpose(-2, -1) exchanges the last two axes of any shape. The softmax runs over the keys, dim=-1. The weights are multiplied with the projected values.",
     ],
     intermediates={
         "the weights: did you forget the values?": lambda X, W_q, W_k, W_v: X @ X.mT,
-        "X: are the values projected with W_v, and the outputs not once more?": lambda X, W_q, W_k, W_v: X,
+        "X: are the values projected with W_v, and is the output not projected once more?": lambda X, W_q, W_k, W_v: X,
         "the queries and keys: are the values projected with W_v?": lambda X, W_q, W_k, W_v: X @ W_q,
     },
     question={
-        "W_[qkv]": "X is (…, n, d) and the matrices are (d, e) and (d, v): which axes meet in this product?",
+        "W_[qkv]": "X is (…, n, d), and the matrices are (d, e) and (d, v): which axes meet in this product?",
         "": "Queries and keys are (…, n, e), values (…, n, v), weights (…, n, n): which axes meet in this line?",
     },
     level=3,
@@ -78,9 +78,9 @@ def edges_of_layers(generator):
     draws=draw_layers,
     edges=edges_of_layers,
     hints=[
-        "What does the layer keep? Three matrices, W_q, W_k and W_v. Where are they made, and where are they used?",
+        "The layer keeps three matrices, W_q, W_k and W_v. Which method should make them, and which should use them?",
         "In __init__: self.W_q = nn.Linear(d_model, d_head, bias=False), and so on. In forward, self.W_q(X) is X W_q.",
-        "forward is your self_attention, with self.W_q(X) instead of X @ W_q. It returns two things: weights @ V, weights.",
+        "forward does the same as your self_attention, with self.W_q(X) instead of X @ W_q. It returns two things: first weights @ V, then the weights.",
     ],
     question="Queries, keys and values are (…, n, e), weights (…, n, n): which axes meet in this line?",
     level=2,
@@ -117,14 +117,12 @@ def edges_of_matrices(generator):
     draws=draw_query_key_matrices,
     edges=edges_of_matrices,
     hints=[
-        "Write Q and K out in Q @ K.T: what stands between X and X.T?",
-        "The transpose of a product turns its factors round: (X @ W_k).T = W_k.T @ X.T.",
+        "Replace Q and K in Q @ K.T by X @ W_q and X @ W_k: what is then between X and X.T?",
+        "Transposing a product reverses the order of its factors: (X @ W_k).T = W_k.T @ X.T.",
         "Q @ K.T = (X @ W_q) @ (W_k.T @ X.T). The two matrices in the middle are W, in this order.",
     ],
-    intermediates={
-        "W_q.T @ W_k, (e, e). W stands between X and X.T, so it has to be (d, d)": lambda W_q, W_k: W_q.T @ W_k
-    },
-    question="W_q and W_k are both (d, e), and W is (d, d): which axis has to vanish?",
+    intermediates={"W_q.T @ W_k, (e, e). W is between X and X.T, so it should be (d, d)": lambda W_q, W_k: W_q.T @ W_k},
+    question="W_q and W_k are both (d, e), and W is (d, d): which axis should vanish?",
     level=2,
     minutes=5,
 )
@@ -158,14 +156,14 @@ def edges_of_shares(generator):
     draws=draw_weights_and_values,
     edges=edges_of_shares,
     hints=[
-        "The output z is a sum: one term for each key, its weight times its value. How far does one term reach in z's direction?",
-        "z · z is the sum of the terms (a_j v_j) · z. So each term's part of the whole is (a_j v_j) · z / (z · z).",
-        "z = weights @ values, (…, q, v). The products v_j · z for all queries and keys are z @ values.mT, (…, q, k). Then weights, times these, over z · z of each query (keepdim).",
+        "The output z is a sum with one term for each key: its weight times its value. How far does one term reach in the direction of z?",
+        "z · z is the sum of (a_j v_j) · z over all keys j. So the share of key j is (a_j v_j) · z / (z · z).",
+        "z = weights @ values is (…, q, v). The products v_j · z of all queries and keys are z @ values.mT, (…, q, k). Multiply them by the weights, and divide by z · z of each query (with keepdim).",
     ],
     intermediates={
-        "the outputs z: here the share of each key is asked for, (…, q, k)": lambda weights, values: weights @ values,
-        "the weights themselves: the values have no say": lambda weights, values: weights,
-        "the products of z and the values: they still lack the weights and z · z": lambda weights, values: (
+        "the outputs z: return the share of each key instead, (…, q, k)": lambda weights, values: weights @ values,
+        "the weights themselves: the values should matter, too": lambda weights, values: weights,
+        "the products of z and the values: multiply them by the weights, and divide by z · z": lambda weights, values: (
             weights @ values @ values.mT
         ),
     },
