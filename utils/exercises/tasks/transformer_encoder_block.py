@@ -26,27 +26,29 @@ def edges_of_positions(generator):
     edges=edges_of_positions,
     hints=[
         "Columns come in pairs, a sine and a cosine of the same angle. Which j has column 6? And column 7?",
-        "Positions go down, (n, 1), frequencies across, (⌈d/2⌉,): their quotient is all the angles at once. "
+        "Positions are a column, (n, 1), and wavelengths a row, (⌈d/2⌉,): one division gives all the angles at once. "
         "torch.arange(0, d_model, 2) gives the 2j.",
-        "Sines fill the columns 0::2, cosines 1::2. Where d_model is odd, the last sine has no cosine: there are "
-        "d_model // 2 of these.",
+        "Sines belong in the columns 0::2, cosines in 1::2. If d_model is odd, the last sine has no cosine: there are only "
+        "d_model // 2 cosines.",
     ],
     intermediates={
-        "(d, n): positions are the rows here": lambda n, d_model: torch.zeros(d_model, n),
-        "the angles, one for each pair of columns: are sine and cosine still to come?": lambda n, d_model: torch.zeros(
+        "(d, n), but positions should be the rows": lambda n, d_model: torch.zeros(d_model, n),
+        "the angles, one for each pair of columns: are sine and cosine still missing?": lambda n, d_model: torch.zeros(
             n, (d_model + 1) // 2
         ),
-        "sines and cosines as pairs, on an axis of their own": lambda n, d_model: torch.zeros(n, (d_model + 1) // 2, 2),
-        "a single position: is there a row for each?": lambda n, d_model: torch.zeros(d_model),
-        "the cosines below the sines: they are to stand side by side, in turn": lambda n, d_model: torch.zeros(
+        "sines and cosines as pairs, which still have an axis of their own": lambda n, d_model: torch.zeros(
+            n, (d_model + 1) // 2, 2
+        ),
+        "a single position, but each should have its own row": lambda n, d_model: torch.zeros(d_model),
+        "the cosines below the sines, but their columns should alternate": lambda n, d_model: torch.zeros(
             2 * n, (d_model + 1) // 2
         ),
     },
     question={
-        r"1::2|cat|stack": "An odd d_model has ⌈d/2⌉ columns of sines, and one less of cosines: does this line know?",
-        r"\[[^\]]*(\+ ?1|2 ?\* ?\w)[^\]]*\]": "There are ⌈d/2⌉ pairs of columns; where d_model is odd, "
-        "the last one is a sine alone. Is each column there that this line names?",
-        "": "Positions (n, 1) and frequencies (⌈d/2⌉,) give angles (n, ⌈d/2⌉): which shapes meet in this line?",
+        r"1::2|cat|stack": "If d_model is odd, there are ⌈d/2⌉ columns of sines and one column fewer of cosines: does this line allow for that?",
+        r"\[[^\]]*(\+ ?1|2 ?\* ?\w)[^\]]*\]": "There are ⌈d/2⌉ pairs of columns; if d_model is odd, "
+        "the last one is a sine alone. Does every column exist that this line uses?",
+        "": "Positions (n, 1) and wavelengths (⌈d/2⌉,) give angles (n, ⌈d/2⌉): which shapes meet in this line?",
     },
     level=2,
     minutes=10,
@@ -85,35 +87,38 @@ def edges_of_rotations(generator):
     draws=draw_pairs_and_angles,
     edges=edges_of_rotations,
     hints=[
-        "Turn (1, 0) by a right angle, against the clock: where does it point then? And (0, 1)? What do your formulas "
-        "give there?",
-        "Turned by an angle, (1, 0) becomes (cos, sin), and (0, 1) becomes (-sin, cos). (x0, x1) is x0 times the one and "
-        "x1 times the other.",
-        "Take both numbers apart, x[..., 0] and x[..., 1], before you change either; torch.stack with dim=-1 joins "
-        "two new ones to pairs.",
+        "Rotate (1, 0) by a right angle, counterclockwise: where does it point then? And (0, 1)? What do your formulas "
+        "give for these two?",
+        "Rotated by an angle, (1, 0) becomes (cos, sin), and (0, 1) becomes (-sin, cos). (x0, x1) is x0 times the first "
+        "plus x1 times the second.",
+        "Take out both numbers, x[..., 0] and x[..., 1], before you change either; torch.stack with dim=-1 joins "
+        "the two new ones into pairs.",
     ],
     intermediates={
-        "the pairs in front, (2, …): torch.stack puts its axis where dim says": lambda x, angle: x.movedim(-1, 0),
-        "every number with every angle: what chunk or [..., :1] takes apart keeps an axis that meets the angles": (
+        "the pairs with their axis first, (2, …): dim tells torch.stack where the axis should be": lambda x, angle: (
+            x.movedim(-1, 0)
+        ),
+        "every number with every angle: chunk and [..., :1] keep an axis of length 1, which should be dropped": (
             lambda x, angle: x.new_zeros(*x.shape[:-1], 2 * [*angle.shape, 1][-1 - bool(angle.ndim)])
         ),
-        "one number a pair: both are asked for": lambda x, angle: angle,
-        "(…, 2, 2): a matrix for each angle, or each number for each pair. Is a sum still to come?": (
+        "one number for each pair: both numbers should be returned": lambda x, angle: angle,
+        "(…, 2, 2), such as a matrix for each angle: is a sum still missing?": (
             lambda x, angle: x[..., None].expand(*x.shape, 2)
         ),
     },
     question={
-        r"cat\(": "torch.cat joins along an axis that is there; torch.stack with dim=-1 makes the axis of the pair.",
-        r"@|matmul|einsum": "A matrix for each angle is (…, 2, 2), a pair (…, 2): the pair needs an axis of length 1 "
-        "for @, or letters for einsum.",
+        r"cat\(": "torch.cat joins along an existing axis; torch.stack with dim=-1 makes a new one for the pair.",
+        r"@|matmul|einsum": "A matrix for each angle is (…, 2, 2), a pair (…, 2): for @, the pair needs another axis "
+        "of length 1, at the end.",
         r"math\.": "math.cos takes one number, torch.cos a tensor.",
-        "": "x is (…, 2), angle (…): x[..., 0], x[..., 1] and the angle's cosine have one shape. Which meet here?",
+        "": "x is (…, 2), angle (…): x[..., 0], x[..., 1] and the cosine of the angle all have the same shape. Which shapes meet "
+        "in this line?",
     },
     level=1,
     minutes=6,
 )
 def rotate_pair(x, angle):
-    """Pairs x (…, 2), each turned by its angle (…), against the clock, in radians: returns (…, 2)."""
+    """Rotate pairs x (…, 2), each by its angle (…), counterclockwise, in radians: returns (…, 2)."""
     first, second = x[..., 0], x[..., 1]  # (…)
     cos, sin = torch.cos(angle), torch.sin(angle)  # (…)
     return torch.stack([first * cos - second * sin, first * sin + second * cos], dim=-1)
@@ -152,20 +157,20 @@ def edges_of_norms(generator):
     draws=draw_rows_to_normalise,
     edges=edges_of_norms,
     hints=[
-        "One token is a row of d numbers. Over which of them do mean and variance go: the row, or a column of tokens?",
+        "One token is a row of d numbers. Are mean and variance taken over a row, or over a column?",
         "Four steps: the mean of each row, its variance, the row with mean 0 and deviation 1, gamma and beta. "
         "keepdim=True keeps the axis of length 1 that lets a mean be subtracted from its row.",
-        "The variance is the mean of the squared distances from the mean, divided by d, not by d - 1. eps is added to "
-        "it before the root; gamma multiplies, beta is added last.",
+        "The variance is the mean of the squared distances from the mean: their sum divided by d, not by d - 1. eps is "
+        "added to it before the root; then multiply by gamma, and add beta last.",
     ],
     intermediates={
-        "the mean of each row: what is done with it?": lambda x, gamma, beta, eps: x.mean(-1),
+        "the mean of each row: what should be done with it?": lambda x, gamma, beta, eps: x.mean(-1),
         "the mean of each row, with its axis kept": lambda x, gamma, beta, eps: x.mean(-1, keepdim=True),
-        "one row: is there a row for each token?": lambda x, gamma, beta, eps: gamma,
+        "one row, but each token should have its own": lambda x, gamma, beta, eps: gamma,
     },
     question={
-        r"nn\.|F\.|layer_norm\(": "The shape that is normalised is (d,), the last axis alone.",
-        r"@": "gamma multiplies entry by entry, with *: @ adds up.",
+        r"nn\.|F\.|layer_norm\(": "Only the last axis should be normalised: its shape is (d,).",
+        r"@": "gamma should multiply entry by entry, with *: @ also adds up.",
         "": "x is (…, n, d), a mean or variance of each row (…, n, 1) with keepdim=True, gamma and beta (d,): which "
         "shapes meet in this line?",
     },
@@ -223,7 +228,10 @@ def as_it_is(x):
 def edges_of_residual_steps(generator):
     for pre in (True, False):
         x = torch.randn(3, 4, generator=generator)
-        yield "a sublayer and a norm that return the very tensor they are given", (x, as_it_is, as_it_is, pre)
+        yield (
+            "a sublayer and a norm that return the same tensor object that they are given",
+            (x, as_it_is, as_it_is, pre),
+        )
         x = torch.randn(70, 66, generator=generator)
         yield "70 tokens", (x, a_feed_forward, a_norm, pre)
         yield "66 sentences", (torch.randn(66, 2, 3, generator=generator), a_feed_forward, a_norm, pre)
@@ -233,18 +241,18 @@ def edges_of_residual_steps(generator):
     draws=draw_residual_steps,
     edges=edges_of_residual_steps,
     hints=[
-        "Two ways lead past each other: x as it came, and what the sublayer makes of it. Where do they meet? On which "
-        "of them does the norm stand, or does it come behind?",
-        "pre: what the sublayer reads is normalised, what is added is x as it came. post: add, then norm.",
+        "Two things are added: x as it came, and what the sublayer returns. Is the norm applied before the sublayer, or "
+        "after the addition?",
+        "pre=True: the sublayer reads norm(x), and x is added as it came. pre=False: add first, then apply norm.",
         "sublayer and norm are functions, each called once. One line for pre, after `if pre:`, and one for post.",
     ],
     intermediates={
-        "x and the sublayer's output side by side: they are to be added": lambda x, sublayer, norm, pre: torch.cat(
+        "x and the sublayer's output side by side, but they should be added": lambda x, sublayer, norm, pre: torch.cat(
             [x, x], -1
         ),
-        "the sublayer's output below x: they are to be added": lambda x, sublayer, norm, pre: torch.cat([x, x]),
+        "the sublayer's output below x, but they should be added": lambda x, sublayer, norm, pre: torch.cat([x, x]),
     },
-    question="x, norm(…) and sublayer(…) all have the shape (…, n, d): which of them does this line join, and how?",
+    question="x, norm(…) and sublayer(…) all have the shape (…, n, d): which of them does this line combine, and how?",
     level=1,
     minutes=5,
     trained=True,
@@ -253,8 +261,8 @@ def residual_step(x, sublayer, norm, pre):
     """One sublayer with its residual connection and norm, x (…, n, d): returns (…, n, d).
 
     sublayer and norm are functions of a tensor that keep its shape. pre=True, pre-norm: the norm
-    stands before the sublayer, and x goes past both. pre=False, post-norm: the norm comes last,
-    after the addition.
+    comes before the sublayer, and x is added as it came. pre=False, post-norm: the norm comes
+    last, after the addition.
     """
     if pre:
         return x + sublayer(norm(x))
@@ -291,23 +299,25 @@ def edges_of_feed_forward_layers(generator):
     draws=draw_feed_forward_layers,
     edges=edges_of_feed_forward_layers,
     hints=[
-        "Two linear layers with something between them. What would two without it amount to?",
-        "x @ W_1 turns the d numbers of each token into d_ff, whatever axes stand in front. What is done to the "
+        "Two linear layers have something between them. What would they amount to without it?",
+        "x @ W_1 turns the d numbers of each token into d_ff, however many axes come before. What should happen to the "
         "negative ones?",
-        "torch.relu, or clamp(min=0), makes negative numbers 0, after the first bias. Then the same once more, with "
-        "W_2 and b_2, and nothing behind.",
+        "torch.relu, or clamp(min=0), makes negative numbers 0, after b_1 is added. Then multiply by W_2 and add b_2; "
+        "nothing comes after that.",
     ],
     intermediates={
-        "the hidden layer: are W_2 and b_2 still to come?": lambda x, W_1, b_1, W_2, b_2: x @ W_1,
-        "one row for all tokens: each position keeps its own": lambda x, W_1, b_1, W_2, b_2: x[..., 0, :],
-        "one number a token: the last axis is to have d": lambda x, W_1, b_1, W_2, b_2: x[..., 0],
-        "W_2: is what multiplies it a single number, the maximum of all?": lambda x, W_1, b_1, W_2, b_2: W_2,
+        "the hidden layer: are W_2 and b_2 still missing?": lambda x, W_1, b_1, W_2, b_2: x @ W_1,
+        "one row for all tokens, but each should have its own": lambda x, W_1, b_1, W_2, b_2: x[..., 0, :],
+        "one number for each token, but each should have d": lambda x, W_1, b_1, W_2, b_2: x[..., 0],
+        "W_2: is it multiplied by a single number, such as the maximum of everything?": lambda x, W_1, b_1, W_2, b_2: (
+            W_2
+        ),
     },
     question={
-        r"\* ?W_": "`*` multiplies entry by entry: is the matrix product, @, meant?",
-        r"\.m?T|linear": "Vectors are rows and W_1 is (d, d_ff): x @ W_1 fits as it is. F.linear wants it transposed.",
+        r"\* ?W_": "`*` multiplies entry by entry: should it be the matrix product, @?",
+        r"\.m?T|linear": "Vectors are rows and W_1 is (d, d_ff): x @ W_1 fits as it is. F.linear expects W_1 transposed.",
         r"W_1(\.m?T)? @|W_1, x": "Vectors are the rows of x here, (…, n, d), and W_1 is (d, d_ff): on which side is x?",
-        "W_2": "W_2 is (d_ff, d), b_2 (d,): what stands on the left of W_2 has d_ff numbers a token, does it?",
+        "W_2": "W_2 is (d_ff, d), b_2 (d,): does the tensor on the left of W_2 have d_ff numbers for each token?",
         "": "x is (…, n, d), W_1 (d, d_ff), b_1 (d_ff,): which axes meet in this line, and on which side is x?",
     },
     level=1,
@@ -349,7 +359,7 @@ def edges_of_blocks(generator):
         mask = torch.ones(4, 4).tril().bool()
         x = torch.randn(4, 3, generator=generator)
         parts = lambda x, mask: x, as_it_is, as_it_is, as_it_is, mask, pre
-        yield "sublayers and norms that return the very tensor they are given", (x, *parts)
+        yield "sublayers and norms that return the same tensor object that they are given", (x, *parts)
         padding = torch.tensor([[1, 1, 0], [1, 1, 1]]).bool()[:, None, None]
         parts = lambda x, mask: an_attention(x, mask[:, 0]), a_feed_forward, a_norm, another_norm, padding, pre
         yield "a mask with four axes, which only attention reads", (torch.randn(2, 3, 4, generator=generator), *parts)
@@ -365,17 +375,17 @@ def edges_of_blocks(generator):
     hints=[
         "Which two sublayers does a block have, and in which order? What does the second one read: x, or what "
         "the first step gave?",
-        "Each sublayer has a residual and a norm of its own: the step of the exercise before, twice. The second step "
+        "Each sublayer has its own residual connection and norm: the step of the previous exercise, twice. The second step "
         "starts from the result of the first, and adds that.",
-        "Give the first step's result a name. pre: norm_1 in front of attention, norm_2 in front of feed_forward. "
-        "post: each norm around its sum. Only attention takes the mask.",
+        "Give the first step's result a name. pre=True: norm_1 before attention, norm_2 before feed_forward. "
+        "pre=False: each norm is applied to its sum. Only attention takes the mask.",
     ],
     intermediates={
-        "x and a sublayer's output side by side: they are to be added": (
+        "x and a sublayer's output side by side, but they should be added": (
             lambda x, attention, feed_forward, norm_1, norm_2, mask, pre: torch.cat([x, x], -1)
         ),
     },
-    question="x and what attention, feed_forward and norms give all are (…, n, d): what does this line join?",
+    question="x and everything that attention, feed_forward and the norms return are (…, n, d): which of them does this line combine?",
     level=2,
     minutes=8,
     trained=True,
