@@ -56,47 +56,46 @@ def edges_of_cross_attention(generator):
     draws=draw_words_and_memories,
     edges=edges_of_cross_attention,
     hints=[
-        "Two sequences meet: the words written so far, x, and the memory M. Which of them asks, and which is asked? Of "
-        "which length is a row of weights, then?",
-        "Queries come from the words, (b, q, e). What is compared with them, the keys, and what is mixed, the values, "
-        "both come from the memory, (b, k, e). The rest is attention with a mask, as before.",
+        "There are two sequences: the words written so far, x, and the memory M. Which of them gives the queries, and which "
+        "the keys? How long is a row of weights, then?",
+        "Queries come from the words, (b, q, e). Keys and values both come from the memory, (b, k, e). The rest is attention "
+        "with a mask, as before.",
         "The scores are (b, q, k), the mask is (b, k): an axis of length 1 for the queries, [:, None], makes it fit, "
-        "before the softmax. Give the weights a name: they are returned, too.",
+        "before the softmax. Give the weights a name, because they are returned, too.",
     ],
     intermediates={
-        "the weights: are the values still to be averaged by them?": lambda x, M, W_q, W_k, W_v, source_mask: (
+        "the weights, which should still average the values": lambda x, M, W_q, W_k, W_v, source_mask: (
             x @ M.transpose(-2, -1)
         ),
-        "(b, k, e): that has a row for each word of the source. Who asks, who answers?": (
+        "(b, k, e), with a row for each word of the source: queries should come from x, keys and values from M": (
             lambda x, M, W_q, W_k, W_v, source_mask: M @ W_v
         ),
-        "(b, k, q): queries and keys have changed places": lambda x, M, W_q, W_k, W_v, source_mask: (
-            M @ x.transpose(-2, -1)
-        ),
-        "averaged rows of M: are they to be projected by W_v?": lambda x, M, W_q, W_k, W_v, source_mask: x,
-        "(q, e): does each sentence keep its own?": lambda x, M, W_q, W_k, W_v, source_mask: x[0] @ W_v,
-        "(b, e): one vector a sentence, but each word asks for itself": (
+        "(b, k, q): queries and keys are swapped": lambda x, M, W_q, W_k, W_v, source_mask: M @ x.transpose(-2, -1),
+        "averaged rows of M, which should also be projected by W_v": lambda x, M, W_q, W_k, W_v, source_mask: x,
+        "(q, e), but each sentence should have its own result": lambda x, M, W_q, W_k, W_v, source_mask: x[0] @ W_v,
+        "(b, e), one vector for each sentence, but each word should have its own": (
             lambda x, M, W_q, W_k, W_v, source_mask: x[:, 0] @ W_v
         ),
-        "(b, b, q, k): every sentence meets every sentence. On which axis does the mask broadcast?": (
+        "(b, b, q, k), every sentence with every sentence: on which axis does the mask broadcast?": (
             lambda x, M, W_q, W_k, W_v, source_mask: (x @ M.transpose(-2, -1))[None].expand(len(x), -1, -1, -1)
         ),
     },
     question={
-        "mask": "source_mask is (b, k), the scores are (b, q, k): which axis has to be put in, and where?",
-        r"einsum": "x is bqd, M bkd, the matrices de: does each string name as many axes, and a letter mean one length?",
-        r"\.T\b|\.t\(\)|permute|transpose|\.mT": "The keys are (b, k, e): exchange their last two axes only, with .mT.",
-        r"W_[qkv]": "x is (b, q, d), M (b, k, d), each matrix (d, e): vectors are rows and stand on the left.",
+        "mask": "source_mask is (b, k), the scores are (b, q, k): which axis does the mask lack, and where?",
+        r"einsum": "x is bqd, M bkd, the matrices de: does your string have a letter for each axis, and does each letter stand for one "
+        "length?",
+        r"\.T\b|\.t\(\)|permute|transpose|\.mT": "The keys are (b, k, e): swap only their last two axes, with .mT.",
+        r"W_[qkv]": "x is (b, q, d), M (b, k, d), each matrix (d, e): vectors are rows and should be on the left of a matrix.",
         "": "Queries are (b, q, e), keys and values (b, k, e), weights (b, q, k): which axes meet in this line?",
     },
     level=2,
     minutes=8,
 )
 def cross_attention(x, M, W_q, W_k, W_v, source_mask):
-    """A decoder's words x (b, q, d) ask a memory M (b, k, d): returns z (b, q, e) and weights (b, q, k).
+    """A decoder's words x (b, q, d) attend to a memory M (b, k, d): returns z (b, q, e) and weights (b, q, k).
 
-    There are W_q, W_k and W_v (d, e), no biases; the scores are divided by √e, for d_k is e. source_mask (b, k)
-    is True for words of the source, False for padding, whose weight is 0; each sentence has a word.
+    There are W_q, W_k and W_v (d, e), no biases; the scores are divided by √e, since d_k is e. source_mask (b, k)
+    is True for words of the source, False for padding, whose weight is 0; each sentence has at least one word.
     """
     queries, keys, values = x @ W_q, M @ W_k, M @ W_v  # (b, q, e), (b, k, e), (b, k, e)
     scores = queries @ keys.mT / math.sqrt(keys.shape[-1])  # (b, q, k)
@@ -170,33 +169,37 @@ def edges_of_moves(generator):
     draws=draw_runs_and_words,
     edges=edges_of_moves,
     hints=[
-        "What has to be the same in two runs, and what different, to know that word j is what moved an output?",
-        "Run once with the words as they are. Then, for each j, take a fresh copy of the words, change word j alone, run, "
-        "and compare. An output is a row of numbers: when has it moved?",
-        "tokens.clone() copies; one more is surely another id. Compare with !=, which gives (1, m, d), take the one "
-        "sentence, and ask each output whether any of its numbers differs. torch.stack sets the columns side by side.",
+        "What should be the same in two runs, and what different, so that only word j can have moved an output?",
+        "Run once with the words as they are. Then, for each j, take a fresh copy of the words, change word j alone, run "
+        "again, and compare. An output is a row of numbers: when has it moved?",
+        "tokens.clone() copies; adding 1 surely gives another id. Compare with !=, which gives (1, m, d), take the one "
+        "sentence, and find out for each output whether any of its numbers differs. torch.stack joins the columns.",
     ],
     intermediates={
-        "(n, m): a row for each changed word. Outputs are rows, changed words columns": lambda run, tokens: (
+        "(n, m), a row for each changed word, but outputs should be the rows, and changed words the columns": lambda run, tokens: (
             (run(tokens)[0, :, :1] == tokens).T
         ),
-        "(n,): one answer for each word. Which outputs does it move?": lambda run, tokens: tokens[0] > 0,
+        "(n,), one answer for each word, but there should be one for each output and word": lambda run, tokens: (
+            tokens[0] > 0
+        ),
         "the outputs: have you compared two runs?": lambda run, tokens: run(tokens),
-        "how far each number moves: asked for is whether, and for each output": lambda run, tokens: run(tokens)[0],
+        "(m, d), one entry for each number of an output, but there should be one for each output and word": lambda run, tokens: (
+            run(tokens)[0]
+        ),
     },
     question={
         "clone|copy": "tokens is (1, n): does the copy keep both axes?",
-        "any|all": "An output of run is (1, m, d): the last axis is the numbers of one output. Which one is asked about?",
+        "any|all": "The result of run is (1, m, d): the last axis holds the numbers of one output. Which axis does this line use?",
         "": "tokens is (1, n), run(tokens) (1, m, d), the result (m, n): which axes meet in this line?",
     },
     level=2,
     minutes=10,
 )
 def moves(run, tokens):
-    """Which outputs of run(tokens) move when a word becomes another one: returns True or False, (m, n).
+    """Which outputs of run(tokens) move when one word is replaced: returns True or False, (m, n).
 
     tokens (1, n) are ids, n words; run(tokens) is (1, m, d), m outputs of d numbers. Row i is the output,
-    column j the word that is changed, it alone, to the next id.
+    column j the word that is changed to the next id, while all others stay.
     """
     before, columns = run(tokens), []
     for j in range(tokens.shape[1]):
@@ -238,40 +241,42 @@ def edges_of_targets(generator):
     draws=draw_targets,
     edges=edges_of_targets,
     hints=[
-        "Write a sentence with `<s>` and `</s>` in a row. Which token does the decoder read first, and which one has it "
-        "to say then? Which one does it read last?",
-        "At each place the label is the token one further on. Who has nothing after itself? Who stands after nobody? "
-        "Both rows have n - 1 places.",
-        "The mask has to say which *labels* are padding. Cut it as you cut the labels; what stands in the padding "
+        "Write down a sentence with `<s>` and `</s>`. Which token does the decoder read first, and which one should it say "
+        "then? Which one does it read last?",
+        "At each position the label is the next token. Which token has none after it, and which has none before it? "
+        "Inputs and labels both have n - 1 positions.",
+        "The mask should tell which *labels* are padding. Cut it as you cut the labels; which ids the padding has "
         "does not matter.",
     ],
     intermediates={
-        "(b, n): a row loses one token, at one of its ends": lambda target, mask: target,
-        "(b, n - 2): both ends are cut off. Each row loses one token": lambda target, mask: target[:, 2:],
-        "(b - 1, n): the first axis is cut, the sentences. Tokens stand along the second": (
+        "(b, n), but each row should lose one token, at one of its ends": lambda target, mask: target,
+        "(b, n - 2), cut at both ends, but each row should lose only one token": lambda target, mask: target[:, 2:],
+        "(b - 1, n), cut along the sentences, but it should be cut along the tokens, the second axis": (
             lambda target, mask: target[1:] if len(target) > 1 else target.new_zeros(0, target.shape[1])
         ),
-        "one long row: sentences keep their own, (b, n - 1)": lambda target, mask: target[:, 1:].flatten(),
-        "the tokens that count, in one row: an index by mask loses the axes": lambda target, mask: target[:, 1:][
+        "one long row, but each sentence should keep its own, (b, n - 1)": lambda target, mask: target[:, 1:].flatten(),
+        "the tokens that count, in one row: indexing by a mask loses the axes": lambda target, mask: target[:, 1:][
             mask[:, 1:]
         ],
-        "all sentences in one row: an index by mask loses the axes": lambda target, mask: target[mask][1:],
-        "a causal mask: asked for is which labels count": lambda target, mask: mask.new_ones(2 * [mask.shape[1] - 1]),
-        "a mask for attention, with axes for heads and queries: the loss wants (b, n - 1)": (
+        "all sentences in one row: indexing by a mask loses the axes": lambda target, mask: target[mask][1:],
+        "a causal mask, but it should tell which labels count": lambda target, mask: mask.new_ones(
+            2 * [mask.shape[1] - 1]
+        ),
+        "a mask for attention, with axes for heads and queries, but it should be (b, n - 1)": (
             lambda target, mask: mask[:, None, None, 1:]
         ),
     },
     question={
-        r"cat\(": "What is put side by side with (b, n) has to have b rows, too: (b, 1).",
-        "": "target and mask are (b, n): is it the second axis that this line cuts, [:, …]?",
+        r"cat\(": "What you join to (b, n) along axis 1 should have b rows, too: (b, 1).",
+        "": "target and mask are (b, n): does this line cut the second axis, [:, …]?",
     },
     level=1,
     minutes=6,
 )
 def shift_target(target, mask):
-    """What a decoder reads, what it has to say at each place, which of that counts: returns three (b, n - 1).
+    """What a decoder reads, what it should say at each position, which of that counts: returns three (b, n - 1).
 
-    target (b, n) are token ids: `<s>`, words, `</s>`, then padding, of whatever id. mask (b, n) is
+    target (b, n) are token ids: `<s>`, words, `</s>`, then padding, with any id. mask (b, n) is
     True up to `</s>`, False for padding. Returned are inputs, labels, and the mask of the labels.
     """
     inputs = target[:, :-1]
@@ -313,29 +318,31 @@ def edges_of_targets_read_by_word(generator):
     draws=draw_steps_and_targets,
     edges=edges_of_targets_read_by_word,
     hints=[
-        "When the third word is read, what has to be known of the first two? Who keeps it, from one call to the next?",
-        "Go through the words of all sentences at once, column by column. Each call gives the logits of that word and a "
-        "new state, which the next call gets. What does the first one get?",
+        "When the third word is read, what should be known of the first two? Which value keeps it from one call to the next?",
+        "Go through the words of all sentences at once, column by column. Each call returns the logits of that word and a "
+        "new state for the next call. Which state does the first call get?",
         "target[:, i : i + 1] keeps both axes, (b, 1); so does target.split(1, dim=1). Collect the logits (b, 1, v) in a "
-        "list, and let torch.cat set them side by side along the axis of the words.",
+        "list, and join them with torch.cat along the axis of the words.",
     ],
     intermediates={
-        "(b, 1, v), the logits of a single word: each of the q words has its own": lambda step, target: step(
-            target[:, :1], None
-        )[0],
-        "(b·q, 1, v): sentences stand behind one another. Words stand along the second axis": lambda step, target: step(
+        "(b, 1, v), the logits of a single word, but each of the q words should have its own": lambda step, target: (
+            step(target[:, :1], None)[0]
+        ),
+        "(b·q, 1, v), with all sentences along axis 0, but words should be along axis 1": lambda step, target: step(
             target.flatten()[:, None], None
         )[0],
-        "(q, b, 1, v): a list of what each step gives. Set them side by side": lambda step, target: torch.stack(
-            [step(target[:, :1], None)[0]] * target.shape[1]
+        "(q, b, 1, v), a list of what each step returns, but it should be joined along the axis of the words": lambda step, target: (
+            torch.stack([step(target[:, :1], None)[0]] * target.shape[1])
         ),
-        "(b, q): one number a word: the logits of all words are asked for": lambda step, target: target,
-        "(b, 1, q), weights: step gives logits, state and weights, in this order": lambda step, target: target[:, None],
+        "(b, q), one number for each word, but each should have v logits": lambda step, target: target,
+        "(b, 1, q), weights: step returns logits, state and weights, in this order": lambda step, target: target[
+            :, None
+        ],
     },
     question={
-        r"cat\(|stack\(": "Each step gives (b, 1, v): along which axis do words stand?",
-        r"step\(": "step takes a word of each sentence, (b, 1), and a state: what has this line handed over?",
-        "": "target is (b, q), a word of each sentence (b, 1), its logits (b, 1, v): which axis do you go along?",
+        r"cat\(|stack\(": "Each step returns (b, 1, v): which axis belongs to the words?",
+        r"step\(": "step takes a word of each sentence, (b, 1), and a state: what does this line pass to it?",
+        "": "target is (b, q), a word of each sentence (b, 1), its logits (b, 1, v): along which axis do you go?",
     },
     level=2,
     minutes=8,
@@ -374,33 +381,37 @@ def edges_of_logits(generator):
     draws=draw_states_and_embeddings,
     edges=edges_of_logits,
     hints=[
-        "Row i of E is the vector of word i. Which single number tells how well a state fits this word?",
-        "One dot product for each state with each of the v rows. Which axis have states (b, n, d) and E (v, d) in "
-        "common? There the sum runs.",
-        "A matrix product adds up over the last axis on its left and the second-to-last on its right: E has to be "
-        "turned, so that d comes first. Logits are asked for: nothing comes after.",
+        "Row i of E is the vector of word i. Which single number tells how well a state matches this word?",
+        "Take the dot product of each state with each of the v rows. Which axis do states (b, n, d) and E (v, d) have in "
+        "common? The sum should run over it.",
+        "A matrix product adds up over the last axis on its left and the second-to-last on its right: E should be "
+        "transposed, so that d comes first. The result is the logits: nothing follows.",
     ],
     intermediates={
-        "(b, v, n): words and places are exchanged": lambda states, E: (states @ E.mT).mT,
-        "the products, (b, n, v, d), before d is summed": lambda states, E: states[:, :, None] * E,
-        "(b, v), one word a sentence: each place has its own logits": lambda states, E: (states @ E.mT)[:, -1],
-        "(n, v): does each sentence keep its own?": lambda states, E: states[0] @ E.mT,
-        "(b, n), one number a place: the logits of all words are asked for": lambda states, E: states[..., 0],
-        "(b·n, v): the axes of sentence and place are to stay": lambda states, E: (states @ E.mT).flatten(0, 1),
-        "the states: have they met the vectors of the words?": lambda states, E: states,
+        "(b, v, n): words and positions are swapped": lambda states, E: (states @ E.mT).mT,
+        "the products, (b, n, v, d), which should still be summed over d": lambda states, E: states[:, :, None] * E,
+        "(b, v), one position for each sentence, but each position should have its own logits": lambda states, E: (
+            states @ E.mT
+        )[:, -1],
+        "(n, v), but each sentence should have its own logits": lambda states, E: states[0] @ E.mT,
+        "(b, n), one number for each position, but each should have the logits of all words": lambda states, E: states[
+            ..., 0
+        ],
+        "(b·n, v), but sentence and position should keep their axes": lambda states, E: (states @ E.mT).flatten(0, 1),
+        "the states, which should be multiplied with the vectors of the words": lambda states, E: states,
     },
     question={
-        "einsum": "states is bnd, E vd: does each string name as many axes, and a letter mean one length?",
-        "embedding|E\\[": "E is a matrix of vectors here, and states are no ids: what has to be compared?",
-        "": "states is (b, n, d), E (v, d): which axis do they share, and where does it stand in this line?",
+        "einsum": "states is bnd, E vd: does your string have a letter for each axis, and does each letter stand for one length?",
+        "embedding|E\\[": "E is a matrix of vectors here, and states are not ids: what should be compared?",
+        "": "states is (b, n, d), E (v, d): which axis do they share, and where is it in this line?",
     },
     level=1,
     minutes=4,
     trained=True,
 )
 def tied_logits(states, E):
-    """Logits of the v words for states (b, n, d), by the embeddings E (v, d): returns (b, n, v).
+    """Logits of the v words for states (b, n, d), from the embeddings E (v, d): returns (b, n, v).
 
-    The output layer is the table of embeddings itself: no other matrix, no bias.
+    The output layer is the table of embeddings itself: there is no other matrix, and no bias.
     """
     return states @ E.T
