@@ -1,4 +1,4 @@
-"""Exercises of the notebook on a published encoder: words in pieces, weights by name, one vector a sentence, and the
+"""Exercises of the notebook on a published encoder: words in pieces, weights by name, one vector per sentence, and the
 length of what a head adds."""
 
 import math
@@ -52,22 +52,22 @@ def edges_of_words(generator):
     draws=draw_words,
     edges=edges_of_words,
     hints=[
-        "The word is playing, and the vocabulary has p, play, ##l, ##ing and ##i. Which piece comes first, and what is "
-        "left of the word then?",
+        "The word is playing, and the vocabulary has p, play, ##l, ##ing and ##i. Which piece comes first, and which part "
+        "of the word remains then?",
         "Try the whole rest of the word first, then the rest without its last letter, and so on, until a piece is in the "
         "vocabulary: word[start:end] with end going down from len(word).",
-        "Where start is not 0, the piece is looked up, and listed, with ## before it. Where end has come down to start, "
-        "nothing fits: return '[UNK]', whatever was found before. Otherwise go on with start = end.",
+        "If start is not 0, look the piece up, and list it, with ## before it. If end has come down to start, nothing fits: "
+        "return '[UNK]', whatever you found before. Otherwise go on with start = end.",
     ],
-    question="word[start:end] is the piece that is tried: what are start and end in this line?",
+    question="word[start:end] is the piece to try: what are start and end in this line?",
     level=2,
     minutes=12,
 )
 def word_pieces(word, vocabulary):
-    """Cut word into pieces of vocabulary, the longest that fits first: returns a string, a blank between two pieces.
+    """Cut word into pieces of vocabulary, the longest that fits first: returns a string, a space between two pieces.
 
-    A piece that does not stand at the beginning of the word is looked up, and returned, with ##
-    before it. Where at some place no piece fits, the result is "[UNK]", for the whole word.
+    A piece that is not at the beginning of the word is looked up, and returned, with ## before
+    it. If no piece fits at some point, the result is "[UNK]", for the whole word.
     """
     pieces, start = [], 0
     while start < len(word):
@@ -114,22 +114,22 @@ def edges_of_files(generator):
     draws=draw_files,
     edges=edges_of_files,
     hints=[
-        "The shapes fit, so ask which matrix is which. Print parts for layer 0: in which order do they stand, and which "
-        "order is asked for?",
-        "The names of a file stand in the order of the alphabet. Where does query stand in that?",
-        "Say yourself what comes first: build the three names, with query, key and value in this order, and look each of "
-        "them up.",
+        "The shapes fit, so ask which matrix is which. Print parts for layer 0: in which order are they, and which order "
+        "should the result have?",
+        "The names in a file are in alphabetical order. Where is query in that order?",
+        "Set the order yourself: build the three names, with query, key and value in this order, and look up the position "
+        "of each.",
     ],
     intermediates={
-        "(3, d, d): three matrices side by side. cat puts one below the other": lambda names, matrices, layer: (
+        "(3, d, d), three matrices on an axis of their own, but one should be below the other, as torch.cat puts them": lambda names, matrices, layer: (
             matrices.new_zeros(3, *matrices.shape[1:])
         ),
-        "a single matrix: are the other two still to come?": lambda names, matrices, layer: matrices[0],
-        "(d, 3d): one beside the other. The rows of W_k come below those of W_q": lambda names, matrices, layer: (
+        "a single matrix: are the other two still missing?": lambda names, matrices, layer: matrices[0],
+        "(d, 3d), one beside the other, but the rows of W_k should come below those of W_q": lambda names, matrices, layer: (
             matrices.new_zeros(matrices.shape[1], 3 * matrices.shape[1])
         ),
     },
-    question="names and matrices go together, number by number; each matrix is (d, d): which of them does this line take?",
+    question="names[i] is the name of matrices[i], and each matrix is (d, d): which of them does this line take?",
     level=2,
     minutes=10,
 )
@@ -137,7 +137,7 @@ def pack_attention(names, matrices, layer):
     """The weights of a layer's queries, keys and values, in this order, one below the other: returns (3d, d).
 
     names is a list of names such as encoder.layer.0.attention.self.key.weight, in the order of a file.
-    matrices (p, d, d) holds what they name. nn.MultiheadAttention wants its in_proj_weight so.
+    matrices (p, d, d) are in the order of names. nn.MultiheadAttention expects its in_proj_weight in this form.
     """
     start = f"encoder.layer.{layer}.attention.self."
     parts = [f"{start}{part}.weight" for part in ("query", "key", "value")]
@@ -185,26 +185,26 @@ def edges_of_means(generator):
     draws=draw_outputs_and_masks,
     edges=edges_of_means,
     hints=[
-        "A sentence of three words and two of padding: what is added up, and what is it divided by?",
-        "Make the padded rows 0, then sum over the tokens. mask is (b, n), outputs (b, n, d): which axis does it lack?",
-        "mask[:, :, None] fits the outputs. The number of words of each sentence is the sum of its row of the mask; "
-        "keepdim=True makes it (b, 1), which divides (b, d).",
+        "A sentence has three words and two positions of padding: what should be added up, and what should it be divided by?",
+        "Set the padded rows to 0, then sum over the tokens. mask is (b, n), outputs (b, n, d): which axis does mask lack?",
+        "mask[:, :, None] fits the outputs. The number of words in each sentence is the sum of its row of mask; with "
+        "keepdim=True it is (b, 1) and can divide (b, d).",
     ],
     intermediates={
-        "a single mean for the whole batch: each sentence has one of its own": lambda outputs, mask: outputs[0, 0],
-        "one number a token: is the sum over the tokens, dim=1?": lambda outputs, mask: mask,
-        "one row a position: is the sum over the tokens, dim=1?": lambda outputs, mask: outputs[0],
-        "mask @ outputs, (b, b, d), every mask with every sentence: mask[:, None] gives each its own": (
+        "a single mean for the whole batch, but each sentence should have its own": lambda outputs, mask: outputs[0, 0],
+        "one number for each token: does the sum run over the tokens, dim=1?": lambda outputs, mask: mask,
+        "one row for each position: does the sum run over the tokens, dim=1?": lambda outputs, mask: outputs[0],
+        "mask @ outputs, (b, b, d), every mask with every sentence: with mask[:, None], each sentence gets only its own": (
             lambda outputs, mask: outputs.new_zeros(len(mask), len(mask), outputs.shape[-1])
         ),
-        "outputs: are the tokens still to be added up?": lambda outputs, mask: outputs,
+        "outputs, but the tokens should be added up": lambda outputs, mask: outputs,
     },
     question={
-        r"\[mask\]|\.view|\.reshape": "outputs[mask] is one list of the words of all sentences, which are not equally many: "
+        r"\[mask\]|\.view|\.reshape": "outputs[mask] is one list of all words, but sentences have different numbers of words: "
         "keep (b, n, d), with 0 in padded rows.",
-        "@|bmm|matmul|einsum": "mask[:, None], (b, 1, n), times (b, n, d) adds up over the tokens, each sentence its own.",
+        "@|bmm|matmul|einsum": "mask[:, None], (b, 1, n), times (b, n, d) adds up over the tokens, for each sentence by itself.",
         "": "outputs is (b, n, d), mask (b, n): an axis of length 1 at the end, mask[:, :, None], lets them meet; and "
-        "what divides (b, d) is (b, 1).",
+        "what divides (b, d) should be (b, 1).",
     },
     level=2,
     minutes=8,
@@ -212,7 +212,7 @@ def edges_of_means(generator):
 def masked_mean(outputs, mask):
     """Mean of outputs (b, n, d) over the words of each sentence, where mask (b, n) is True: returns (b, d).
 
-    Padding may hold anything, NaN too."""
+    Padding may hold anything, even NaN."""
     total = outputs.masked_fill(~mask[:, :, None], 0.0).sum(dim=1)  # (b, d)
     words = mask.sum(dim=1, keepdim=True)  # (b, 1)
     return total / words
@@ -253,35 +253,39 @@ def edges_of_contributions(generator):
     draws=draw_heads_of_a_layer,
     edges=edges_of_contributions,
     hints=[
-        "A head adds to a query's vector the sum over the keys of weight · value · W_o. Which summand is that of one key, "
-        "and how long is it?",
-        "values @ W_o is (h, k, d): what each head would add of each key with a weight of 1. The length of a vector is "
+        "To a query's vector, a head adds the sum of weight · value · W_o over all keys. Which part of this sum belongs to one "
+        "key, and how long is it?",
+        "values @ W_o is (h, k, d): what each head would add for each key if the weight were 1. The length of a vector is "
         "the root of the sum of its squares, over d.",
-        "A length times a weight is the length of the weighted vector, as no weight is negative. Lengths are (h, k), "
+        "A length times a weight is the length of the weighted vector, because no weight is negative. Lengths are (h, k), "
         "weights (h, q, k): which axis do the lengths lack?",
     ],
     intermediates={
-        "(h, k): one length a key. Every query has weights of its own": lambda weights, values, W_o: values[..., 0],
-        "(h, q, k, d): the vectors themselves. Their lengths are asked for": lambda weights, values, W_o: (
+        "(h, k), one length for each key, but every query has its own weights": lambda weights, values, W_o: values[
+            ..., 0
+        ],
+        "(h, q, k, d), the vectors themselves, but their lengths should be returned": lambda weights, values, W_o: (
             weights.new_zeros(*weights.shape, W_o.shape[-1])
         ),
-        "(h, q, d): what the keys add together. One number for each key is asked for": lambda weights, values, W_o: (
+        "(h, q, d), what all keys add together, but there should be one number for each key": lambda weights, values, W_o: (
             weights.new_zeros(*weights.shape[:2], W_o.shape[-1])
         ),
-        "(h, k, d): what each key would add with a weight of 1. Its length, times the weights?": (
+        "(h, k, d), what each key would add if the weight were 1, but its length should be multiplied by the weights": (
             lambda weights, values, W_o: values @ W_o
         ),
-        "(q, k): the heads are added up. Each has a contribution of its own": lambda weights, values, W_o: weights[0],
-        "(h, q): one number a query. Each of its keys has one": lambda weights, values, W_o: weights[..., 0],
+        "(q, k), without the heads, but each head should have its own lengths": lambda weights, values, W_o: weights[0],
+        "(h, q), one number for each query, but each of its keys should have one": lambda weights, values, W_o: weights[
+            ..., 0
+        ],
     },
     question="weights are (h, q, k), values (h, k, e), W_o (h, e, d): which axes meet in this line, and which are left?",
     level=2,
     minutes=8,
 )
 def contribution(weights, values, W_o):
-    """Lengths of what heads add of each key, weights (h, q, k), values (h, k, e), W_o (h, e, d): returns (h, q, k).
+    """Lengths of what heads add for each key, weights (h, q, k), values (h, k, e), W_o (h, e, d): returns (h, q, k).
 
-    To the output of query q, head h adds of key k the vector weight · value · W_o, which has d numbers.
+    To the output of query q, head h adds for key k the vector weight · value · W_o, which has d numbers.
     """
     lengths = (values @ W_o).norm(dim=-1)  # (h, k)
     return weights * lengths[:, None, :]
