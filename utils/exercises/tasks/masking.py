@@ -5,7 +5,6 @@ import math
 
 import torch
 
-from ... import probes
 from ..engine import exercise
 
 LOW_SCORES = "scores below -1e9, a number that many people write instead of -∞"
@@ -277,61 +276,64 @@ def padding_mask(tokens, pad_id):
 # ---- shortest_leak
 
 
-class LeaksBetween(torch.nn.Module):
-    """Each output is the sum of the words up to its own; on `least` to `most` words, in the modes given, of all words."""
+def on_lengths(least, most=99):
+    """The leaks of a model that leaks on `least` to `most` words: one for each later word."""
 
-    def __init__(self, least, most=99, modes=(True, False)):
-        super().__init__()
-        self.least, self.most, self.modes = least, most, modes
+    def leaks(words):
+        n = len(words)
+        return [("eval", 0, j) for j in range(1, n)] if least <= n <= most else []
 
-    def forward(self, X):
-        leaky = self.least <= X.shape[-2] <= self.most and self.training in self.modes
-        return X.cumsum(-2) + X.sum(-2, keepdim=True) * leaky
+    return leaks
 
 
-def draw_leaky_models(generator):
-    """Leaks from some length on, from the last one, from two words on, at one length alone, in one mode alone, never;
-    a single word."""
-    for model, n, d in (
-        (LeaksBetween(3), 5, 2),
-        (LeaksBetween(6), 6, 3),
-        (LeaksBetween(99), 4, 2),
-        (LeaksBetween(2), 5, 4),
-        (LeaksBetween(3, 3), 7, 2),
-        (LeaksBetween(4, modes=(False,)), 6, 2),
-        (LeaksBetween(5, modes=(True,)), 6, 3),
-        (LeaksBetween(2), 1, 3),
+def at_a_loud_word(words):
+    """The leaks of a model that leaks where a word behind the first one has an entry above 9."""
+    return [("train", 0, j) for j in range(1, len(words)) if words[j].max() > 9]
+
+
+def draw_leaks_and_words(generator):
+    """Leaks from some length on, from the last one, from two words on, at one length alone, at a word, never; a single
+    word; float64."""
+    for leaks, n, d in (
+        (on_lengths(3), 5, 2),
+        (on_lengths(6), 6, 3),
+        (on_lengths(99), 4, 2),
+        (on_lengths(2), 5, 4),
+        (on_lengths(3, 3), 7, 2),
+        (on_lengths(2), 1, 3),
+        (on_lengths(4, 5), 9, 2),
     ):
-        yield model, torch.randn(n, d, generator=generator)
+        yield leaks, torch.randn(n, d, generator=generator)
+    X = torch.randn(6, 3, generator=generator).double()
+    X[2], X[4, 1] = 0.0, 10.0
+    yield at_a_loud_word, X
 
 
 def edges_of_leaks(generator):
-    yield "20 words", (LeaksBetween(17), torch.randn(20, 2, generator=generator))
-    yield "numbers in float64", (LeaksBetween(3), torch.randn(4, 2, generator=generator).double())
+    yield "70 words", (on_lengths(67), torch.randn(70, 2, generator=generator))
 
 
 @exercise(
-    draws=draw_leaky_models,
+    draws=draw_leaks_and_words,
     edges=edges_of_leaks,
     hints=[
-        "By hand: would you begin with all words, or with few? When can you stop?",
-        "X[:n] are the first n words. Go from few to many, and return n as soon as the list of leaks is not empty.",
-        "range(1, len(X) + 1) ends with all words. After the loop, nothing has leaked: what should be returned then?",
+        "By hand: which lengths would you try, and which of those that leak do you want?",
+        "X[:n] are the first n words. Collect every n for which the list of leaks is not empty; n runs up to all words.",
+        "range(1, len(X) + 1) ends with all words. min takes the smallest, and with default= it has an answer for an "
+        "empty list, too.",
     ],
-    question="probes.causality_probe takes a model and words (n, d), probes.leaks takes what it returns: which of them "
-    "does this line hand over?",
+    question="leaks takes words (m, d), such as X[:n], and returns a list: what does this line hand over?",
     level=1,
     minutes=6,
 )
-def shortest_leak(model, X):
-    """With how many of the first words of X (n, d) model begins to leak: returns a whole number, 0 if it never does.
+def shortest_leak(leaks, X):
+    """With how many of the first words of X (n, d) a model begins to leak: returns a whole number, 0 if it never does.
 
-    A model leaks on some words if probes.leaks(probes.causality_probe(model, words)) is not empty.
+    leaks(words) is the list of leaks that the probe finds on words (m, d), which is empty if there are none.
     """
-    for n in range(1, len(X) + 1):
-        if probes.leaks(probes.causality_probe(model, X[:n])):
-            return n
-    return 0
+    lengths = range(1, len(X) + 1)
+    leaking = [n for n in lengths if leaks(X[:n])]
+    return min(leaking, default=0)
 
 
 # ---- causal_head
