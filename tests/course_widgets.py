@@ -708,7 +708,9 @@ def paint_mask(widgets):
                 outputs[i] = weights[i] @ V
             pairs = ", ".join(f"{words[k]} {weights[i, k]:.12f}" for k in keys)
             said.append(f"{words[i]} to {len(keys)} of 4: {pairs or 'nothing'}")
-        task = "○ Task: let slept hear only sailor. What will its output be?"
+        task = "○ Hide the future: no word may hear a later one."
+        if all(painted[i, k] == (k <= i) for i in range(4) for k in range(4)):
+            task = "✔ The future is hidden. Now let slept hear only sailor. What comes out?"
         if painted[2].tolist() == [False, True, False, False]:
             assert outputs[2].equal(V[1])
             task = "✔ slept hears only sailor. Its output is the value of sailor: 4, 1."

@@ -73,12 +73,16 @@ def touch_permission(canvas: Phone, board: Board, words: Sequence[str], mask: np
 
 
 def draw_task(canvas: Phone, words: Sequence[str], mask: np.ndarray, V: np.ndarray) -> str:
-    """What the learner is to bring about, and whether it is done: two lines, whatever the mask."""
+    """What the learner is to bring about, and whether it is done: first a causal mask, then a row with a single word;
+    two lines, whatever the mask."""
     asks, hears, value = words[ASKS], words[HEARS], ", ".join(map(short, V[HEARS]))
-    said = f"○ Task: let {asks} hear only {hears}.", "What will its output be?"
-    done = mask[ASKS].nonzero()[0].tolist() == [HEARS]
-    if done:
+    said, done = ("○ Hide the future: no word", "may hear a later one."), True
+    if mask[ASKS].nonzero()[0].tolist() == [HEARS]:
         said = f"✔ {asks} hears only {hears}.", f"Its output is the value of {hears}: {value}."
+    elif np.array_equal(mask, np.tri(len(mask), dtype=bool)):
+        said = "✔ The future is hidden. Now let", f"{asks} hear only {hears}. What comes out?"
+    else:
+        done = False
     for number, line in enumerate(said):
         canvas.text(5, 40 + 18 * number, line, 12.5, "start", "right" if done else "ink")
     return " ".join(said)
