@@ -72,6 +72,8 @@ def draw_map(canvas: Phone, top: float, now: Reading, before: Reading, changed: 
         canvas.rect(LEFT + CELL * (row + 1) + 1, top + ROW * row + 1, CELL - 2, ROW - 2, stroke="here", stroke_width=2)
     for row, word in enumerate(now.words[1:], 1):
         aim = -1 if row == changed else row
+        above = (LEFT + CELL * row, top - 30, CELL, 28)
+        canvas.touch(*above, f"exchange {word} ({row + 1}), a column", on=row == changed, changed=aim)
         canvas.touch(0, top + ROW * row, LEFT - 2, ROW, f"exchange {word} ({row + 1})", on=row == changed, changed=aim)
 
 
