@@ -714,7 +714,9 @@ def paint_mask(widgets):
                 outputs[i] = weights[i] @ V
             pairs = ", ".join(f"{words[k]} {weights[i, k]:.12f}" for k in keys)
             said.append(f"{words[i]} to {len(keys)} of 4: {pairs or 'nothing'}")
-        task = "○ Task: let slept hear only sailor. What will its output be?"
+        task = "○ Hide the future: no word may hear a later one."
+        if all(painted[i, k] == (k <= i) for i in range(4) for k in range(4)):
+            task = "✔ The future is hidden. Now let slept hear only sailor. What comes out?"
         if painted[2].tolist() == [False, True, False, False]:
             assert outputs[2].equal(V[1])
             task = "✔ slept hears only sailor. Its output is the value of sailor: 4, 1."
@@ -736,8 +738,7 @@ def empty_row(widgets):
         first = f"{' + '.join(terms)} + NaN · 0 = NaN"
         second = f"{' + '.join(terms)} + 0 · 0 = {weights[:, 0] @ gradient[:, 0]:.12f}"
         said = [
-            "Forwards. <pad> may attend to nothing: all its scores are −∞. What will a softmax make of them?",
-            "The weights of <pad>: 0 / 0, NaN, above. Below they are 0.",
+            "Forwards. <pad> may attend to nothing: weights of 0 / 0, NaN, above, of 0 below. How far will it spread?",
             "The outputs of the words are the same in both. That of <pad> is NaN above, 0 below.",
             f"The loss reads the words alone: {loss} above, {loss} below. Nothing to be noticed.",
             "Backwards. The loss does not read <pad>, so the gradient of its output is 0. Where is the harm?",
@@ -745,43 +746,114 @@ def empty_row(widgets):
             f"for 0 · NaN is NaN; {second} below.",
             "After one training step every entry of V is NaN above, and with it every output. Below, training goes on.",
         ]
-        return f"What does an empty row do? Step {state['step']} of 7. {said[state['step'] - 1]}", None
+        return f"What does an empty row do? Step {state['step']} of 6. {said[state['step'] - 1]}", None
 
     real = torch.tensor([True, True, False])
     arrays = Masked_Q[1:], Masked_K[1:], Masked_V[1:]
     return widgets.empty_row(Masked[1:], *arrays, real[:, None] & real), expected
 
 
-def masked_influence(widgets):
-    words, X = "the ship sailed gently away <pad> <pad>".split(), numbers(7, 16, seed=4)
-    torch.manual_seed(4)
-    theirs = [nn.MultiheadAttention(16, 2, batch_first=True).eval() for _ in range(3)]
-    layers = [load(MultiHeadAttention(d_model=16, num_heads=2), module) for module in theirs]
-    place = torch.arange(7)
-    allowed = {"none": place[:, None] >= 0 * place, "padding": (place < 5).expand(7, 7)}
-    allowed |= {"causal": place[:, None] >= place, "window, one word to each side": (place[:, None] - place).abs() < 2}
-    allowed["causal and padding"] = allowed["causal"] & allowed["padding"]
+class TwoSteps(nn.Module):
+    """Each output adds up the words that it may hear, and so does each of the outputs of a second step."""
+
+    def __init__(self, first, second, only=None):
+        super().__init__()
+        self.first, self.second, self.only = first, second, only
+
+    def forward(self, X):
+        past = torch.ones(len(X), len(X)).tril()
+        slips = self.only in (None, self.training)
+        for table in (self.first, self.second):
+            X = X + 0.5 * (table(past) if slips else past) @ X
+        return X
+
+
+def which_to_ship(widgets):
+    words, X = "the old ship from rome sailed gently away".split(), numbers(8, 16, seed=4)
+    right, wrong = (lambda past: past), (lambda past: past.T)
+    late = lambda past: torch.where(torch.arange(len(past)) >= 6, 1.0, past)  # noqa: E731
+    models = {"1": TwoSteps(late, late), "2": TwoSteps(right, right), "3": TwoSteps(right, wrong, False)}
 
     @torch.no_grad()
-    def expected(state):
-        mask, chosen, outputs = allowed[state["mask"]], state["chosen"], []
-        for change in (0.0, state["change"]):
-            x = X.clone()
-            x[chosen] += change
-            for module in theirs[: state["depth"]]:
-                x = x + module(x, x, x, attn_mask=~mask)[0]
-            outputs.append(x)
-        reach = torch.linalg.matrix_power((mask | torch.eye(7, dtype=torch.bool)).double(), state["depth"]) > 0
-        moved = [i for i in range(7) if reach[i, chosen] and state["change"]]
-        distances = (outputs[1] - outputs[0]).norm(dim=-1)
-        said = ", ".join(f"{words[i]} ({i + 1}) by {distances[i]:.12f}" for i in moved) or "none"
-        layers_said = "1 layer" if state["depth"] == 1 else f"{state['depth']} layers"
-        title = f"mask: {state['mask']} · {layers_said}. {words[chosen]} ({chosen + 1}) changes."
-        task = "○ Make an earlier output move. Its line will be red."
-        task = "✔ Red: an earlier output moves." if any(i < chosen for i in moved) else task
-        return f"{title} Outputs that move: {said}. {task}", None
+    def distances(model, mode, n, chosen):
+        model.train(mode == "training")
+        other = X[:n].clone()
+        other[chosen] += 1
+        return (model(other) - model(X[:n])).norm(dim=-1).tolist()
 
-    return widgets.masked_influence(words, X, layers, padded=2), expected
+    def leak(name):
+        for mode, n in itertools.product(("training", "evaluation"), (5, 8)):
+            for chosen in range(n):
+                for output, distance in enumerate(distances(models[name], mode, n, chosen)[:chosen]):
+                    if distance > 1e-6:
+                        return mode, n, output, chosen
+        return None
+
+    def expected(state):
+        name, n = state["model"], state["n"]
+        chosen = min(state["chosen"], n - 1)
+        far = distances(models[name], state["mode"], n, chosen)
+        moved = [k for k in range(n) if far[k] > 1e-6]
+        moves = ", ".join(f"{words[k]} ({k + 1}) by {far[k]:.12f}" for k in moved) or "none"
+        seen = "Red: an earlier output moves." if any(k < chosen for k in moved) else "No earlier output moves."
+        said = "○ One model is honest. Click words, modes and lengths, then decide."
+        if state["shipped"]:
+            said = f"✔ You ship model {name}, the right one: no earlier output moves, in either mode, at either length."
+            if name != "2":
+                mode, length, output, word = leak(name)
+                said = f"✘ Model {name} leaks: in {mode} mode, with {length} words, output {output + 1} moves when "
+                said += f"{words[word]} ({word + 1}) changes."
+        at = f"Model {name}, {state['mode']}, {n} words. {words[chosen]} ({chosen + 1}) changes."
+        return f"{at} Outputs that move: {moves}. {seen} {said}", None
+
+    return widgets.which_to_ship(words, X, models, short=5), expected
+
+
+def peeking(widgets):
+    lexicon = ["<pad>", "<start>", *"and li paris plays chess .".split()]
+    sentences = {"a sentence": [1, 3, 2, 4, 5, 6, 7], "another one": [1, 4, 5, 7]}
+    vectors, positions, out = numbers(8, 16, seed=2), numbers(6, 16, seed=3), numbers(16, 8, seed=5)
+    torch.manual_seed(6)
+    theirs = nn.MultiheadAttention(16, 2, batch_first=True).eval()
+    ours = load(MultiHeadAttention(d_model=16, num_heads=2), theirs)
+
+    def reader(causal):
+        def run(ids):
+            X, n = vectors[ids] + positions[: ids.shape[1]], ids.shape[1]
+            found, weights = ours(X, mask=torch.ones(n, n).tril().bool() if causal else None)
+            return (X + found) @ out, weights
+
+        return run
+
+    @torch.no_grad()
+    def by_torch(ids, causal):
+        X, n = vectors[ids] + positions[: len(ids)], len(ids)
+        hidden = torch.ones(n, n).triu(1).bool() if causal else None
+        found, weights = theirs(X, X, X, attn_mask=hidden)  # weights: the mean over the heads
+        return ((X + found) @ out).argmax(-1).tolist(), weights
+
+    def expected(state):
+        row, changed = [*sentences[state["sentence"]]], state["changed"]
+        before, _ = by_torch(torch.tensor(row[:-1]), state["model"] == "B")
+        exchanged = 0 < changed < len(row) - 1
+        if exchanged:
+            old, row[changed] = lexicon[row[changed]], 2 if row[changed] == 7 else row[changed] + 1
+        guesses, weights = by_torch(torch.tensor(row[:-1]), state["model"] == "B")
+        pairs = ", ".join(f"{lexicon[word]} → {lexicon[guess]}" for word, guess in zip(row, guesses))
+        right = sum(guess == word for guess, word in zip(guesses, row[1:]))
+        to_next = np.mean([weights[k, k + 1].item() for k in range(len(row) - 2)])
+        task = "○ Exchange a word so that an earlier guess changes: click it."
+        if exchanged:
+            other, earlier = f"{lexicon[row[changed]]} stands in place of {old}. ", 0
+            earlier = sum(one != other_one for one, other_one in zip(guesses[:changed], before))
+            task = f"○ {other}No earlier guess has changed. Try other words, and other models."
+            if earlier:
+                task = f"✔ {other}Earlier guesses that changed: {earlier}. They knew what was to come."
+        fact = f"{right} of {len(row) - 1} guesses are the next word. "
+        fact += f"The next position, framed, gets {100 * to_next}% of the attention."
+        return f"Model {state['model']} reads {state['sentence']} and guesses: {pairs}. {fact} {task}", None
+
+    return widgets.peeking({"A": reader(False), "B": reader(True)}, sentences, lexicon), expected
 
 
 # recurrent networks
@@ -1854,7 +1926,8 @@ COURSE = {
         shelf,
         paint_mask,
         empty_row,
-        masked_influence,
+        which_to_ship,
+        peeking,
         fading,
         bridge,
         bottleneck,

@@ -8,8 +8,9 @@ import torch
 import torch.nn.functional as F
 
 from utils import masks, plots, widgets
-from utils.attention import MultiHeadAttention, attention_weights
-from utils.widgets.masking import SOFTMAXES, Journey, draw_masked, mask_presets
+from utils.attention import attention_weights
+from utils.widgets.masking import SOFTMAXES, Journey, draw_masked, first_leak, mask_presets
+from utils.widgets.peeking import exchange
 
 WORDS = "the sailor slept <pad> <pad>".split()
 
@@ -90,21 +91,42 @@ def test_an_empty_row_is_what_autograd_says():
         widgets.empty_row(list("abcd"), Q, K, V.detach(), mask | True)
 
 
-def moved(widget, **choice):
-    """Numbers of the outputs that move."""
-    for name, value in choice.items():
-        widget.controls[name].value = value
-    said = widget.redraw().description.partition("Outputs that move: ")[2]
-    return [n for n in range(1, 6) if f"({n})" in said]
+class Summing(torch.nn.Module):
+    """Each output adds up the words that it hears, in training and in evaluation."""
+
+    def __init__(self, training, evaluation):
+        super().__init__()
+        self.tables = {True: training, False: evaluation}
+
+    def forward(self, X):
+        return self.tables[self.training](torch.ones(len(X), len(X))) @ X
 
 
-def test_influence_follows_the_mask_and_the_layers():
-    torch.manual_seed(0)
-    layers = [MultiHeadAttention(d_model=8, num_heads=2) for _ in range(3)]
-    widget = widgets.masked_influence(WORDS, draw(5, 8), layers, padded=2)
-    window = "window, one word to each side"
-    assert moved(widget, chosen=1, mask="causal", depth=3) == [2, 3, 4, 5]
-    assert moved(widget, chosen=3, mask="padding") == [4], "a padded word moves its own output only"
-    assert moved(widget, mask="none") == [1, 2, 3, 4, 5]
-    assert [moved(widget, chosen=0, mask=window, depth=depth)[-1] for depth in (1, 2, 3)] == [2, 3, 4]
-    assert moved(widget, change=0.0) == []
+def test_exactly_one_model_is_to_be_shipped():
+    honest, forgets = Summing(torch.tril, torch.tril), Summing(torch.tril, torch.triu)
+    assert first_leak(honest, draw(5, 3), (3, 5)) is None and honest.training
+    assert first_leak(forgets, draw(5, 3), (3, 5)) == ("evaluation", 3, 1, 0)
+    widget = widgets.which_to_ship(WORDS, draw(5, 3), {"1": forgets, "2": honest}, short=3)
+    widget.touch({"shipped": True})
+    assert "✘ Model 1 leaks: in evaluation mode, with 3 words" in widget.redraw().description
+    widget.touch({"model": "2"})
+    assert not widget.controls["shipped"].value, "another model has to be shipped anew"
+    widget.touch({"chosen": 4})
+    assert (
+        "sailor (2) changes" not in widget.redraw().description and "slept (3) changes" in widget.redraw().description
+    )
+    with pytest.raises(ValueError, match="exactly one of the models"):
+        widgets.which_to_ship(WORDS, draw(5, 3), {"1": forgets}, short=3)
+
+
+def test_a_word_is_exchanged_and_the_start_is_not():
+    assert exchange([1, 2, 6], 2, 7) == [1, 2, 2] and exchange([1, 2, 6], 1, 7) == [1, 3, 6]
+    follows = lambda ids: (F.one_hot(ids.roll(-1, 1), 7).float(), torch.ones(1, 1, ids.shape[1], ids.shape[1]))  # noqa: E731
+    widget = widgets.peeking({"A": follows}, {"one": [1, 2, 3, 4], "two": [1, 5, 6]}, list("ps.abcd"))
+    widget.touch({"changed": 2})
+    assert "a → s" not in widget.redraw().description
+    assert "b stands in place of a. Earlier guesses that changed: 1" in widget.redraw().description
+    widget.touch({"sentence": "two"})
+    assert "○ Exchange a word" in widget.redraw().description, "another sentence is read as it is"
+    with pytest.raises(ValueError, match="3 to 11 ids"):
+        widgets.peeking({"A": follows}, {"one": [1, 2]}, list("ps."))

@@ -19,9 +19,10 @@ from .hull import hull
 from .learning import learning
 from .likeness import analogy, winning_key
 from .looking_back import bridge
-from .masking import empty_row, masked_influence, paint_mask
+from .masking import empty_row, paint_mask, which_to_ship
 from .mixing import first_look, translator
 from .online_softmax import softmax_in_blocks
+from .peeking import peeking
 from .projections import kernel_smoothing, projections
 from .published import published_heads, search
 from .recurrence import fading

@@ -1,14 +1,14 @@
-"""A mask to paint, how an empty row spoils what is near it, and the outputs that a changed word moves."""
+"""A mask to paint, how an empty row spoils what is near it, and the one model that lets no earlier output move."""
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import ipywidgets
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from .. import masks
@@ -73,12 +73,16 @@ def touch_permission(canvas: Phone, board: Board, words: Sequence[str], mask: np
 
 
 def draw_task(canvas: Phone, words: Sequence[str], mask: np.ndarray, V: np.ndarray) -> str:
-    """What the learner is to bring about, and whether it is done: two lines, whatever the mask."""
+    """What the learner is to bring about, and whether it is done: first a causal mask, then a row with a single word;
+    two lines, whatever the mask."""
     asks, hears, value = words[ASKS], words[HEARS], ", ".join(map(short, V[HEARS]))
-    said = f"○ Task: let {asks} hear only {hears}.", "What will its output be?"
-    done = mask[ASKS].nonzero()[0].tolist() == [HEARS]
-    if done:
+    said, done = ("○ Hide the future: no word", "may hear a later one."), True
+    if mask[ASKS].nonzero()[0].tolist() == [HEARS]:
         said = f"✔ {asks} hears only {hears}.", f"Its output is the value of {hears}: {value}."
+    elif np.array_equal(mask, np.tri(len(mask), dtype=bool)):
+        said = "✔ The future is hidden. Now let", f"{asks} hear only {hears}. What comes out?"
+    else:
+        done = False
     for number, line in enumerate(said):
         canvas.text(5, 40 + 18 * number, line, 12.5, "start", "right" if done else "ink")
     return " ".join(said)
@@ -205,7 +209,7 @@ def draw_table(canvas: Phone, board: Board, part: str, table: np.ndarray, role: 
 
 
 def draw_journey(canvas: Phone, board: Board, words: Sequence[str], name: str, way: Journey, step: int) -> str:
-    """One of the two ways up to this step; returns the sum that makes an entry of V's gradient, once there."""
+    """One of the two ways up to this one of the STAGES, from 1; returns the sum that makes an entry of V's gradient."""
     now, numbers, n, below = STAGES[step - 1], way.numbers, len(words), board.top + ROW * len(words)
     deepest = max(1.0, float(way.V.abs().max()))
     canvas.text(5, board.place("V", 0, 0, n)[1] + 4, name, 13, "start", bold=True)
@@ -251,8 +255,7 @@ def draw_journey(canvas: Phone, board: Board, words: Sequence[str], name: str, w
 def of_a_step(step: int, word: str, losses: Sequence[float], sums: Sequence[str]) -> str:
     """What is to be seen after this step, `word` being the one that may attend to nothing."""
     return (
-        f"Forwards. {word} may attend to nothing: all its scores are −∞. What will a softmax make of them?",
-        f"The weights of {word}: 0 / 0, NaN, above. Below they are 0.",
+        f"Forwards. {word} may attend to nothing: weights of 0 / 0, NaN, above, of 0 below. How far will it spread?",
         f"The outputs of the words are the same in both. That of {word} is NaN above, 0 below.",
         f"The loss reads the words alone: {losses[0]:.2f} above, {losses[1]:.2f} below. Nothing to be noticed.",
         f"Backwards. The loss does not read {word}, so the gradient of its output is 0. Where is the harm?",
@@ -262,7 +265,8 @@ def of_a_step(step: int, word: str, losses: Sequence[float], sums: Sequence[str]
 
 
 def draw_empty_row(words: Sequence[str], ways: dict[str, Journey], step: int) -> View:
-    """Step number `step`, from 1, of two ways {name: journey} to treat a query that may attend to nothing."""
+    """Step number `step`, from 1, of two ways {name: journey} to treat a query that may attend to nothing: the first
+    shows scores and weights."""
     first = next(iter(ways.values()))
     texts = [number_or_nan(value) for way in ways.values() for table in way.numbers.values() for value in table.flat]
     wide, n, size = max(map(width_of, texts)) + 3, len(words), first.V.shape[1]
@@ -273,11 +277,11 @@ def draw_empty_row(words: Sequence[str], ways: dict[str, Journey], step: int) ->
     for number, (name, way) in enumerate(ways.items()):
         top = 44 + high + number * block
         columns = {"S": (n, max(wide, 24)), "A": (n, max(wide, 24)), "Z": (size, max(wide, 34))}
-        sums.append(draw_journey(canvas, Board(words, columns, top), words, name, way, step))
+        sums.append(draw_journey(canvas, Board(words, columns, top), words, name, way, step + 1))
     word = words[int((~first.mask.any(-1)).nonzero()[0])]
     said = of_a_step(step, word, [way.numbers["loss"] for way in ways.values()], sums)
     canvas.prose(5, 36 + len(ways) * block, said)
-    return canvas.view(f"What does an empty row do? Step {step} of {len(STAGES)}. {said}")
+    return canvas.view(f"What does an empty row do? Step {step} of {len(STAGES) - 1}. {said}")
 
 
 def empty_row(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, mask: Tensor) -> Explorer:
@@ -288,62 +292,121 @@ def empty_row(words: Sequence[str], Q: Tensor, K: Tensor, V: Tensor, mask: Tenso
     if mask.any(-1).all():
         raise ValueError("no row of the mask is empty: nothing goes wrong")
     ways = {name: Journey(Q, K, V, mask, softmax) for name, softmax in SOFTMAXES.items()}
-    return Explorer(lambda step: draw_empty_row(words, ways, step), {"step": slider("step", 1, 1, len(STAGES))})
+    return Explorer(lambda step: draw_empty_row(words, ways, step), {"step": slider("step", 1, 1, len(STAGES) - 1)})
 
 
 # A word that changes
+
+MODES = ("training", "evaluation")
+ROLE_OF_LEAK, HOME, FAR = "wrong", 168, 62  # where the dot of an output rests; how far it can move
+STILL = 1e-6  # an output that moves by less has not moved
+
+
 @torch.no_grad()
-def moved_by(layers: Sequence[nn.Module], X: Tensor, mask: Tensor, chosen: int, change: float) -> Tensor:
-    """How far each output moves (n,) when `change` is added to every entry of row `chosen` of X (n, d).
-
-    Each layer is attention with a residual connection: X = X + layer(X, mask=mask)[0]."""
+def moved_by(model: nn.Module, X: Tensor, mode: str, chosen: int) -> Tensor:
+    """How far each output of model(X) moves (n,) when 1 is added to every entry of row `chosen` of X (n, d)."""
+    was_training = model.training
+    model.train(mode == "training")
     changed = X.clone()
-    changed[chosen] += change
-    for layer in layers:  # one after the other: side by side as a batch, equal rows may be rounded differently
-        X, changed = X + layer(X, mask=mask)[0], changed + layer(changed, mask=mask)[0]
-    return (changed - X).norm(dim=-1)
+    changed[chosen] += 1
+    distances = (model(changed) - model(X)).norm(dim=-1)
+    model.train(was_training)
+    return torch.where(distances > STILL, distances, 0.0)
 
 
-def draw_moved(words: Sequence[str], changed: int, distances: ArrayLike, title: str) -> View:
-    """Inputs on the left, outputs on the right: a line from word number `changed` to each output that moved, distances
-    (n,); to outputs before it, which no causal model moves, the line is red."""
-    distances, canvas = as_numbers(distances, 1), Phone(66 + 30 * len(words))
-    largest, y_of = distances.max() or 1.0, [66 + 30 * number for number in range(len(words))]
-    canvas.text(6, 18, title, 13.5, "start", bold=True)
-    leaks = bool((distances[:changed] > 0).any())
-    task = "✔ Red: an earlier output moves." if leaks else "○ Make an earlier output move. Its line will be red."
-    canvas.text(6, 38, task, 12, "start", "wrong" if leaks else "quiet")
-    roles = ["wrong" if number < changed else "data" for number in range(len(words))]
-    for y, role, distance in zip(y_of, roles, distances):
-        if distance > 0:
-            width = float(1 + 8 * math.sqrt(distance / largest))
-            canvas.line(86, y_of[changed] - 4, 170, y - 4, role, width, opacity="0.7")
-    for number, (y, word, distance) in enumerate(zip(y_of, words, distances)):
-        said, here = f"moves by {distance:.2f}" if distance > 0 else "does not move", number == changed
-        canvas.text(80, y, cut(word, 9), 13, "end", "here" if here else "ink", here)
-        canvas.add("circle", cx=178, cy=y - 4, r=7, fill=roles[number] if distance > 0 else "ground", stroke="quiet")
-        canvas.text(194, y, f"output {number + 1} {said}", 12, "start", "ink" if distance > 0 else "quiet")
-        canvas.touch(4, y - 19, 90, 30, f"change {word} ({number + 1})", on=here, chosen=number)
-    canvas.hint(6, canvas.height - 5, "click a word to change its vector")
-    moves = [f"{words[k]} ({k + 1}) by {distances[k]:.2f}" for k in np.flatnonzero(distances > 0)]
-    moved = ", ".join(moves) or "none"
-    return canvas.view(f"{title}. {words[changed]} ({changed + 1}) changes. Outputs that move: {moved}. {task}")
+def first_leak(model: nn.Module, X: Tensor, lengths: Sequence[int]) -> tuple[str, int, int, int] | None:
+    """The first (mode, number of words, word that changes, earlier output that moves); None: there is none."""
+    for mode, n in itertools.product(MODES, lengths):
+        for chosen in range(1, n):
+            if (earlier := moved_by(model, X[:n], mode, chosen)[:chosen].nonzero().flatten()).numel():
+                return mode, n, chosen, int(earlier[0])
+    return None
 
 
-def masked_influence(words: Sequence[str], X: Tensor, layers: Sequence[nn.Module], padded: int = 0) -> Explorer:
-    """Change one word's vector and see which outputs move; layers, called with X (n, d) and a mask, are stacked."""
+def draw_buttons(
+    canvas: Phone, left: float, y: float, wide: float, choices: Mapping[str, object], control: str, now: object
+) -> None:
+    """{text: value} side by side; a click sets the control."""
+    for number, (text, value) in enumerate(choices.items()):
+        x, here = left + (wide + 5) * number, value == now
+        look = {"stroke": "here", "stroke_width": 2.5} if here else {"stroke": "edge"}
+        canvas.rect(x, y, wide, 26, "raised", rx=5, **look)
+        canvas.text(x + wide / 2, y + 18, text, 12, fill="here" if here else "ink", bold=here)
+        canvas.touch(x, y, wide, 26, text, on=here, **{control: value})
+
+
+def draw_moved(canvas: Phone, top: float, words: Sequence[str], changed: int, distances: np.ndarray) -> None:
+    """Inputs on the left, outputs on the right, which leave their place by how far they move: a line from word number
+    `changed` to each of these; to outputs before it, which no causal model moves, the line is red."""
+    y_of, largest = [top + 26 * number for number in range(len(words))], distances.max() or 1.0
+    canvas.line(HOME, top - 14, HOME, y_of[-1] + 6, "edge")
+    for number, (y, word, distance) in enumerate(zip(y_of, words, distances.tolist())):
+        here, role = number == changed, ROLE_OF_LEAK if number < changed else "data"
+        x = HOME + (FAR * math.sqrt(distance / largest) if distance else 0)
+        if distance:
+            canvas.line(84, y_of[changed] - 4, x, y - 4, role, 1.5, opacity="0.6")
+        canvas.text(78, y, cut(word, 9), 13, "end", "here" if here else "ink", here)
+        shown = {"fill": role if distance else "ground", "stroke": "quiet", "data_id": f"dot {number}"}
+        canvas.add("circle", cx=x, cy=y - 4, r=7, **shown)
+        said = "moves" if distance else "stays"
+        canvas.text(HOME + FAR + 16, y, f"output {number + 1} {said}", 12, "start", role if distance else "quiet")
+        canvas.touch(4, y - 18, 92, 26, f"change {word} ({number + 1})", on=here, chosen=number)
+
+
+def verdict_on(name: str, leak: tuple[str, int, int, int] | None, words: Sequence[str]) -> str:
+    if leak is None:
+        return f"✔ You ship model {name}, the right one: no earlier output moves, in either mode, at either length."
+    mode, n, chosen, output = leak
+    return (
+        f"✘ Model {name} leaks: in {mode} mode, with {n} words, output {output + 1} moves when "
+        f"{words[chosen]} ({chosen + 1}) changes."
+    )
+
+
+def which_to_ship(words: Sequence[str], X: Tensor, models: Mapping[str, nn.Module], short: int) -> Explorer:
+    """Change a word and see which outputs of a model move; one of the models lets no earlier output move: which one?
+
+    X (n, d): the vectors of the words. A model is called with the first `short` of them or with all, in either mode,
+    and returns a row for each. ValueError: not exactly one model without a leak."""
     require_list(words=words)
-    presets = mask_presets(len(words), padded)
+    lengths = short, len(words)
+    leaks = {name: first_leak(model, X, lengths) for name, model in models.items()}
+    if [*leaks.values()].count(None) != 1:
+        raise ValueError("exactly one of the models should have no leak")
 
-    def draw(chosen, change, mask, depth):
-        distances = moved_by(layers[:depth], X, presets[mask], chosen, change)
-        title = f"mask: {mask} · 1 layer" if depth == 1 else f"mask: {mask} · {depth} layers"
-        return draw_moved(words, chosen, distances, title)
+    def draw(model, mode, n, chosen, shipped):
+        chosen = min(chosen, n - 1)
+        distances = moved_by(models[model], X[:n], mode, chosen).numpy()
+        canvas = Phone(0)
+        canvas.text(8, 18, "Which model would you ship?", 14, "start", bold=True)
+        draw_buttons(canvas, 8, 28, 64, {f"model {name}": name for name in models}, "model", model)
+        draw_buttons(canvas, 8, 60, 81, {one: one for one in MODES}, "mode", mode)
+        draw_buttons(canvas, 180, 60, 81, {f"{one} words": one for one in lengths}, "n", n)
+        draw_moved(canvas, 112, words[:n], chosen, distances)
+        y = 112 + 26 * len(words) + 4
+        moves = [f"{words[k]} ({k + 1}) by {distances[k]:.2f}" for k in np.flatnonzero(distances)]
+        leaky = bool((distances[:chosen] > 0).any())
+        seen = "Red: an earlier output moves." if leaky else "No earlier output moves."
+        canvas.text(8, y, seen, 13, "start", ROLE_OF_LEAK if leaky else "quiet", bold=leaky)
+        canvas.rect(8, y + 12, 200, 28, "raised", stroke="ink", rx=5)
+        button = "Look again" if shipped else f"Ship model {model}"
+        canvas.text(108, y + 31, button, 13, bold=True)
+        canvas.touch(8, y + 12, 200, 28, button, shipped=not shipped)
+        said = "○ One model is honest. Click words, modes and lengths, then decide."
+        if shipped:
+            said = verdict_on(model, leaks[model], words)
+        role = "quiet" if not shipped else "right" if leaks[model] is None else "wrong"
+        canvas.prose(8, y + 62, said, 12.5, fill=role)
+        canvas.height = round(y + 92)
+        state = f"Model {model}, {mode}, {n} words. {words[chosen]} ({chosen + 1}) changes."
+        return canvas.view(f"{state} Outputs that move: {', '.join(moves) or 'none'}. {seen} {said}")
 
     controls = {
+        "model": menu("model", [*models], width="170px"),
+        "mode": menu("mode", MODES, width="200px"),
+        "n": menu("words", [(f"{one}", one) for one in lengths], width="170px"),
         "chosen": menu("change the vector of", [(f"{n + 1} {word}", n) for n, word in enumerate(words)], 1),
-        "change": slider("by", 1.0, 0.0, 3.0, 0.25),
-        "mask": menu("mask", list(presets), "causal"),
-        "depth": slider("layers", 1, 1, len(layers)),
+        "shipped": checkbox("ship this model", False),
     }
-    return Explorer(draw, controls, replaced=["chosen"])
+    anew = {"model": lambda _value, _state: {"shipped": False}}
+    return Explorer(draw, controls, follows=anew, replaced=controls)

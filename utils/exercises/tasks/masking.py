@@ -1,4 +1,5 @@
-"""Exercises of the notebook on masking: masks for padding, order and distance; softmax and attention that keep to them."""
+"""Exercises of the notebook on masking: masks for order, padding and distance; softmax and attention that keep to them;
+the shortest input that gives a leak away."""
 
 import math
 
@@ -8,50 +9,35 @@ from ...judge.exercise import exercise
 
 LOW_SCORES = "scores below -1e9, a number that many people write instead of -∞"
 
-# ---- padding_mask
+# ---- causal_mask
 
 
-def draw_padded_tokens(generator):
-    """Padding behind, in front, inside, none; pad ids 0, 1, 5 and 9, with 0 as a word; b = k; one sentence, one token."""
-
-    def tokens(rows, pad_id):
-        real = torch.tensor(rows).bool()
-        words = torch.randint(0, 9, real.shape, generator=generator)
-        return torch.where(real, words + (words >= pad_id), pad_id), pad_id
-
-    yield tokens([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], 0)
-    yield tokens([[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 1, 1]], 1)
-    yield tokens([[0, 0, 1], [1, 1, 1], [0, 1, 1]], 9)
-    yield tokens([[1, 0, 1, 1, 0, 0], [0, 1, 1, 0, 1, 1]], 5)
-    yield tokens([[1, 1, 0]], 0)
-    yield tokens([[1], [0]], 1)
-    yield tokens((torch.rand(3, 6, generator=generator) < 0.7).tolist(), 3)
+def draw_lengths(generator):
+    """Few tokens, one, and more than anybody writes down."""
+    yield from ((4,), (1,), (2,), (7,), (int(torch.randint(20, 60, (), generator=generator)),))
 
 
-def edges_of_padding(generator):
-    yield "a pad_id of -1", (torch.tensor([[5, 2, -1], [3, -1, -1]]), -1)
-    yield "a pad_id of -100", (torch.tensor([[5, 2, 0], [3, -100, -100]]), -100)
-    tokens = torch.randint(3, (66, 70), generator=generator)
-    yield "66 sentences of 70 tokens", (tokens, 1)
-    yield "a pad_id of 30,000", (torch.tensor([[29_999, 2, 30_000]]), 30_000)
+def edges_of_lengths(generator):
+    yield "70 tokens", (70,)
+    yield "300 tokens", (300,)
 
 
 @exercise(
-    draws=draw_padded_tokens,
-    edges=edges_of_padding,
+    draws=draw_lengths,
+    edges=edges_of_lengths,
     hints=[
-        "Which tokens may be attended to: those equal to pad_id, or those that differ from it?",
-        "Compare the whole tensor at once: that gives (b, k). Scores are (b, h, q, k): which axes does the mask lack, "
-        "and where?",
-        "Every head and every query gets the same row, so the axes h and q have length 1: None as an index makes one.",
+        "Write the four rows for n = 4 down: where may the first token look? And the last one?",
+        "Rows are queries, columns keys. Row i is True up to column i, which is the diagonal: which triangle is that?",
+        "torch.ones with dtype=torch.bool is True everywhere, and tril keeps the lower triangle with the diagonal. Or "
+        "compare torch.arange(n), once as a column and once as a row.",
     ],
-    question="tokens is (b, k), the mask (b, 1, 1, k): which axis is which in this line?",
+    question="The mask is (n, n): queries as rows, keys as columns. Which of the two is which in this line?",
     level=1,
-    minutes=5,
+    minutes=4,
 )
-def padding_mask(tokens, pad_id):
-    """False where a token id of (b, k) is pad_id, padding, and True elsewhere: returns boolean (b, 1, 1, k)."""
-    return (tokens != pad_id)[:, None, None, :]
+def causal_mask(n):
+    """True where the query of a row may attend to the key of a column, itself or earlier: returns boolean (n, n)."""
+    return torch.ones(n, n, dtype=torch.bool).tril()
 
 
 # ---- masked_softmax
@@ -172,7 +158,7 @@ def edges_of_masked_attention(generator):
     },
     question="Queries are (…, q, e), keys (…, k, e), values (…, k, v), weights (…, q, k): which axes meet here?",
     level=2,
-    minutes=8,
+    minutes=5,
     trained=True,
 )
 def masked_attention(query, key, value, mask):
@@ -190,35 +176,113 @@ def scaled_scores(query, key):
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
-# ---- causal_mask
+# ---- padding_mask
 
 
-def draw_lengths(generator):
-    """Few tokens, one, and more than anybody writes down."""
-    yield from ((4,), (1,), (2,), (7,), (int(torch.randint(20, 60, (), generator=generator)),))
+def draw_padded_tokens(generator):
+    """Padding behind, in front, inside, none; pad ids 0, 1, 5 and 9, with 0 as a word; b = k; one sentence, one token."""
+
+    def tokens(rows, pad_id):
+        real = torch.tensor(rows).bool()
+        words = torch.randint(0, 9, real.shape, generator=generator)
+        return torch.where(real, words + (words >= pad_id), pad_id), pad_id
+
+    yield tokens([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], 0)
+    yield tokens([[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 1, 1]], 1)
+    yield tokens([[0, 0, 1], [1, 1, 1], [0, 1, 1]], 9)
+    yield tokens([[1, 0, 1, 1, 0, 0], [0, 1, 1, 0, 1, 1]], 5)
+    yield tokens([[1, 1, 0]], 0)
+    yield tokens([[1], [0]], 1)
+    yield tokens((torch.rand(3, 6, generator=generator) < 0.7).tolist(), 3)
 
 
-def edges_of_lengths(generator):
-    yield "70 tokens", (70,)
-    yield "300 tokens", (300,)
+def edges_of_padding(generator):
+    yield "a pad_id of -1", (torch.tensor([[5, 2, -1], [3, -1, -1]]), -1)
+    yield "a pad_id of -100", (torch.tensor([[5, 2, 0], [3, -100, -100]]), -100)
+    tokens = torch.randint(3, (66, 70), generator=generator)
+    yield "66 sentences of 70 tokens", (tokens, 1)
+    yield "a pad_id of 30,000", (torch.tensor([[29_999, 2, 30_000]]), 30_000)
 
 
 @exercise(
-    draws=draw_lengths,
-    edges=edges_of_lengths,
+    draws=draw_padded_tokens,
+    edges=edges_of_padding,
     hints=[
-        "Write the four rows for n = 4 down: where may the first token look? And the last one?",
-        "Rows are queries, columns keys. Row i is True up to column i, which is the diagonal: which triangle is that?",
-        "torch.ones with dtype=torch.bool is True everywhere, and tril keeps the lower triangle with the diagonal. Or "
-        "compare torch.arange(n), once as a column and once as a row.",
+        "Which tokens may be attended to: those equal to pad_id, or those that differ from it?",
+        "Compare the whole tensor at once: that gives (b, k). Scores are (b, h, q, k): which axes does the mask lack, "
+        "and where?",
+        "Every head and every query gets the same row, so the axes h and q have length 1: None as an index makes one.",
     ],
-    question="The mask is (n, n): queries as rows, keys as columns. Which of the two is which in this line?",
+    question="tokens is (b, k), the mask (b, 1, 1, k): which axis is which in this line?",
     level=1,
-    minutes=4,
+    minutes=5,
 )
-def causal_mask(n):
-    """True where the query of a row may attend to the key of a column, itself or earlier: returns boolean (n, n)."""
-    return torch.ones(n, n, dtype=torch.bool).tril()
+def padding_mask(tokens, pad_id):
+    """False where a token id of (b, k) is pad_id, padding, and True elsewhere: returns boolean (b, 1, 1, k)."""
+    return (tokens != pad_id)[:, None, None, :]
+
+
+# ---- shortest_leak
+
+
+def on_lengths(least, most=99):
+    """The leaks of a model that leaks on `least` to `most` words: one for each later word."""
+
+    def leaks(words):
+        n = len(words)
+        return [("eval", 0, j) for j in range(1, n)] if least <= n <= most else []
+
+    return leaks
+
+
+def at_a_loud_word(words):
+    """The leaks of a model that leaks where a word behind the first one has an entry above 9."""
+    return [("train", 0, j) for j in range(1, len(words)) if words[j].max() > 9]
+
+
+def draw_leaks_and_words(generator):
+    """Leaks from some length on, from the last one, from two words on, at one length alone, at a word, never; a single
+    word; float64."""
+    for leaks, n, d in (
+        (on_lengths(3), 5, 2),
+        (on_lengths(6), 6, 3),
+        (on_lengths(99), 4, 2),
+        (on_lengths(2), 5, 4),
+        (on_lengths(3, 3), 7, 2),
+        (on_lengths(2), 1, 3),
+        (on_lengths(4, 5), 9, 2),
+    ):
+        yield leaks, torch.randn(n, d, generator=generator)
+    X = torch.randn(6, 3, generator=generator).double()
+    X[2], X[4, 1] = 0.0, 10.0
+    yield at_a_loud_word, X
+
+
+def edges_of_leaks(generator):
+    yield "70 words", (on_lengths(67), torch.randn(70, 2, generator=generator))
+
+
+@exercise(
+    draws=draw_leaks_and_words,
+    edges=edges_of_leaks,
+    hints=[
+        "By hand: which lengths would you try, and which of those that leak do you want?",
+        "X[:n] are the first n words. Collect every n for which the list of leaks is not empty; n runs up to all words.",
+        "range(1, len(X) + 1) ends with all words. min takes the smallest, and with default= it has an answer for an "
+        "empty list, too.",
+    ],
+    question="leaks takes words (m, d), such as X[:n], and returns a list: what does this line hand over?",
+    level=1,
+    minutes=6,
+)
+def shortest_leak(leaks, X):
+    """With how many of the first words of X (n, d) a model begins to leak: returns a whole number, 0 if it never does.
+
+    leaks(words) is the list of leaks that the probe finds on words (m, d), which is empty if there are none.
+    """
+    lengths = range(1, len(X) + 1)
+    leaking = [n for n in lengths if leaks(X[:n])]
+    return min(leaking, default=0)
 
 
 # ---- causal_head
@@ -269,7 +333,7 @@ def edges_of_heads(generator):
     intermediates={"the weights: are the values still to come?": lambda X, W_q, W_k, W_v: X @ X.transpose(-2, -1)},
     question="Queries and keys are (…, n, e), scores (…, q, k), values (…, k, v): which axes meet in this line?",
     level=2,
-    minutes=12,
+    minutes=10,
 )
 def causal_head(X, W_q, W_k, W_v):
     """One head of causal self-attention: X (…, n, d), W_q and W_k (d, e), W_v (d, v); returns (…, n, v)."""
@@ -306,7 +370,7 @@ def edges_of_windows(generator):
     question="Both positions run from 0 to n - 1, queries as rows, keys as columns: which of them does this line use, "
     "and is the mask (n, n)?",
     level=2,
-    minutes=8,
+    minutes=7,
 )
 def sliding_window_mask(n, width):
     """Causal mask that reaches back `width` tokens at most, the query itself counted: returns boolean (n, n)."""
