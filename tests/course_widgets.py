@@ -657,7 +657,11 @@ def head_split(widgets):
             3: f"{'Viewed' if direct else 'n and h are exchanged'}: {shape}, and {count}.",
             4: f"Exchanged back and joined: (5, 16), and {count}.",
         }[stage]
-        ask = "Which words does head 1 get now?" if direct else "Where do the numbers of a word go? Then tick “view directly”."
+        ask = (
+            "Which words does head 1 get now?"
+            if direct
+            else "Where do the numbers of a word go? Then tick “view directly”."
+        )
         if direct and stage == 4:
             ask = "Merge by a direct view as well, and Q comes back: “there and back” proves nothing."
         name = ("Q = X W_q", "cut", "heads", "merged")[stage - 1]

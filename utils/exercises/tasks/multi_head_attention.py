@@ -51,7 +51,7 @@ def edges_of_cuts(generator):
     question="Take the pair AB: which share of A does the head find there, and which two answers should come out?",
 )
 def find_failure(pairs, a, b, cut_1, cut_2):
-    """The first of the pairs, such as "AB", that a head with weights a and b gets wrong (A is above a cut): returns it."""
+    """The first of the pairs, such as "AB", that a head with weights a, b gets wrong (A is above a cut): returns it."""
     failed = []
     for pair in pairs:
         share = a * (pair[0] == "A") + b * (pair[1] == "A")
