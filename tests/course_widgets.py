@@ -605,33 +605,42 @@ def einsum_loops(widgets):
     return widgets.einsum_loops(), expected
 
 
+FOUR_WORDS, LONG = "the green witch arrived", "the old cat that the green witch saw"
+KNOWN_WORDS = {*FOUR_WORDS.split(), *LONG.split()}
+
+
 def heads_at_work(widgets):
-    """The weights are those of PyTorch's layer with the same numbers."""
-    words, x = ["the", "green", "witch", "arrived", "</s>"], numbers(5, 16)
+    """The weights are those of PyTorch's layer with the same numbers; a sentence is read as rows of random numbers."""
     torch.manual_seed(3)
     theirs = nn.MultiheadAttention(16, 4, batch_first=True).eval()
     with torch.no_grad():
         theirs.in_proj_weight[:16].mul_(4)  # heads that look somewhere
-        maps = theirs(x, x, x, average_attn_weights=False)[1]
     layer = load(MultiHeadAttention(d_model=16, num_heads=4), theirs).eval()
     does = ("each head makes its own query", "each head compares by itself", "each head collects its own values")
     does += ("side by side, and W_o joins them",)
 
+    def read(words):
+        return numbers(len(words) + 1, 16, seed=len(words))
+
     def expected(state):
-        i, head, step = state["chosen"], state["head"], state["step"]
+        given = re.sub(r"(,|'s\b)", r" \1 ", state["sentence"].lower()).rstrip(" .!?").split()
+        if not given or len(given) > 8 or not KNOWN_WORDS.issuperset(given):
+            return "✘ ", None
+        words, head, step = [*given, "(end)"], state["head"], state["step"]
+        i, x = min(state["chosen"], len(given)), read(given)
+        with torch.no_grad():
+            maps = theirs(x, x, x, average_attn_weights=False)[1]
         most = ", ".join(f"{words[int(row.argmax())]} {100 * row.max()}%" for row in maps[:, i])
-        others = maps[:, i].amax(0) * (torch.arange(5) != i)
         said = {
             1: f"Head {head} gets no slice of x: it reads all 16 numbers. Its own are 4 columns of W_q, and so 4 of "
-            "the 16 numbers of the query; W_k and W_v are shared out alike. Guess before you go on: which head looks "
-            f"most at “{words[int(others.argmax())]}”?",
-            2: f"{words[i]} gives most to, head by head: {most}. Nobody told the heads what to ask.",
+            "the 16 numbers of the query.",
+            2: f"{words[i]} gives most to, head by head: {most}. Does that hold in another sentence?",
             3: f"Head {head} mixes its 4 numbers of every word's value by these weights.",
             4: "The 4 results side by side are as wide as x. W_o is the first place where the heads meet.",
         }[step]
-        return f"Word {words[i]}, head {head}, step {step} of 4: {does[step - 1]}. {said}", None
+        return f"{' '.join(words)}: {words[i]}, head {head}, step {step} of 4: {does[step - 1]}. {said}", None
 
-    return widgets.heads_at_work(words, x, layer, "green"), expected
+    return widgets.heads_at_work(read, layer, KNOWN_WORDS, FOUR_WORDS, "green", [LONG, "the witch the"]), expected
 
 
 def head_split(widgets):
@@ -639,22 +648,66 @@ def head_split(widgets):
     words = "my name is marcello politi".split()
 
     def expected(state):
-        h = state["num_heads"]
-        e, place = 16 // h, {}
+        h, stage, direct = state["num_heads"], state["stage"], state["direct"]
+        e, wrong = 16 // h, 0
         for i, j in itertools.product(range(5), range(16)):
             read_on = 16 * i + j
-            direct = read_on // (5 * e), read_on // e % 5, read_on % e
-            place[direct if state["direct"] else (j // e, i, j % e)] = i, j
-        wrong = sum((i, j) != (row, head * e + column) for (head, row, column), (i, j) in place.items())
-        last = [f"{word} {' '.join(str(place[h - 1, i, c][0] + 1) for c in range(e))}" for i, word in enumerate(words)]
-        way = "viewed directly" if state["direct"] else "cut, then exchanged"
-        said = f"Q (5, 16) {way}: {h} heads of (5, {e}), {wrong} of 80 numbers in a wrong place."
-        said += f" Numbers of the words in head {h}: {'; '.join(last)}. Merged again: {wrong} in a wrong place."
-        ask = "And with another number of heads?"
-        ask = ask if state["direct"] else "Guess, then view directly: how many are misplaced?"
-        return f"{said} {ask}", None
+            wrong += (read_on // (5 * e), read_on // e % 5, read_on % e) != (j // e, i, j % e)
+        count = f"{wrong} of 80 numbers are in a wrong place" if direct else "each number is in its place"
+        shape = f"(h, n, e) = ({h}, 5, {e})"
+        said = {
+            1: "(n, d) = (5, 16). In each cell: the number of its word.",
+            2: f"All rows in one line. A view as ({h}, 5, {e}) gives each head the next {5 * e} numbers."
+            if direct
+            else f"The last axis is cut in two: (n, h, e) = (5, {h}, {e}).",
+            3: f"{'Viewed' if direct else 'n and h are exchanged'}: {shape}, and {count}.",
+            4: f"Exchanged back and joined: (5, 16), and {count}.",
+        }[stage]
+        ask = (
+            "Which words does head 1 get now?"
+            if direct
+            else "Where do the numbers of a word go? Then tick “view directly”."
+        )
+        if direct and stage == 4:
+            ask = "Merge by a direct view as well, and Q comes back: “there and back” proves nothing."
+        name = ("Q = X W_q", "cut", "heads", "merged")[stage - 1]
+        framed = f" Framed: the numbers of {words[state['lit'] - 1]}." if state["lit"] else ""
+        way = "viewed directly" if direct else "cut, then exchanged"
+        return f"{h} heads, {way}. {stage} · {name}. {said}{framed} {ask}", None
 
     return widgets.head_split(words), expected
+
+
+def be_the_head(widgets):
+    """Which answers fit follows from where the weights lie, without trying any."""
+    row, (p, q) = "FBGEHADC", (3, 7)
+
+    def expected(state):
+        heads, places, share = state["heads"], (state["look_1"], state["look_2"]), state["percent"]
+        each = (100, 100) if heads == 2 else (share, 100 - share)
+        looks = [list(zip(places, each))] if heads == 1 else [[one] for one in zip(places, each)]
+        sees = []
+        for one in looks:
+            found = {symbol: sum(part for place, part in one if row[place - 1] == symbol) for symbol in sorted(row)}
+            sees.append(", ".join(f"{symbol} {part}%" for symbol, part in found.items() if part))
+        on = [tuple(sum(part for place, part in one if place == at) for at in (p, q)) for one in looks]
+        known_p, known_q = any(a and not b for a, b in on), any(b and not a for a, b in on)
+        mixed = [(a, b) for a, b in on if a and b]
+        if (known_p and known_q) or any(a != b for a, b in mixed):
+            fit = [row[p - 1] + row[q - 1]]
+        elif mixed:
+            fit = sorted({row[p - 1] + row[q - 1], row[q - 1] + row[p - 1]})
+        else:
+            fit = [None] * (8 if known_p or known_q else 64)
+        listed = f": {' or '.join(f'{one}, {two}' for one, two in fit)}" if len(fit) < 3 else ""
+        fits = f"Of 64 possible answers, {len(fit)} {'fits' if len(fit) == 1 else 'fit'}{listed}."
+        you = f"You are {'one head' if heads == 1 else 'two heads'}: "
+        you += " and ".join(f"{part}% at place {place}" for place, part in zip(places, each))
+        task = f"{'✔' if len(fit) == 1 else '○'} Leave the reader a single answer."
+        question = "What lies at place 3, and what at place 7?"
+        return f"Shelf {' '.join(row)}. {question} {you}. The reader sees {'; '.join(sees)}. {fits} {task}", None
+
+    return widgets.be_the_head(row, (p, q)), expected
 
 
 def shelf(widgets):
@@ -674,20 +727,46 @@ def shelf(widgets):
         right, said = "ABCDEFGH"[row[first - 1]] + "ABCDEFGH"[row[second - 1]], []
         for h in (1, 2):
             table = tables[h, state["seed"]].double()
-            answer = "ABCDEFGH"[int(table[0][row[first - 1]].argmax())] + "ABCDEFGH"[int(table[1][second - 1].argmax())]
+            answers, guesses = "", []
+            for scores in (table[0][row[first - 1]], table[1][second - 1]):
+                share = [math.exp(x) for x in scores.tolist()]
+                best = sorted(range(8), key=lambda k: -share[k])[:2]
+                answers += "ABCDEFGH"[best[0]]
+                guesses.append(", ".join(f"{'ABCDEFGH'[k]} {100 * share[k] / sum(share)}%" for k in best))
             looks = []
             for i in range(h):
                 share = [math.exp(x) for x in table[2 + i][first - 1].tolist()]
-                name = "one head" if h == 1 else f"head {i + 1} of 2"
                 one, two = (100 * share[place - 1] / sum(share) for place in (first, second))
-                looks.append(f"{name}: {one}% and {two}% of the weight there")
-            verdict = "right" if answer == right else "wrong"
-            said.append(f"{', '.join(looks)}; answers {answer[0]}, {answer[1]}, {verdict}.")
-        question = f"What lies at place {first} and at place {second}? Right: {right[0]}, {right[1]}."
-        question += " (In training, the two were never the same.)" * (first == second)
+                looks.append(f"{'one head' if h == 1 else f'head {i + 1}'}: {one}% and {two}% there")
+            verdict = "right" if answers == right else "wrong"
+            said.append(f"{', '.join(looks)}; first answer {guesses[0]}, second {guesses[1]}, {verdict}.")
+        question = f"What lies at places {first} and {second}? Right: {right[0]}, {right[1]}."
         return f"Shelf {' '.join('ABCDEFGH'[k] for k in row)}. {question} {' '.join(said)}", None
 
     return widgets.shelf({key: reader(table) for key, table in tables.items()}, shelves), expected
+
+
+def two_cuts(widgets):
+    """Shares as fractions, and each answer by a comparison of its own."""
+
+    def expected(state):
+        a = state["percent"] / 100
+        weights = [(a, 1 - a), (1 - a, a) if state["heads"] == 2 else (a, 1 - a)]
+        cuts, told, wrong = (state["cut_1"], state["cut_2"]), [], set()
+        for answer, (on_first, on_second) in enumerate(weights):
+            shares = {"AA": 1.0, "AB": on_first, "BA": on_second, "BB": 0.0}
+            said = {pair: "AB"[100 * share < cuts[answer]] for pair, share in shares.items()}
+            wrong |= {pair for pair in shares if said[pair] != pair[answer]}
+            listed = ", ".join(f"{pair} {100 * share:.0f}%" for pair, share in shares.items())
+            told.append(f"{('First', 'Second')[answer]} answer: A above {cuts[answer]}%; {listed}")
+        well = [pair for pair in ("AA", "AB", "BA", "BB") if pair not in wrong]
+        task = f"{'✔' if len(well) == 4 else '○'} Get all four right. Both answers are right for {len(well)}: "
+        task += f"{', '.join(well) or 'none'}."
+        heads = "One head" if state["heads"] == 1 else "Two heads"
+        begin = f"{heads}: {state['percent']}% on the first place, {100 - state['percent']}% on the second."
+        return f"{begin} {'. '.join(told)}. {task}", None
+
+    return widgets.two_cuts(), expected
 
 
 # masking
@@ -1923,7 +2002,9 @@ COURSE = {
         einsum_loops,
         heads_at_work,
         head_split,
+        be_the_head,
         shelf,
+        two_cuts,
         paint_mask,
         empty_row,
         which_to_ship,

@@ -38,6 +38,7 @@ OLD_FORM = {topic for topic, _ in LISTED} - {
     "single_token_attention",
     "self_attention",
     "masking",
+    "multi_head_attention",
     "writing",
     "chat_model",
 }

@@ -1,9 +1,10 @@
-"""A translator that has been trained, to be looked at before its parts are explained."""
+"""A translator that has been trained, and its first heads, to be looked at before their parts are explained."""
 
 import copy
 from collections.abc import Sequence
 from statistics import fmean
 
+import torch
 from torch import Tensor, nn
 
 from . import corpus
@@ -49,3 +50,31 @@ class TrainedTranslator:
         """Which share of the pairs it translates as they are, word for word."""
         written = translate_all(self.model, pairs, self.english, self.spanish)
         return fmean(words == pair.target for words, pair in zip(written, pairs))
+
+
+class FourHeads:
+    """The four heads that read first, in the Transformer with sine positions that comes with the course.
+
+    Called with words (n,), it returns what the heads read, x (n + 1, d), the end of the sentence included. `attention`
+    is their layer; `knows` are the words that it was trained on."""
+
+    def __init__(self):
+        train = corpus.splits("es", seed=0, train=2_000).train
+        self.english, spanish = vocabularies(train)
+        self.knows = {word for pair in train for word in pair.source}
+        sizes = dict(d_model=64, num_heads=4, d_ff=128, positions="sine", scaled=True)
+        writing = LanguageModel(len(spanish), **sizes, num_layers=2, cross=True, tied=True)
+        reader = TokenEncoder(len(self.english), **sizes, num_layers=1)
+        self.reader = load_checkpoint("translator_sine", TransformerTranslator(reader, writing)).encoder
+        self.block = self.reader.encoder.blocks[0]
+        self.attention = self.block.attention
+
+    @torch.no_grad()
+    def __call__(self, words: Sequence[str]) -> Tensor:
+        source = self.english.batch([list(words)], end=True)  # (1, n + 1)
+        return self.block.norm_1(self.reader.embedding(source))[0]
+
+    @torch.no_grad()
+    def maps(self, words: Sequence[str]) -> Tensor:
+        """The weights (h, n + 1, n + 1) of the four heads."""
+        return self.attention(self(words)[None])[1][0]

@@ -78,6 +78,10 @@ def einsum_loops():
     return widgets.einsum_loops(), "equation"
 
 
+def heads_at_work():
+    return course_widgets.heads_at_work(widgets)[0], "sentence"
+
+
 def head_browser():
     torch.manual_seed(0)
     vocabulary = Vocabulary(SENTENCE.split())
@@ -108,6 +112,7 @@ def translator():
 
 
 TYPED = word_map, sentence_attention, analogy, einsum_loops, head_browser, search, published_heads, chat, next_word
+TYPED += (heads_at_work,)
 TEXT_WIDGETS = {make.__name__: make() for make in (*TYPED, translator)}
 
 
@@ -234,9 +239,9 @@ def test_what_the_heads_find_is_what_the_layer_gives():
     work, (output, weights) = work_of_heads(x, layer), layer(x)
     assert np.allclose(work.output, output.detach()) and np.allclose(work.weights, weights.detach())
     assert np.allclose(work.queries, layer.W_q(x).detach())
-    for wrong in ((list("abc"), x, layer), (list("abcd"), x, MultiHeadAttention(d_model=12, num_heads=6).double())):
-        with pytest.raises(ValueError, match="give up to 8 and 2 to 4"):
-            widgets.heads_at_work(*wrong, "a")
+    for rows, wrong in ((x, layer), (x[:3], MultiHeadAttention(d_model=12, num_heads=6).double())):
+        with pytest.raises(ValueError, match="give a row for each word and one for the end"):
+            widgets.heads_at_work(lambda words, rows=rows: rows, wrong, ["a", "b"], "a b", "a")
 
 
 def test_weights_of_a_translation_are_written_in_per_cent():

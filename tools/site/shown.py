@@ -58,6 +58,15 @@ PAGES = {
         note="Here you choose a sentence, in the notebook you type your own.",
     ),
     "einsum_loops": Page(note="Here you choose a string, in the notebook you type your own."),
+    "heads_at_work": Page(note="Here you choose a sentence, in the notebook you type your own."),
+    "be_the_head": Page(
+        {"percent": (0, 30, 50, 70, 100)}, note="Here the border has five of its places, in the notebook eleven."
+    ),
+    "shelf": Page({"seed": (0, 1)}, note="Here are two of the five trainings."),
+    "two_cuts": Page(
+        {"percent": (0, 20, 40, 50, 60, 80, 100)} | {name: (5, 25, 45, 65, 85) for name in ("cut_1", "cut_2")},
+        note="Here each ring has some of its places, in the notebook all of them.",
+    ),
     "sentence_builder": Page(
         {"determiner": ("the, one", "the, several", "a", "two"), "adjective": (None, "green", "happy")}
         | {"predicate": ("arrived", "sang", "found the ring", "painted the door")},

@@ -14,7 +14,7 @@ from .choosing import beam_tree, next_word
 from .encoder import head_browser, position_waves, word_journey
 from .flow import attention_flow
 from .guess import guess
-from .heads import head_split, heads_at_work, shelf
+from .heads import head_split, heads_at_work
 from .hull import hull
 from .learning import learning
 from .likeness import analogy, winning_key
@@ -27,6 +27,7 @@ from .projections import kernel_smoothing, projections
 from .published import published_heads, search
 from .recurrence import fading
 from .rotary import rotary_hands
+from .shelf import be_the_head, shelf, two_cuts
 from .softmax import softmax_saturation, softmax_sharing
 from .translation import bottleneck, decoding, sentence_builder
 from .vectors import two_arrows, word_map

@@ -1,5 +1,6 @@
 """Who attends to whom, weight beside share, einsum as loops, shapes."""
 
+import itertools
 import math
 import re
 import textwrap
@@ -266,11 +267,19 @@ def einsum_code(equation: str, names: Sequence[str], shapes: Sequence[tuple]) ->
 AXIS = 36  # width of the box of an axis
 
 
+def toggled(operands: Sequence[str], result: str, letter: str) -> str:
+    """The string in which a letter that was summed remains, or the other way round; what remains is in the order of the
+    tensors."""
+    remains = set(result) ^ {letter}
+    return f"{','.join(operands)}->{''.join(one for one in dict.fromkeys(''.join(operands)) if one in remains)}"
+
+
 def draw_axes(
     canvas: Phone, names: Sequence[str], operands: Sequence[str], result: str, sizes: dict[str, int], top: float
 ) -> float:
     """The axes of two tensors as boxes, and below them those of the result: a letter that the result has goes down to
-    it, any other to a Σ, where it is added up. Returns how far down that reaches."""
+    it, any other to a Σ, where it is added up. A click on a letter of a tensor changes that. Returns how far down that
+    reaches."""
     boxes = [
         (letter, x + 22 + (AXIS + 4) * k, top) for x, axes in zip((10, 186), operands) for k, letter in enumerate(axes)
     ]
@@ -292,6 +301,12 @@ def draw_axes(
     for name, x in zip(names, (10, 186)):
         canvas.text(x + 9, top + 16, name, 13, bold=True)
     canvas.text(start - 8, top + 99.5, "result" if result else "result: one number", 12, "end" if result else "middle")
+    canvas.hint(352, top + 99.5, "click a letter", "end")
+    for letter, x, y in boxes:
+        name = f"sum over {letter}" if letter in result else f"keep {letter}"
+        canvas.touch(
+            x, y, AXIS, 22, name, group="axes", on=letter in result, equation=toggled(operands, result, letter)
+        )
     return top + 128
 
 
@@ -313,7 +328,8 @@ def draw_code(title: str, lines: Sequence[tuple[int, str]], right: bool, task: s
 
 
 def einsum_loops() -> Explorer:
-    """Edit an einsum string for two tensors and read the loops that it stands for, or why it makes no sense."""
+    """Edit an einsum string for two tensors, or click its letters, and read the loops that it stands for, or why it
+    makes no sense."""
 
     def draw(tensors, equation):
         first, first_shape, second, second_shape, _ = EINSUM_TENSORS[tensors]
@@ -331,7 +347,12 @@ def einsum_loops() -> Explorer:
     strings = [string for *_, string in EINSUM_TENSORS.values()]
     tries = [*strings, "bnd,bdm->nm", "bnd,bdm->mnb", "bnd , bdm -> b", "bnd,bdm->", "bnd,bmd->bnm", "bnd,bdm->bnz"]
     tries += ["nd,dm->nn", "nd,dm", "nd->n", "ND,dm->nm", "...d,dm->m", "...nd,...dm->...nm", "...nd,dm->...nm"]
-    tries += ["...n...,dm->m", "..nd,dm->nm", "i,i->", "i,j->", "bnd,bdm->bnm," * 9]
+    tries += ["...n...,dm->m", "..nd,dm->nm", "i,i->", "bnd,bdm->bnm," * 9]
+    for string in strings:  # and what clicks lead to
+        operands = string.partition("->")[0].split(",")
+        letters = [*dict.fromkeys("".join(operands))]
+        kept = ("".join(some) for count in range(len(letters) + 1) for some in itertools.combinations(letters, count))
+        tries += [f"{','.join(operands)}->{some}" for some in kept]
     tensors, equation = menu("tensors", list(EINSUM_TENSORS)), text("einsum", strings[0], tries, "340px")
     follows = {"tensors": lambda tensors, state: {"equation": EINSUM_TENSORS[tensors][-1]}}
     return Explorer(draw, {"tensors": tensors, "equation": equation}, follows=follows)

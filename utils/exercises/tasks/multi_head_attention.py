@@ -1,4 +1,5 @@
-"""Exercises of the notebook on several heads: project per head, split, merge, combine, the layer."""
+"""Exercises of the notebook on several heads: a head that fails, project per head, split, merge, combine, the layer,
+and whether a story about a head holds."""
 
 import math
 
@@ -10,6 +11,54 @@ EACH_READS_ALL = (
     "Each head reads all d numbers of every token, through a matrix of its own. In your code it gets a slice of X: "
     "what is split into heads is what comes out of the product, not what goes into it."
 )
+
+
+FOUR = ["AA", "AB", "BA", "BB"]
+
+
+def draw_cuts(generator):
+    """Weights and cuts of which AA fails, by the first answer and by the second; AB; BA; BB, tried early; a share that is
+    at a cut; weights that leave some attention elsewhere; equal weights. Eighths, and cuts between them, so that no sum
+    is rounded."""
+    yield from ((FOUR, 0.25, 0.25, 0.5625, 0.1875), (FOUR, 0.375, 0.125, 0.1875, 0.8125))
+    yield from ((FOUR, 0.5, 0.25, 0.5625, 0.3125), (FOUR, 0.75, 0.25, 0.1875, 0.8125))
+    yield from ((FOUR, 0.25, 0.75, 0.1875, 0.5625), (FOUR, 0.75, 0.25, 0.5625, 0.8125))
+    yield from ((FOUR, 0.75, 0.25, 0.75, 0.875), (FOUR, 0.5, 0.5, 0.4375, 0.5625), (FOUR, 0.625, 0.25, 0.5625, 0.1875))
+    yield from (
+        ([*"BB AA BA AB".split()], 0.625, 0.25, 0.5625, 0.1875),
+        (["BA", "AB", "BB"], 0.25, 0.625, 0.3125, 0.1875),
+    )
+    yield from ((["AB", "BB", "BA"], 0.75, 0.25, 0.5625, 0.8125), (["AB", "BA", "BB"], 0.25, 0.25, 0.5625, 0.1875))
+    yield ["BB", "BA", "AB"], 0.5, 0.25, 0.1875, 0.1875
+    a, b, *cuts = torch.randint(1, 8, (4,), generator=generator).tolist()
+    yield FOUR, a / 16, b / 16, *(cut / 16 + 1 / 32 for cut in cuts)
+
+
+def edges_of_cuts(generator):
+    yield "70 pairs, of which the last fails", (["BB", "AB"] * 35 + ["BA"], 0.75, 0.25, 0.5625, 0.8125)
+
+
+@exercise(
+    draws=draw_cuts,
+    edges=edges_of_cuts,
+    level=2,
+    minutes=7,
+    hints=[
+        "Go through the pairs. What is the share of A in AB, if the weights are a and b? And in BA?",
+        "For each pair: its share of A, then the two answers, each compared with its cut. Do they make the pair?",
+        'The first place adds a * (pair[0] == "A") to the share. The first pair with an answer that differs is it.',
+    ],
+    question="Take the pair AB: which share of A does the head find there, and which two answers should come out?",
+)
+def find_failure(pairs, a, b, cut_1, cut_2):
+    """The first of the pairs, such as "AB", that a head with weights a, b gets wrong (A is above a cut): returns it."""
+    failed = []
+    for pair in pairs:
+        share = a * (pair[0] == "A") + b * (pair[1] == "A")
+        answers = ("A" if share > cut_1 else "B") + ("A" if share > cut_2 else "B")
+        if answers != pair:
+            failed.append(pair)
+    return failed[0]
 
 
 def draw_inputs_and_head_matrices(generator):
@@ -62,7 +111,7 @@ def edges_of_splitting(generator):
     draws=draw_tokens_to_split,
     edges=edges_of_splitting,
     level=2,
-    minutes=10,
+    minutes=6,
     hints=[
         "One token has d numbers in a row. Which of them belong to the first head, which to the next? How many to each?",
         "Cutting the last axis into h pieces of e keeps each token's numbers together. Which shape is that?",
@@ -144,7 +193,7 @@ def edges_of_combining(generator):
     draws=draw_heads_and_blocks,
     edges=edges_of_combining,
     level=2,
-    minutes=10,
+    minutes=7,
     hints=[
         "What does head i bring, whose Z is (q, e) and whose block is (e, d)? What becomes of what all heads bring?",
         "Each entry of the result is a sum over i, the heads, and over the entries of Z. Which letters are gone after ->?",
@@ -186,7 +235,7 @@ def edges_of_layers(generator):
     draws=draw_layers,
     edges=edges_of_layers,
     level=3,
-    minutes=15,
+    minutes=12,
     hints=[
         "Project, split, attend, merge, project: what have you written already? What shape comes out of each step?",
         "Split Q, K and V into (…, h, n, e). From there on it is attention as before: @ treats the heads as a batch.",
@@ -217,3 +266,40 @@ def multi_head_attention(X, W_q, W_k, W_v, W_o, num_heads):
     heads = torch.softmax(scores, dim=-1) @ V  # (…, h, q, e)
     concatenated = heads.transpose(-3, -2).flatten(-2)  # (…, q, h·e)
     return concatenated @ W_o
+
+
+def draw_maps_and_keys(generator):
+    """Maps of one head, of four, of a batch; as many queries as keys, and not; one query; the largest weight first and
+    last in a row; float64."""
+    for shape in (5, 5), (4, 5, 5), (2, 3, 4, 6), (3, 7), (2, 1, 4), (4, 4, 4):
+        weights = torch.softmax(2 * torch.randn(shape, generator=generator, dtype=torch.float64), dim=-1)
+        wanted = torch.randint(shape[-1], shape[-2:-1], generator=generator)
+        wanted[::2] = weights.flatten(0, -3)[0].argmax(-1)[::2] if len(shape) > 2 else weights.argmax(-1)[::2]
+        yield weights if shape == (4, 5, 5) else weights.float(), wanted
+
+
+def edges_of_maps(generator):
+    yield "70 queries and 66 keys", (torch.rand(70, 66, generator=generator), torch.arange(70) % 66)
+    yield "66 heads", (torch.rand(66, 3, 4, generator=generator), torch.tensor([0, 3, 1]))
+
+
+@exercise(
+    draws=draw_maps_and_keys,
+    edges=edges_of_maps,
+    minutes=4,
+    hints=[
+        "One row of weights is one query. At which position does its largest weight stand?",
+        "argmax over the keys, the last axis, gives a position for each query. What is it compared with?",
+        "argmax(-1) gives (…, q). Compared with wanted, (q,), by ==, it answers for all queries and heads at once.",
+    ],
+    names={
+        "where the largest weights are, not yet compared with wanted": lambda weights, wanted: weights.argmax(-1),
+        "the weights on the wanted keys: are they the largest of their rows?": lambda weights, wanted: weights[
+            ..., torch.arange(len(wanted)), wanted
+        ],
+    },
+    question="A row is one query: where is its largest weight, and is that the key that is wanted for this query?",
+)
+def story_holds(weights, wanted):
+    """For each query: does its largest weight lie on the wanted key? weights (…, q, k), wanted (q,): returns (…, q)."""
+    return weights.argmax(-1) == wanted
