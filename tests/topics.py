@@ -37,6 +37,7 @@ OLD_FORM = {topic for topic, _ in LISTED} - {
     "dot_product_similarity",
     "single_token_attention",
     "self_attention",
+    "recurrent_networks",
     "writing",
     "chat_model",
 }

@@ -24,7 +24,8 @@ from .mixing import first_look, translator
 from .online_softmax import softmax_in_blocks
 from .projections import kernel_smoothing, projections
 from .published import published_heads, search
-from .recurrence import fading
+from .recurrence import fading, rewritten_note
+from .remembering import gate, recall
 from .rotary import rotary_hands
 from .softmax import softmax_saturation, softmax_sharing
 from .translation import bottleneck, decoding, sentence_builder
