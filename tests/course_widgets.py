@@ -943,17 +943,73 @@ def fading(widgets):
     states = {"slow": numbers(25, 6).tanh(), "fast": numbers(25, 6, seed=1).tanh()}
 
     def expected(state):
-        rate, first = (0.7, 2.0) if state["name"] == "slow" else (0.45, 0.5)
+        rate, first = (0.7, 2.0) if state["network"] == "slow" else (0.45, 0.5)
         left = math.exp(state["back"] * math.log(rate))
-        said = f"{state['name']}, {state['back']} words back: the gradient is {first * left}, {left} times that of the"
-        said += " last word."
+        said = f"{state['network']}, {state['back']} words back: the gradient is {first * left}, {left} times that of "
+        said += "the last word."
         if state["back"] == 0:
-            said = f"{state['name']}, the last word itself: the gradient is {first}."
-        near = state["back"] < 20
-        ask = "Guess, then look: how much is left 20 words back?" if near else "And in the other networks?"
+            said = f"{state['network']}, the last word itself: the gradient is {first}."
+        ask = "How much is left 20 words back?" if state["back"] < 20 else "And in the other networks?"
         return f"{said} {ask}", None
 
     return widgets.fading(norms, states), expected
+
+
+def rewritten_note(widgets):
+    """By torch's RNN without a bias, run once for each word that is left out."""
+    words, vectors = "dear friend I am well".split(), numbers(5, 3)
+    layer = nn.RNN(3, 4, bias=False, batch_first=True).requires_grad_(False)
+    layer.weight_ih_l0.copy_(numbers(4, 3, seed=1)), layer.weight_hh_l0.copy_(numbers(4, 4, seed=2) / 2)
+    notes = layer(vectors[None])[0][0]
+
+    def expected(state):
+        step, chosen = state["step"], state["chosen"]
+        without = vectors.clone()
+        without[chosen] = 0
+        apart = (layer(without[None])[0][0] - notes).norm(dim=1)
+        left = float(apart[step - 1] / apart[chosen])
+        said = f"Of “{words[chosen]}”, {100 * left}% is left in the note."
+        said = f"“{words[chosen]}” is still to come." if step <= chosen else said
+        sign = "✔" if step - 1 > chosen and left < 0.1 else "○"
+        note = ", ".join(map(str, notes[step - 1].tolist()))
+        task = f"{sign} At which step is less than 10 % of a word left? Is it the same for every word?"
+        return f"Step {step}: it reads {words[step - 1]}. The note is ({note}). {said} {task}", None
+
+    return widgets.rewritten_note(words, vectors, layer.weight_ih_l0.T, layer.weight_hh_l0.T), expected
+
+
+def gate(widgets):
+    """By a loop of products, and the step at which they pass one half."""
+
+    def expected(state):
+        z, left = state["gate"] / 100, 1.0
+        for _ in range(20):
+            left *= z
+        percent = f"{100 * left} %" if left >= 1e-4 or not left else "less than 0.01 %"
+        half = "never" if z == 1 else f"after {math.log2(0.5) / math.log2(z) if z else 0.0} steps"
+        sign = "✔" if state["gate"] == 97 else "○"
+        said = f"Gate z = {z}: {100 * z}% of the old number stays, {100 - 100 * z}% of the proposal comes in. After 20 "
+        said += f"steps, {percent} is left. It falls to one half {half}. {sign} Find the smallest gate that keeps half "
+        return f"{said}of a number for 20 steps.", None
+
+    return widgets.gate(), expected
+
+
+def recall(widgets):
+    films = {
+        ("Elman", "one"): {0: [0.1, 0.12, 0.15], 250: [0.2, 0.93, 0.91], 500: [1.0, 0.99, 0.95]},
+        ("GRU", "one"): {0: [0.11, 0.14, 0.13], 250: [1.0, 1.0, 1.0]},
+    }
+
+    def expected(state):
+        film, step = films[state["network"], state["practice"]], 250 * state["picture"]
+        shares = film.get(step, [1.0, 1.0, 1.0])
+        said = ", ".join(f"{back} back {100 * share}%" for back, share in zip((2, 20, 40), shares))
+        sign = "✔" if state["network"] == "Elman" and step else "○"
+        said = f"{state['network']}, {state['practice']}, after {step} steps: {said}. {sign} Make an Elman network "
+        return f"{said}right at 40 words back. What does it take?", None
+
+    return widgets.recall(films, [2, 20, 40]), expected
 
 
 # RNN with attention
@@ -2010,6 +2066,9 @@ COURSE = {
         which_to_ship,
         peeking,
         fading,
+        rewritten_note,
+        gate,
+        recall,
         bridge,
         bottleneck,
         decoding,

@@ -39,6 +39,7 @@ OLD_FORM = {topic for topic, _ in LISTED} - {
     "self_attention",
     "masking",
     "multi_head_attention",
+    "recurrent_networks",
     "writing",
     "chat_model",
 }

@@ -25,7 +25,8 @@ from .online_softmax import softmax_in_blocks
 from .peeking import peeking
 from .projections import kernel_smoothing, projections
 from .published import published_heads, search
-from .recurrence import fading
+from .recurrence import fading, rewritten_note
+from .remembering import gate, recall
 from .rotary import rotary_hands
 from .shelf import be_the_head, shelf, two_cuts
 from .softmax import softmax_saturation, softmax_sharing
