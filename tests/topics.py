@@ -37,6 +37,7 @@ OLD_FORM = {topic for topic, _ in LISTED} - {
     "dot_product_similarity",
     "single_token_attention",
     "self_attention",
+    "rnn_with_attention",
     "writing",
     "chat_model",
 }

@@ -58,10 +58,10 @@ PAGES = {
         note="Here you choose a sentence, in the notebook you type your own.",
     ),
     "einsum_loops": Page(note="Here you choose a string, in the notebook you type your own."),
-    "sentence_builder": Page(
-        {"determiner": ("the, one", "the, several", "a", "two"), "adjective": (None, "green", "happy")}
-        | {"predicate": ("arrived", "sang", "found the ring", "painted the door")},
-        note="Here some menus have some of their words, in the notebook more.",
+    "hiding": Page(
+        {"determiner": ("the", "a"), "adjective": ("—", "green"), "noun": ("witch", "dragon")}
+        | {"modifier": ("—", "who saw the cat"), "predicate": ("arrived", "found the ring")},
+        note="Here some of the chips can be chosen, in the notebook all of them.",
     ),
     "head_browser": Page(hidden=("sentence",), note="In the notebook you can type sentences of your own."),
     "search": Page(hidden=("question",), note="In the notebook you can ask questions of your own."),
