@@ -192,5 +192,5 @@ def crossing(
     choose = {"decoder": menu("decoder", names)} if len(names) > 1 else {}
     most = max(len(seen.writes) for seen in looked.values())
     controls = choose | {"sentence": menu("sentence", titles, width="620px"), "step": slider("word", 1, 1, most)}
-    follows = {"sentence": lambda value, state: {"step": 1}, "decoder": lambda value, state: {"step": 1}}
+    follows = {"sentence": lambda value, state: {"step": 1}}
     return Explorer(draw, controls, follows=follows, replaced=list(choose), pace=2600)

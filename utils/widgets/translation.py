@@ -3,7 +3,6 @@
 import difflib
 from collections.abc import Mapping, Sequence
 
-from .board import width_of
 from .canvas import Phone
 from .controls import Explorer, slider
 
@@ -46,7 +45,12 @@ def draw_shares(canvas: Phone, length: int, shares: Mapping[int, Mapping[str, fl
         canvas.touch(LEFT + wide * column, 30, wide, 96, f"{one} words", on=one == length, length=one)
 
 
-BARS = ("quiet", "data")
+def wide_as(word: str) -> float:
+    """About how wide a word is in letters of 12.5."""
+    return 7.5 * sum(0.55 if sign in "fijlrtí,." else 1.4 if sign in "mw" else 0.95 for sign in word)
+
+
+BARS = ("quiet", "weight")
 
 
 def draw_lengths(
@@ -63,10 +67,11 @@ def draw_lengths(
     y = canvas.prose(8, FOOT + 56, " ".join(source), 12.5) + 8
     for name, words in written.items():
         sign, x = "✔" if list(words) == list(right) else "✘", 8.0
-        canvas.text(8, y, f"{sign} {name}: {shares[length][name]:.0%} of these lengths right", 12.5, "start", "quiet")
+        share = f"{shares[length][name]:.0%} of such sentences right"
+        canvas.text(8, y, f"{sign} {name}: {share}", 12.5, "start", "quiet")
         y += 19
         for word, role in corrected(list(words), list(right)):
-            room = width_of(word, 12.5) + 7 + 4 * sum(map(word.count, "mw"))
+            room = wide_as(word) + 5
             x, y = (8.0, y + 17) if x + room > 350 else (x, y)
             struck = {"text_decoration": "line-through"} if role == "wrong" else {}
             canvas.text(x, y, word, 12.5, "start", role, role == "right", **struck)
