@@ -1140,66 +1140,110 @@ def bottleneck(widgets):
     return widgets.bottleneck(examples, shares), expected
 
 
-def decoding(widgets):
-    pairs = corpus.Grammar("es", seed=3).sample(5, 4, 9)
-    examples = []
-    for number, pair in enumerate(pairs):
-        source = [*pair.source, "</s>"]
-        weights = numbers(len(pair.target), len(source), seed=number).mul(3).softmax(-1)
-        examples.append((source, pair.target, weights, pair.alignment))
+def crossing(widgets):
+    """The same models and sentences as of `bridge`, a picture a word."""
+    given = ["the tall witch arrived".split(), "the witch".split()]
+    right = ["llegó la bruja alta".split(), ["la", "bruja"]]
+    english, spanish = Vocabulary(given[0]), Vocabulary(right[0])
+    sizes, models = dict(d_embedding=6, d_hidden=8), {}
+    for seed, name in enumerate(("all", "one"), 3):
+        torch.manual_seed(seed)
+        decoder = RecurrentDecoder(8, **sizes) if name == "one" else AttentionDecoder(8, **sizes, score="additive")
+        models[name] = RecurrentTranslator(RecurrentEncoder(8, **sizes), decoder).eval()
+        for numbers_of_layer in models[name].parameters():
+            numbers_of_layer.data *= 2
+    ids = [[4 + sorted(given[0]).index(word) for word in words] + [2] for words in given]
+    looked = {(name, n): written_by_hand(models[name], ids[n]) for name in models for n in range(2)}
+    right[0][:2] = [spanish.words[k] for k in looked["all", 0][0][1:3]]  # so that not the first word goes wrong
 
     def expected(state):
-        source, target, weights, gold = examples[state["sentence"]]
-        step = min(state["step"], len(target)) - 1
-        linked = ", ".join(source[j] for j in range(len(source)) if (step, j) in gold)
-        said = f"{target[step]} looks at {attends(source, weights[step], 3)}."
-        said += f" It translates {linked}." if linked else ""
-        ahead = step + 1 < len(target)
-        return said + (
-            f" Guess before you go on: where does it look to write {target[step + 1]}?" if ahead else ""
-        ), None
+        name, source = state["decoder"], [*given[state["sentence"]], "</s>"]
+        (written, steps), true = looked[name, state["sentence"]], [*right[state["sentence"]], "</s>"]
+        words, i = [spanish.words[k] for k in written], min(state["step"], len(steps)) - 1
+        wrong = [k for k in range(len(steps)) if true[k : k + 1] != words[k + 1 : k + 2]]
+        _, weights, probable = steps[i]
+        said = f"{name}, word {i + 1}: {words[i + 1]}. The decoder has read {words[i]}. "
+        ask = "What does the bridge carry for the next word?"
+        if weights is None:
+            said += "It gets the vector c, the same for every word, made of the last state of either reading direction."
+        else:
+            said += f"It looks at {some(source, weights)}."
+            ask = "Where will it look for the next word?"
+        two = attends(spanish.words, probable, min(2, int((probable >= 0.005).sum())))
+        said += f" Most probable next: {two}."
+        said += f" Right would be: {true[i] if i < len(true) else 'nothing more'}." if i in wrong else ""
+        if wrong:
+            ask = "✔ Here it goes wrong first." if i == wrong[0] else "○ Find the first word that goes wrong."
+        elif i == len(steps) - 1:
+            ask = "Every word is right. And the other sentence, or the other decoder?"
+        return f"{said} {ask}", None
 
-    return widgets.decoding(examples), expected
+    return widgets.crossing(models, list(zip(given, right)), english, spanish), expected
 
 
-def sentence_builder(widgets):
-    """With a model that knows every sentence, and writes every third one the wrong way round."""
-    castle, saw = (
-        corpus.Prepositional("near", corpus.NounPhrase("castle")),
-        corpus.Relative("saw", corpus.NounPhrase("cat")),
-    )
-    predicates = {verb: (verb, None) for verb in ("arrived", "sang", "disappeared")}
-    for verb, thing in (("found", "ring"), ("lost", "key"), ("painted", "door")):
-        predicates[f"{verb} the {thing}"] = verb, corpus.NounPhrase(thing)
-    modifiers = {"who saw the cat": saw, "near the castle": castle, "nothing more": None}
+def hiding(widgets):
+    """With a model that knows every sentence, and writes every third one the wrong way round; hidden, a word takes
+    away the word at its place, and every second time the one after it."""
+    castle, cat = corpus.Prepositional("near", corpus.NounPhrase("castle")), corpus.NounPhrase("cat")
+    modifiers = {"who saw the cat": corpus.Relative("saw", cat), "near the castle": castle, "—": None}
     modifiers["who sang"] = corpus.Relative("sang")
-    nouns, adjectives = ("witch", "dragon", "turtle"), ("green", "happy", "brave", "young")
-    determiners = {"the, one": ("the", False), "the, several": ("the", True), "these": ("this", True)}
-    determiners |= {"a": ("a", False), "this": ("this", False), "two": ("two", True), "three": ("three", True)}
+    predicates = {"arrived": ("arrived", None), "sang": ("sang", None)}
+    predicates |= {f"{verb} the {thing}": (verb, corpus.NounPhrase(thing)) for verb, thing in
+                   (("found", "ring"), ("painted", "door"))}  # fmt: skip
+    determiners = {"the": ("the", False), "the …s": ("the", True), "a": ("a", False)}
+    determiners |= {"these": ("this", True), "two": ("two", True)}
+    choices = (
+        determiners, ("—", "green", "happy", "brave", "young", "small"), "witch dragon turtle king squirrel".split(),
+        modifiers, ("—", "did not"), predicates,
+    )  # fmt: skip
 
-    def pair_of(determiner, adjective, noun, modifier, predicate, negated):
+    def pair_of(determiner, adjective, noun, modifier, negated, predicate):
         (word, plural), (verb, thing) = determiners[determiner], predicates[predicate]
-        subject = corpus.NounPhrase(noun, word, (adjective,) * bool(adjective), plural, modifiers[modifier])
-        return corpus.translate(corpus.Clause(subject, verb, thing, negated), "es")
+        adjectives = (adjective,) * (adjective != "—")
+        subject = corpus.NounPhrase(noun, word, adjectives, plural, modifiers[modifier])
+        return corpus.translate(corpus.Clause(subject, verb, thing, negated == "did not"), "es")
 
-    choices = determiners, (None, *adjectives), nouns, modifiers, predicates, (False, True)
     known = {pair.source: pair for pair in itertools.starmap(pair_of, itertools.product(*choices))}
 
-    def translate(words):
-        target = known[tuple(words)].target[:: 1 if sum(map(len, words)) % 3 else -1]
-        return target, numbers(len(target), len(words), seed=len(" ".join(words))).mul(3).softmax(-1)
+    def translate(words, hidden):
+        target = list(known[tuple(words)].target[:: 1 if sum(map(len, words)) % 3 else -1])
+        sure = numbers(len(target), len(words) + 1, seed=len(" ".join(words))).mul(5).softmax(-1)
+        if hidden is None:
+            return target, sure, sure, target
+        now = sure.clone()
+        now[:, hidden] = 0
+        then = [word if (i - hidden) % len(target) > hidden % 2 else "nada" for i, word in enumerate(target)]
+        return target, sure, now / now.sum(-1, keepdim=True), then
 
     def expected(state):
+        hidden = state.pop("hidden")
         pair = pair_of(**state)
-        target, weights = translate(pair.source)
-        looks = ", ".join(f"{word} → {pair.source[k]}" for word, k in zip(target, weights.argmax(-1).tolist()))
-        said = (
-            f"{' '.join(pair.source)}: {' '.join(target)}. Largest weights: {looks}. Grammar: {' '.join(pair.target)}."
+        hidden = hidden if hidden <= len(pair.source) else 0
+        target, sure, now, then = translate(pair.source, hidden - 1 if hidden else None)
+        names, best = [*pair.source, "</s>"], now.max(-1)
+        looks = ", ".join(
+            f"{word} → {names[k]} {100 * share}%"
+            for word, share, k in zip(target, best.values.tolist(), best.indices.tolist())
         )
-        sign, found = ("✔", "○") if list(target) == list(pair.target) else ("✘", "✔")
-        return f"{said} Model: {' '.join(target)} {sign}. {found} Build a sentence that the model gets wrong.", None
+        said = f"{' '.join(pair.source)}: {' '.join(target)}. Largest weights: {looks}."
+        good, kept = list(target) == list(pair.target), []
+        said += "" if good else f" The grammar says: {' '.join(pair.target)}."
+        if hidden:
+            changes = [f"{old} → {new}" for old, new in zip(target, then) if old != new]
+            kept = [w for w, new, row in zip(target, then, sure) if w == new and row[hidden - 1] > 0.9]
+            said += f" Hidden: {pair.source[hidden - 1]}. Changed: {', '.join(changes) or 'nothing'}."
+            said += f" Not needed for {', '.join(kept)}." if kept else ""
+        else:
+            said += " Per cent: the largest weight of each word. Dashed: the gold links."
+        said += (
+            f" {'✔' if kept else '○'} Hide a word so that a Spanish word loses over 90 % of its weight, and stays the"
+        )
+        return f"{said} same. {'○' if good else '✔'} Build a sentence that the model gets wrong.", None
 
-    return widgets.sentence_builder(translate, "es"), expected
+    def of_copy(state):
+        return expected(dict(state))
+
+    return widgets.hiding(translate, "es"), of_copy
 
 
 # transformer encoder block
@@ -2070,9 +2114,9 @@ COURSE = {
         gate,
         recall,
         bridge,
+        crossing,
         bottleneck,
-        decoding,
-        sentence_builder,
+        hiding,
         position_waves,
         rotary_hands,
         word_journey,

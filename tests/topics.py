@@ -40,6 +40,7 @@ OLD_FORM = {topic for topic, _ in LISTED} - {
     "masking",
     "multi_head_attention",
     "recurrent_networks",
+    "rnn_with_attention",
     "writing",
     "chat_model",
 }

@@ -244,11 +244,12 @@ def test_what_the_heads_find_is_what_the_layer_gives():
             widgets.heads_at_work(lambda words, rows=rows: rows, wrong, ["a", "b"], "a b", "a")
 
 
-def test_weights_of_a_translation_are_written_in_per_cent():
-    weights = np.array([[0.004, 0.996, 0.0], [0.25, 0.5, 0.25]])
-    facts = {"grammar": "la bruja", "model": "la bruja ✔"}
-    svg = translation.draw_translation(["the", "witch"], ["la", "bruja"], weights, [(1, 1)], facts).svg
-    assert re.findall(r">(\d+)</text>", svg) == ["100", "25", "50"] and svg.count('stroke="var(--ink)"') == 1
+def test_a_translation_is_corrected_word_by_word():
+    words, right = "la bruja vio a gato hoy".split(), "la bruja vio al gato".split()
+    found = [(word, role) for word, role in translation.corrected(words, right) if role != "ink"]
+    assert found == [("a", "wrong"), ("al", "right"), ("hoy", "wrong")]
+    assert all(role == "ink" for _, role in translation.corrected(right, right))
+    assert translation.corrected([], right) == [(word, "right") for word in right]
 
 
 SMALL = dict(d_embedding=4, d_hidden=4)
@@ -276,6 +277,14 @@ def test_without_attention_there_is_one_picture_a_word():
     explorer = widgets.bridge({"one": model}, [(["the", "witch"], ["la", "bruja"])], *vocabularies)
     seen = looking_back.passage(model, ["the", "witch"], ["la", "bruja"], *vocabularies)
     assert list(explorer.controls) == ["sentence", "step"] and explorer.controls["step"].max == 2 + len(seen.writes)
+
+
+def test_a_crossing_of_one_decoder_is_a_picture_a_word():
+    model = rnn.RecurrentTranslator(rnn.RecurrentEncoder(11, **SMALL), rnn.RecurrentDecoder(7, **SMALL)).eval()
+    vocabularies = Vocabulary(SENTENCE.split()), Vocabulary("la bruja alta".split())
+    explorer = widgets.crossing({"one": model}, [(["the", "witch"], ["la", "bruja"])], *vocabularies)
+    seen = looking_back.passage(model, ["the", "witch"], ["la", "bruja"], *vocabularies)
+    assert list(explorer.controls) == ["sentence", "step"] and explorer.controls["step"].max == len(seen.writes)
 
 
 def test_two_looks_are_cut_one_at_a_time_and_the_model_stays_as_it_was():

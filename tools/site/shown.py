@@ -67,10 +67,10 @@ PAGES = {
         {"percent": (0, 20, 40, 50, 60, 80, 100)} | {name: (5, 25, 45, 65, 85) for name in ("cut_1", "cut_2")},
         note="Here each ring has some of its places, in the notebook all of them.",
     ),
-    "sentence_builder": Page(
-        {"determiner": ("the, one", "the, several", "a", "two"), "adjective": (None, "green", "happy")}
-        | {"predicate": ("arrived", "sang", "found the ring", "painted the door")},
-        note="Here some menus have some of their words, in the notebook more.",
+    "hiding": Page(
+        {"determiner": ("the", "a"), "adjective": ("—", "green"), "noun": ("witch", "dragon")}
+        | {"modifier": ("—", "who saw the cat"), "predicate": ("arrived", "found the ring")},
+        note="Here some of the chips can be chosen, in the notebook all of them.",
     ),
     "head_browser": Page(hidden=("sentence",), note="In the notebook you can type sentences of your own."),
     "search": Page(hidden=("question",), note="In the notebook you can ask questions of your own."),

@@ -11,10 +11,12 @@ from .attention import (
 from .beyond import motifs, patch_sizes, patches
 from .chat import chat
 from .choosing import beam_tree, next_word
+from .crossing import crossing
 from .encoder import head_browser, position_waves, word_journey
 from .flow import attention_flow
 from .guess import guess
 from .heads import head_split, heads_at_work
+from .hiding import hiding
 from .hull import hull
 from .learning import learning
 from .likeness import analogy, winning_key
@@ -30,6 +32,6 @@ from .remembering import gate, recall
 from .rotary import rotary_hands
 from .shelf import be_the_head, shelf, two_cuts
 from .softmax import softmax_saturation, softmax_sharing
-from .translation import bottleneck, decoding, sentence_builder
+from .translation import bottleneck
 from .vectors import two_arrows, word_map
 from .writing import filling_cache, sampling, two_looks, writing_step

@@ -292,7 +292,7 @@ def edges_of_maps(generator):
         "argmax over the keys, the last axis, gives a position for each query. What is it compared with?",
         "argmax(-1) gives (…, q). Compared with wanted, (q,), by ==, it answers for all queries and heads at once.",
     ],
-    names={
+    intermediates={
         "where the largest weights are, not yet compared with wanted": lambda weights, wanted: weights.argmax(-1),
         "the weights on the wanted keys: are they the largest of their rows?": lambda weights, wanted: weights[
             ..., torch.arange(len(wanted)), wanted

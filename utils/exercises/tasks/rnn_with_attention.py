@@ -1,4 +1,5 @@
-"""Exercises of the notebook on RNNs with attention: context vectors, scores, a step of a decoder, alignment error rate."""
+"""Exercises of the notebook on RNNs with attention: contexts, scores, a step of a decoder, a mask that does nothing, the
+alignment error rate, a rival that counts, a hidden word."""
 
 import math
 
@@ -144,7 +145,7 @@ def edges_of_additive_scores(generator):
         "": "query is (b, q, d_q), W_q (d_q, d), keys (b, k, d_k), W_k (d_k, d), w (d,): which axes meet in this line?",
     },
     level=2,
-    minutes=9,
+    minutes=8,
 )
 def additive_scores(query, keys, W_q, W_k, w):
     """Additive scores of all queries (b, q, d_q) for all keys (b, k, d_k): returns (b, q, k).
@@ -234,7 +235,7 @@ def edges_of_attention_steps(generator):
         "line?",
     },
     level=3,
-    minutes=12,
+    minutes=10,
 )
 def attention_step(state, M, mask, W_c, W_y):
     """One step of a decoder with attention: returns logits (b, v) for the next word.
@@ -351,7 +352,7 @@ def edges_of_alignments(generator):
         ),
     },
     level=2,
-    minutes=8,
+    minutes=6,
 )
 def alignment_error_rate(links, sure, possible):
     """1 - (|A∩S| + |A∩P|) / (|A| + |S|) of links A, sure S, possible P: returns a number.
@@ -368,3 +369,81 @@ def alignment_error_rate(links, sure, possible):
 def number(one, other=None):
     """Of links, in all sentences; with another list, of those that both have."""
     return sum(map(len, one)) if other is None else sum(len(a & b) for a, b in zip(one, other))
+
+
+def draw_counts(generator):
+    """More words of one language than of the other, either way; as many; one word; words that never meet, that are never
+    apart; many sentences, in float64."""
+    for t, s, sentences, dtype in (
+        (3, 5, 20, None), (6, 2, 30, None), (4, 4, 12, None), (1, 3, 9, None), (5, 3, 8, None), (4, 6, 60_000, torch.float64),
+    ):  # fmt: skip
+        of_target, of_source = (torch.randint(1, sentences, (n,), generator=generator) for n in (t, s))
+        most = torch.minimum(of_target[:, None], of_source)  # (t, s)
+        together = (torch.rand(t, s, generator=generator) * (most + 1)).floor()
+        together[0, 0], of_source[0] = of_target[0], of_target[0]
+        together[-1, -1] = 0 if s > 1 else together[-1, -1]
+        yield tuple(part.to(dtype or torch.float32) for part in (together, of_target, of_source))
+
+
+def edges_of_counts(generator):
+    of_target, of_source = (torch.randint(1, 9, (n,), generator=generator).float() for n in (70, 66))
+    yield "70 and 66 words", (torch.minimum(of_target[:, None], of_source), of_target, of_source)
+    whole = torch.tensor([[3, 0], [1, 4]]), torch.tensor([3, 5]), torch.tensor([4, 4])
+    yield "counts as whole numbers", whole
+
+
+@exercise(
+    draws=draw_counts,
+    edges=edges_of_counts,
+    hints=[
+        "Each cell of the table needs three numbers. Where do the two below the line stand, and what are their shapes?",
+        "together is (t, s). Adding of_target and of_source has to make (t, s), too, every target word with every source "
+        "word. Which of the two needs an axis of length 1?",
+        "of_target[:, None] is (t, 1), and with of_source, (s,), it broadcasts to (t, s). Twice together stands above.",
+    ],
+    question="together is (t, s), of_target (t,), of_source (s,): which axes meet in this line?",
+    level=1,
+    minutes=5,
+)
+def dice_table(together, of_target, of_source):
+    """Dice coefficients from counts, together (t, s), of_target (t,) and of_source (s,) above 0: returns (t, s)."""
+    return 2 * together / (of_target[:, None] + of_source)
+
+
+def draw_weights_and_a_key(generator):
+    """One row, a map, a batch of maps, the first, a middle and the last key, k = q, two keys, a weight of 0; float64."""
+    for shape, hidden, dtype in (
+        ((5,), 2, None), ((3, 4), 0, None), ((4, 4), 3, None), ((2, 3, 5), 1, None), ((2, 2), 1, None),
+        ((2, 4, 6), 5, torch.float64),
+    ):  # fmt: skip
+        scores = 2 * torch.randn(*shape, generator=generator, dtype=dtype)
+        if len(shape) > 2:
+            scores[0, :, 0 if hidden else 1] = -math.inf
+        yield scores.softmax(-1), hidden
+
+
+def edges_of_hiding(generator):
+    yield "70 keys", (torch.randn(3, 70, generator=generator).softmax(-1), 66)
+    yield "66 rows", (torch.randn(66, 3, generator=generator).softmax(-1), 1)
+    yield "66 sentences of 67 rows", (torch.randn(66, 67, 2, generator=generator).softmax(-1), 0)
+    yield "a weight of 0 that is hidden", (torch.tensor([[0.25, 0.0, 0.75], [0.5, 0.0, 0.5]]), 1)
+
+
+@exercise(
+    draws=draw_weights_and_a_key,
+    edges=edges_of_hiding,
+    hints=[
+        "The weights of the others keep their proportions. What do they sum to before, and what should they sum to?",
+        "The hidden key gets 0. In each row all others are divided by one number: which one, and which shape does it need "
+        "to broadcast over (…, k)?",
+        "weights[..., hidden : hidden + 1] keeps the axis, (…, 1). A mask of the others: torch.arange(weights.shape[-1]) "
+        "!= hidden.",
+    ],
+    question="weights is (…, k). What it is divided by needs the shape (…, 1): weights[..., hidden : hidden + 1].",
+    level=1,
+    minutes=4,
+)
+def hide_key(weights, hidden):
+    """The weights (…, k) of a softmax that leaves out key number `hidden`, which had less than 1: returns (…, k)."""
+    others = torch.arange(weights.shape[-1]) != hidden
+    return weights * others / (1 - weights[..., hidden : hidden + 1])
