@@ -1,8 +1,9 @@
 """What `check` says of answers that learners write: cases.jsonl, one case a line.
 
 A case has an exercise, the body of an answer, parts of what is to be said of it and of what is not, the keys of the
-sentences that are said, where it is not their words that matter, `right` where it is right, and why it stands there: it is to be understood, it seems right, it was refused once, something untrue was said of it once,
-it is a common slip, a finding speaks of it, or what a finding speaks of is not there.
+sentences that are said where their words do not matter, `right` where it is right, and why it stands there: it is to be
+understood, it seems right, it was refused once, something untrue was said of it once, it is a common slip, a finding
+speaks of it, or what a finding speaks of is not there.
 """
 
 import json
