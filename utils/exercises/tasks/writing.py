@@ -43,20 +43,20 @@ def edges_of_decoding(generator):
     draws=draw_words_and_caches,
     edges=edges_of_decoding,
     hints=[
-        "The words before were projected when they were new. How many rows have to be projected now? And which words "
-        "may the new one see?",
-        "Project x three times, (b, e) each. Its key and its value go behind those that were kept; "
-        "torch.cat wants three axes in each, so the new ones need one of length 1, [:, None].",
-        "Then attention with a single query: scores (b, n + 1), divided by √d_k, softmax, and the values summed by the "
-        "weights. There is no later word that a mask could hide. einsum with be,bne->bn spares you the axis.",
+        "The earlier words were projected when they were new. How many words have to be projected now? And which words "
+        "may the new word see?",
+        "Project x three times: each result is (b, e). Append its key and its value to those that were kept. "
+        "torch.cat needs three axes in both, so the new ones need an axis of length 1: [:, None].",
+        "Then compute attention with a single query: scores (b, n + 1) divided by √d_k, softmax, weighted sum of the "
+        "values. There is no later word to hide, so no mask is needed. einsum with be,bne->bn needs no extra axis.",
     ],
     intermediates={
-        "(b, n + 1): the weights. Are the values still to be averaged by them?": (
+        "(b, n + 1), the shape of the weights: should the values be averaged with them?": (
             lambda x, keys, values, W_q, W_k, W_v: (
                 torch.cat([keys, keys[:, :1]], 1)[..., 0] if keys.shape[1] else x[:, :1]
             )
         ),
-        "(b, 1, e): the axis of the single query is left over": lambda x, keys, values, W_q, W_k, W_v: (x @ W_v)[
+        "(b, 1, e): the axis of the single query should be removed": lambda x, keys, values, W_q, W_k, W_v: (x @ W_v)[
             :, None
         ],
         "(b, n, e): is the new word in it?": lambda x, keys, values, W_q, W_k, W_v: keys,
@@ -66,13 +66,13 @@ def edges_of_decoding(generator):
     },
     question={
         r"(cat|stack)\(.*\bx(\[[^]]*\]|\.unsqueeze\(-?\d\))?[\]),]": "What is kept of a word is its key and its value, "
-        "x @ W_k and x @ W_v: x itself is (b, d), and stands there as it came.",
-        r"cat\(|stack\(": "keys is (b, n, e), the new key (b, e): it needs an axis of length 1 for its place, and the "
-        "places are axis 1.",
-        "einsum": "The query is be, keys and values are bne, weights bn: does each string name as many axes?",
-        r"\.T\b|\.t\(\)|permute|transpose|\.mT": "The keys are (b, n + 1, e): exchange the last two axes only, and give "
-        "the query an axis for its place, (b, 1, e).",
-        r"W_[qkv]": "x is (b, d), each matrix (d, e): x stands on the left. What was kept is projected already.",
+        "x @ W_k and x @ W_v. This line joins x itself, which is (b, d).",
+        r"cat\(|stack\(": "keys is (b, n, e), the new key is (b, e): it needs an axis of length 1 for its position, and "
+        "the positions are axis 1.",
+        "einsum": "The query has the axes be, keys and values bne, the weights bn: does your string name all of them?",
+        r"\.T\b|\.t\(\)|permute|transpose|\.mT": "The keys are (b, n + 1, e): swap only the last two axes, and give "
+        "the query an axis for its position, (b, 1, e).",
+        r"W_[qkv]": "x is (b, d), each matrix (d, e): x is on the left. The old keys and values are projected already.",
         "": "The query is (b, e), keys and values are (b, n + 1, e): which axes meet in this line?",
     },
     level=2,
@@ -81,9 +81,9 @@ def edges_of_decoding(generator):
 def decoding_step(x, keys, values, W_q, W_k, W_v):
     """One new word x (b, d), with what was kept of n others: returns z (b, e), keys, values.
 
-    Kept are keys (b, n, e) and values (b, n, e); n may be 0. The word attends to the others and to
+    The earlier words have keys (b, n, e) and values (b, n, e); n may be 0. The new word attends to them and to
     itself, with W_q, W_k and W_v (d, e), scores divided by √d_k. Keys and values are returned with the
-    new ones behind, (b, n + 1, e).
+    new ones appended, (b, n + 1, e).
     """
     query, key, value = x @ W_q, x @ W_k, x @ W_v  # (b, e)
     keys = torch.cat([keys, key[:, None]], dim=1)  # (b, n + 1, e)
@@ -134,15 +134,15 @@ def edges_of_texts(generator):
     hints=[
         "tokens.split(sizes, dim=1) gives the chunks. The model returns the logits of a chunk and a state. What does it "
         "need when it reads the next chunk?",
-        "The state is None before the first chunk. After each call it is what the model returned. The logits of all "
-        "chunks are wanted, so collect them in a list.",
+        "The state is None before the first chunk. After each call it is what the model returned. You need the logits "
+        "of all chunks, so collect them in a list.",
         "In the loop: logits, state, _ = model(chunk, state). Then torch.cat joins the collected logits along the axis "
         "of the words, dim=1.",
     ],
     question={
         r"model\(": "model takes tokens (b, n) and a state. What does each chunk look like, and what is the state?",
-        r"cat|stack": "Each chunk's logits are (b, its words, v): along which axis do they make (b, n, v)?",
-        "": "tokens are (b, n), logits (b, n, v): which axis is that of the words?",
+        r"cat|stack": "The logits of a chunk are (b, its words, v): along which axis should they be joined to (b, n, v)?",
+        "": "tokens are (b, n), logits are (b, n, v): which axis is the axis of the words?",
     },
     level=1,
     minutes=6,
@@ -150,9 +150,9 @@ def edges_of_texts(generator):
 def in_chunks(model, tokens, sizes):
     """Let a model read sentences chunk by chunk: returns the logits (b, n, v) of all chunks, side by side.
 
-    tokens are (b, n); sizes lists how many words each chunk has, together n. model(tokens, state) gives the
-    logits for its tokens, the state after them, and a third thing, not needed here. Each call gets the state
-    that the call before gave back, the first one None.
+    tokens are (b, n); sizes lists the number of words in each chunk, n in total. model(tokens, state) returns the
+    logits for its tokens, the state after them, and a third result, which is not needed here. Each call gets the
+    state that the previous call returned; the first call gets None.
     """
     parts, state = [], None
     for chunk in tokens.split(sizes, dim=1):
@@ -174,22 +174,22 @@ def draw_symptoms(generator):
     draws=draw_symptoms,
     hints=[
         "Take one mistake at a time and go through the four experiments in your head. Forgetful, for example, sees "
-        "nothing of the chunks before: can it notice another first word?",
+        "nothing of the earlier chunks: can it notice a different first word?",
         "Only one of the five is wrong even when it reads everything at once, and only one is right with a single layer. "
-        "Only one notices nothing at all of the chunks before.",
-        "Two are left: OneTooFar and FromTopLeft. A mask that begins at the top left shows the last chunk only the "
+        "Only one notices nothing at all of the earlier chunks.",
+        "Two remain: OneTooFar and FromTopLeft. A mask that begins at the top left shows the last chunk only the "
         "first words. Which experiment tells the two apart?",
     ],
-    question='Each argument is True or False. What is returned is a name, such as "Forgetful".',
+    question='Each argument is True or False. The function should return a name, such as "Forgetful".',
     level=2,
     minutes=8,
 )
 def which_mistake(at_once, one_layer, first_word, middle_word):
     """The mistake that shows these symptoms: returns its name, such as "Forgetful".
 
-    at_once: are the logits right where the model reads all words at once? one_layer: are they right in chunks where
+    at_once: are the logits right when the model reads all words at once? one_layer: are they right in chunks when
     the model has a single layer? first_word, middle_word: does the last chunk notice if the first word of the
-    sentence, or one in its middle, is another one? In chunks, with two layers, each of the five is wrong.
+    sentence, or one in its middle, is changed? In chunks, with two layers, each of the five is wrong.
     """
     if not at_once:
         return "AlwaysAtZero"
@@ -229,12 +229,12 @@ def edges_of_beams(generator):
     draws=draw_beams,
     edges=edges_of_beams,
     hints=[
-        "A beam of sum -1.2 goes on with a word of log-probability -0.5: what is the new sum? How many such "
+        "A beam with the sum -1.2 goes on with a word of log-probability -0.5: what is the new sum? How many such "
         "continuations do w beams and v words have, and do beams compete with each other?",
-        "All w · v totals compete at once. torch.topk finds the largest in one row of numbers: flatten the table "
-        "first. What does place 9 of that row mean, where v is 4?",
-        "Place i of the flat row is word i % v of the beam that stands i // v rows down: a quotient and a remainder. "
-        "topk returns values and places, best first.",
+        "All w · v totals compete at once. torch.topk finds the largest in one row of numbers, so flatten the table "
+        "first. Which beam and which word does index 9 of that row belong to if v is 4?",
+        "Index i of the flat row is word i % v of beam i // v: a remainder and a quotient. "
+        "topk returns values and indices, best first.",
     ],
     intermediates={
         "the totals of all continuations, (w, v): which are the best?": lambda sums, log_probabilities, width: (
@@ -243,17 +243,17 @@ def edges_of_beams(generator):
         "the totals of all continuations, in a row: which are the best?": lambda sums, log_probabilities, width: (
             log_probabilities.flatten()
         ),
-        "(w, width): each beam has kept its own best ones. All compete with all": lambda sums, log_probabilities, width: (
+        "(w, width): each beam has kept its own best. All totals should compete": lambda sums, log_probabilities, width: (
             log_probabilities[:, :1].expand(-1, width)
         ),
-        "(w,): one continuation of each beam. All compete with all, and `width` go on": (
+        "(w,): one continuation of each beam. All totals should compete, and `width` of them go on": (
             lambda sums, log_probabilities, width: sums
         ),
     },
     question={
-        r"topk": "topk looks along the last axis, which has to be `width` long at least: is it a flat row of w · v?",
-        r"sums": "sums is (w,), log_probabilities (w, v): a sum stands for its whole row. Which axis does it need?",
-        "": "sums is (w,), log_probabilities (w, v), and the w · v totals compete in one row: which shapes meet here?",
+        r"topk": "topk looks along the last axis, which must have at least `width` numbers: is it the flat row of w · v?",
+        r"sums": "sums is (w,), log_probabilities (w, v): a sum belongs to a whole row. Which axis does sums need?",
+        "": "sums is (w,), log_probabilities is (w, v), and all w · v totals compete: which shapes meet in this line?",
     },
     level=2,
     minutes=8,
@@ -261,8 +261,8 @@ def edges_of_beams(generator):
 def beam_step(sums, log_probabilities, width):
     """w beams, each may go on with any of v words, the best of all stay: returns sums, rows, tokens.
 
-    sums (w,) are those of the beams so far, log_probabilities (w, v) those of the next word. Returned
-    are the new sums, the rows of the beams that go on, and the tokens that they go on with, (width,)
+    sums (w,) are the log-probabilities of the beams so far, log_probabilities (w, v) those of the next word. The
+    function returns the new sums, the rows of the beams that go on, and the tokens that they go on with, (width,)
     each, best first. No two totals are equal.
     """
     totals = sums[:, None] + log_probabilities  # (w, v)
@@ -296,22 +296,22 @@ def edges_of_tails(generator):
     draws=draw_tails,
     edges=edges_of_tails,
     hints=[
-        "Do it by hand for the probabilities 0.5, 0.3, 0.15, 0.05 and p = 0.7, taking the most probable first. When is "
-        "it enough? Does the word that crosses p stay?",
-        "Sort the probabilities, the largest first, and add them up: torch.sort and torch.cumsum. A word stays if what "
-        "was collected *before* it is still below p.",
-        "cumsum - itself is what was collected before each word. sort returns the old positions, too: "
-        "`logits[order[~stays]]` are those to be set to -∞, in a copy.",
+        "Do it by hand for the probabilities 0.5, 0.3, 0.15, 0.05 and p = 0.7, taking the most probable first. When "
+        "can you stop? Does the word that crosses p stay?",
+        "Sort the probabilities, the largest first, and add them up: torch.sort and torch.cumsum. A word stays if the "
+        "sum of the words *before* it is still below p.",
+        "The cumsum minus the probabilities is the sum before each word. sort also returns the old positions, `order`: "
+        "in a copy of logits, set the entries `order[~stays]` to -∞.",
     ],
     intermediates={
-        "the probabilities, sorted: which words are these, and where do they stand in logits?": (
+        "the probabilities, sorted: which words are these, and where are they in logits?": (
             lambda logits, p: logits.softmax(-1).sort(descending=True).values
         ),
-        "the probabilities: which of them are enough?": lambda logits, p: logits.softmax(-1),
+        "the probabilities: which of the words should stay?": lambda logits, p: logits.softmax(-1),
     },
     question={
         r"cumsum|sort": "cumsum and sort run along an axis of the v words, dim=-1 or 0: does the line say so?",
-        "": "logits, probabilities and what stays are all (v,): which of them has another length here?",
+        "": "logits and probabilities are (v,): does something in this line have another length?",
     },
     level=2,
     minutes=7,
@@ -319,8 +319,8 @@ def edges_of_tails(generator):
 def keep_top_p(logits, p):
     """Top-p: returns the logits (v,), -∞ for all but the fewest words that together have the probability p or more.
 
-    The most probable words are taken first, no two are equally probable, and 0 < p ≤ 1. The logits that come in
-    stay as they are.
+    The most probable words are taken first, no two are equally probable, and 0 < p ≤ 1. Do not change the logits
+    that are passed in.
     """
     probabilities, order = logits.softmax(dim=-1).sort(descending=True)  # (v,) each
     stays = probabilities.cumsum(dim=-1) - probabilities < p  # what the words before it have together
@@ -362,30 +362,31 @@ def edges_of_reading_blocks(generator):
     draws=draw_blocks,
     edges=edges_of_reading_blocks,
     hints=[
-        "Two exponentials may be added where both are relative to the same number. Relative to what is the sum so far, "
-        "and relative to what will it be? What happens to it where the new block has a larger score?",
-        "The new largest is the maximum of the old one and of this block's, for each query. What was summed relative to "
-        "the old one has to be multiplied by exp(old - new), which is at most 1.",
-        "With `now` the new largest, (q, 1): total and mixture shrink by torch.exp(largest - now), and get the sum of "
-        "torch.exp(scores - now), and its product with the values. torch.maximum compares entry by entry.",
+        "Two exponentials can be added if both are relative to the same number. Relative to what is the sum so far, "
+        "and relative to what should the new one be? What happens to it if the new block has a larger score?",
+        "The new largest score is the maximum of the old one and of this block's, for each query. Sums that are "
+        "relative to the old one have to be multiplied by exp(old - new), which is at most 1.",
+        "Call the new largest score `now`, (q, 1). Multiply total and mixture by torch.exp(largest - now). Then add the "
+        "sum of torch.exp(scores - now) to total, and its product with the values to mixture. torch.maximum compares "
+        "entry by entry.",
     ],
     intermediates={
-        "the mixture, divided by the sum already: that is done once, after the last block": (
+        "the mixture, divided by the sum already: that should be done once, after the last block": (
             lambda scores, values, largest, total, mixture: mixture / total.clamp(min=1e-30)
         ),
         "the block's own attention: are the blocks before it in it?": (
             lambda scores, values, largest, total, mixture: torch.softmax(scores, dim=-1) @ values
         ),
-        "(q,): the axis of length 1 is lost. keepdim=True keeps it": (
+        "(q,): the axis of length 1 is missing. keepdim=True keeps it": (
             lambda scores, values, largest, total, mixture: scores.amax(-1)
         ),
-        "(q, k), a number a key: what is kept does not grow with the keys": (
+        "(q, k), one number per key: what is kept should not grow with the number of keys": (
             lambda scores, values, largest, total, mixture: scores
         ),
     },
     question={
-        r"max|sum": "largest and total are (q, 1): does this line keep an axis of length 1 for the keys, keepdim=True?",
-        "@|einsum|matmul": "What is multiplied is (q, k) by the values (k, d): do the keys meet in the middle?",
+        r"max|sum": "largest and total are (q, 1): does this line keep an axis of length 1, with keepdim=True?",
+        "@|einsum|matmul": "(q, k) should be multiplied by the values (k, d): are the keys the axis in the middle?",
         "": "scores is (q, k), values (k, d), largest and total (q, 1), mixture (q, d): which axes meet in this line?",
     },
     level=3,
@@ -394,9 +395,9 @@ def edges_of_reading_blocks(generator):
 def read_block(scores, values, largest, total, mixture):
     """A block of finite scores (q, k) and values (k, d), after others: returns largest, total, mixture.
 
-    Kept are, of each query, the largest score so far (q, 1), total (q, 1), the sum of exp(score - largest),
-    and mixture (q, d), the sum of exp(score - largest) times the value. Before the first block they are
-    -inf, 0 and 0. Nothing is divided yet.
+    Three things are kept for each query: largest (q, 1), the largest score so far; total (q, 1), the sum of
+    exp(score - largest); and mixture (q, d), the sum of exp(score - largest) times the value. Before the first
+    block they are -inf, 0 and 0. Nothing is divided yet.
     """
     now = torch.maximum(largest, scores.amax(dim=-1, keepdim=True))  # (q, 1)
     shrinks, new = torch.exp(largest - now), torch.exp(scores - now)  # (q, 1), (q, k)
