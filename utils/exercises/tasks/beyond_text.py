@@ -39,14 +39,14 @@ def edges_of_images(generator):
         "of 2 x 2, and which to its second?",
         "Each of the axes H and W becomes two: which patch, and which pixel in it. That is (b, H/size, size, W/size, "
         "size), a reshape that moves no number.",
-        "Both axes that count patches belong in front, rows before columns, both that count pixels behind: permute "
-        "moves axes. Only then does a reshape join them two by two.",
+        "Both axes that count patches should come first, rows before columns, then both that count pixels: permute "
+        "moves axes. After that, a reshape joins them two by two.",
     ],
     intermediates={
-        "(b, n, size, size): is each patch one row of numbers?": lambda images, size: images.new_zeros(
+        "(b, n, size, size): each patch should be one row of numbers": lambda images, size: images.new_zeros(
             len(images), images.shape[1] * images.shape[2] // size**2, size, size
         ),
-        "(b, H/size, W/size, size²): the patches still lie in rows and columns, and n is one axis": (
+        "(b, H/size, W/size, size²): rows and columns of patches should be joined to one axis, n": (
             lambda images, size: images.new_zeros(
                 len(images), images.shape[1] // size, images.shape[2] // size, size**2
             )
@@ -56,32 +56,32 @@ def edges_of_images(generator):
                 len(images), images.shape[1] // size, images.shape[2] // size, size, size
             )
         ),
-        "(n, b, size²): patches first. stack takes the axis to stack along: dim=1": lambda images, size: (
+        "(n, b, size²): the patches come first, and should come second. stack can stack along dim=1": lambda images, size: (
             images.new_zeros(images.shape[1] * images.shape[2] // size**2, len(images), size**2)
         ),
         "the patches of one image: where are the other images?": lambda images, size: images.new_zeros(
             images.shape[1] * images.shape[2] // size**2, size**2
         ),
-        "all patches of an image in one row, as cat puts them. stack gives them an axis of their own": (
+        "all patches of an image in one row. They should have an axis of their own, as stack gives them": (
             lambda images, size: images.flatten(1)
         ),
         "one patch of each image: does each round of the loop overwrite the one before?": lambda images, size: (
             images.new_zeros(len(images), size**2)
         ),
-        "(b, H/size, W/size), one number a patch: a patch is all of its size² pixels": lambda images, size: (
+        "(b, H/size, W/size), one number per patch: a patch should have size² numbers": lambda images, size: (
             images.new_zeros(len(images), images.shape[1] // size, images.shape[2] // size)
         ),
-        "(b, H/size, W · size): all patches of a row of patches have become one": lambda images, size: images.new_zeros(
+        "(b, H/size, W · size): each row of patches is joined into one": lambda images, size: images.new_zeros(
             len(images), images.shape[1] // size, images.shape[2] * size
         ),
-        "(n, b, size, size): patches first, and each still a square. flatten(1) makes a row of it, dim=1 stacks": (
+        "(n, b, size, size): the patches come first, and each is a square. Use flatten(1) for each, and stack along dim=1": (
             lambda images, size: images.new_zeros(images.shape[1] * images.shape[2] // size**2, len(images), size, size)
         ),
     },
     question={
         "unfold": "F.unfold takes images (b, 1, H, W), the 1 for the colours, and a stride; a tensor's own unfold takes "
         "one axis, the length of a window, and the step to the next.",
-        r"stack|cat\(": "Each patch is (b, size, size): flatten(1) makes (b, size²) of it, and n of these are stacked.",
+        r"stack|cat\(": "Each patch is (b, size, size): flatten(1) makes it (b, size²), and n of these are stacked.",
         "": "images is (b, H, W), a patch size by size: into which axes does this line cut the H · W pixels?",
     },
     level=2,
@@ -131,11 +131,12 @@ def edges_of_patches(generator):
     draws=draw_patches,
     edges=edges_of_patches,
     hints=[
-        "The first row of pixels of the image: from which patches does it take its numbers, and which of theirs?",
-        "How long a patch's side is, its number of pixels says. With that, one reshape gives every axis a name: (b, "
+        "Look at the first row of pixels of the image: which patches do its numbers come from, and which numbers of "
+        "each patch are they?",
+        "The side of a patch is the root of its number of pixels. With it, one reshape gives each axis a meaning: (b, "
         "H/size, W/size, size, size).",
-        "Going down the image, one passes the pixels of a patch before the next row of patches: these two axes belong "
-        "side by side, and so do the two that go across. Then they can be joined.",
+        "Down the image, all pixel rows of a patch come before the next row of patches, so these two axes should be "
+        "next to each other. The same is true across. Then a reshape can join them.",
     ],
     intermediates={
         "one row of numbers for each image: where are its rows of pixels?": lambda patches, height, width: (
@@ -150,7 +151,7 @@ def edges_of_patches(generator):
                 math.isqrt(patches.shape[-1]),
             )
         ),
-        "(b, H/size, size, W/size, size): the axes stand in order, and are still to be joined two by two": (
+        "(b, H/size, size, W/size, size): the axes are in the right order, and should be joined two by two": (
             lambda patches, height, width: patches.new_zeros(
                 len(patches),
                 height // math.isqrt(patches.shape[-1]),
@@ -159,7 +160,7 @@ def edges_of_patches(generator):
                 math.isqrt(patches.shape[-1]),
             )
         ),
-        "(b, 1, H, W): fold keeps an axis for colours, and [:, 0] takes it away": lambda patches, height, width: (
+        "(b, 1, H, W): fold keeps an axis for colours, and [:, 0] removes it": lambda patches, height, width: (
             patches.new_zeros(len(patches), 1, height, width)
         ),
         "a single image: where are the others of the batch?": lambda patches, height, width: patches.new_zeros(
@@ -167,8 +168,8 @@ def edges_of_patches(generator):
         ),
     },
     question={
-        "fold": "fold takes patches as columns, (b, size², n), the size of the image, that of a patch, and a stride.",
-        r"sqrt|\*\* ?0?\.5": "A size is a whole number, and a root gives a float: int(…) or round(…) makes one of it.",
+        "fold": "fold takes patches as columns, (b, size², n), the size of the image, the size of a patch, and a stride.",
+        r"sqrt|\*\* ?0?\.5": "A size should be a whole number, but a root is a float: convert it with int(…) or round(…).",
         "": "patches is (b, n, size²), with H/size rows of patches and W/size in a row: which axes does this line make?",
     },
     level=2,
@@ -177,8 +178,8 @@ def edges_of_patches(generator):
 def unpatchify(patches, height, width):
     """Put patches of floats, (b, n, size²), together again: returns images (b, height, width).
 
-    The opposite of patchify: patches come row by row, and so do the pixels within each. height and
-    width are multiples of size, which is the root of the length of a patch.
+    The inverse of patchify: the patches come row by row, and so do the pixels within each. height and
+    width are multiples of size, the side of a patch: a patch has size² numbers.
     """
     size = math.isqrt(patches.shape[-1])
     squares = patches.reshape(-1, height // size, width // size, size, size)  # (b, rows, columns, size, size)
@@ -216,30 +217,30 @@ def edges_of_hidden_patches(generator):
     edges=edges_of_hidden_patches,
     hints=[
         "A model that copies what it sees restores ten of 16 patches without any effort. Should these count?",
-        "First the squared distance of every pixel, (b, n, p). hidden is (b, n): as an index in square brackets it "
-        "picks whole patches.",
-        "What hidden picks is (number of hidden patches, p). The mean of all these numbers is what is asked for.",
+        "First compute the squared error of every pixel, (b, n, p). hidden is (b, n): as an index in square brackets it "
+        "selects whole patches.",
+        "Indexing with hidden gives (number of hidden patches, p). Return the mean of all these numbers.",
     ],
     intermediates={
-        "one number a pixel of the patch: is the mean over those still to come?": lambda prediction, patches, hidden: (
+        "one number per pixel of a patch: the mean should also go over these": lambda prediction, patches, hidden: (
             patches[0, 0]
         ),
-        "one number a patch: which of them are hidden, and what is their mean?": lambda prediction, patches, hidden: (
+        "one number per patch: which of them are hidden, and what is their mean?": lambda prediction, patches, hidden: (
             patches[..., 0]
         ),
-        "one number a hidden patch: is their mean still to come?": lambda prediction, patches, hidden: patches[hidden][
-            :, 0
-        ],
-        "one number an image: the mean goes over the hidden patches of all images": (
+        "one number per hidden patch: their mean should be returned": lambda prediction, patches, hidden: patches[
+            hidden
+        ][:, 0],
+        "one number per image: the mean should go over the hidden patches of all images": (
             lambda prediction, patches, hidden: patches[:, 0, 0]
         ),
-        "a number for every pixel: is the mean over the hidden patches still to come?": (
+        "a number for every pixel: the mean over the hidden patches should be returned": (
             lambda prediction, patches, hidden: patches
         ),
     },
     question={
         r"\* ?hidden|hidden ?\*|where": "hidden is (b, n), the distances are (b, n, p): hidden[..., None] lets them meet.",
-        "": "prediction and patches are (b, n, p), hidden (b, n): has what meets in this line the same patches?",
+        "": "prediction and patches are (b, n, p), hidden is (b, n): which shapes meet in this line?",
     },
     level=1,
     minutes=6,
@@ -248,8 +249,8 @@ def edges_of_hidden_patches(generator):
 def hidden_patch_loss(prediction, patches, hidden):
     """Mean squared error over the hidden patches alone: returns one number.
 
-    prediction and patches are (b, n, p), with p pixels a patch; hidden (b, n) is True where a patch
-    was hidden from the model. The mean runs over all pixels of all hidden patches alike.
+    prediction and patches are (b, n, p), with p pixels per patch; hidden (b, n) is True where a patch
+    was hidden from the model. Take one mean over all pixels of all hidden patches.
     """
     squares = (prediction - patches) ** 2  # (b, n, p)
     return squares[hidden].mean()
@@ -283,32 +284,32 @@ def edges_of_looks(generator):
     draws=draw_looks,
     edges=edges_of_looks,
     hints=[
-        "In the pictures, is a dark field where it is because of the place that looks, or is it dark in every square? "
-        "Which of the two may the map show?",
-        "mean is (q, k): row q holds what a hidden place gives. What does every column sum to after the last line, and "
-        "what does every row sum to? Which of the two is to be the same for all?",
-        "A column holds what one place gets. Divide each column by its own mean over the other places: mean.sum(0), "
-        "over n - 1 of them.",
+        "Look at a dark field in the pictures: is it dark only for the position that looks, or in every square? "
+        "Which of the two should the map show?",
+        "mean is (q, k): row q holds what a hidden position gives to the others. What does every column sum to after "
+        "the last line, and what does every row sum to? Which of the two should be the same for all?",
+        "A column holds what one position gets. Divide each column by its own mean over the other positions: "
+        "mean.sum(0) divided by n - 1.",
     ],
     intermediates={
-        "the mean weights: are they still to be divided by what a place gets from the others?": (
+        "the mean weights: they should be divided by what a position gets from the others": (
             lambda weights, hidden: (
                 (weights.mean(1) * (hidden[:, :, None] & ~hidden[:, None, :])).sum(0)
                 / (hidden[:, :, None] & ~hidden[:, None, :]).sum(0).clamp(min=1)
             )
         ),
     },
-    question="weights are (b, h, q, k), hidden is (b, n), and a place asks as a row and is looked at as a column: which "
-    "axes meet in this line?",
+    question="weights are (b, h, q, k), hidden is (b, n). Rows are queries, the positions that look; columns are keys. "
+    "Which axes meet in this line?",
     level=2,
     minutes=7,
 )
 def looks(weights, hidden):
-    """How much a hidden place (row) looks at a visible one (column), next to what the others give it: returns (n, n).
+    """How much a hidden position (row) looks at a visible one (column), compared with the others: returns (n, n).
 
-    weights (b, h, q, k) of a layer, hidden (b, n). The mean over the heads, and over the images in which the
-    row's place is hidden and the column's visible; then 1 means as much as that place gets from the other
-    n - 1 on average. The diagonal is 0.
+    weights (b, h, q, k) of a layer, hidden (b, n). First take the mean over the heads, and over the images in which
+    the row's position is hidden and the column's visible. Then divide each column by its mean over the other n - 1
+    positions: 1 means as much as that position gets from the others on average. The diagonal is 0.
     """
     pairs = (hidden[:, :, None] & ~hidden[:, None, :]).float()  # (b, q, k)
     mean = (weights.mean(1) * pairs).sum(0) / pairs.sum(0).clamp(min=1)  # (q, k)
@@ -363,11 +364,11 @@ def edges_of_cuts(generator):
     draws=draw_cuts,
     edges=edges_of_cuts,
     hints=[
-        "Three things: a copy of the sequences, the new bases written into it, and two answers to compare. Which of the "
-        "two answers belongs to which?",
-        "Sequence i gets fresh[i] at its own place, from starts[i] to starts[i] + length. A loop over the sequences does "
-        "it, one slice each.",
-        "An answer turns where answer(changed) != answer(sequences). That is True or False for each sequence, (b,): "
+        "You need a copy of the sequences, the new bases written into it, and two answers to compare. Which sequences "
+        "does each of the two answers belong to?",
+        "Sequence i gets fresh[i] at its own position, from starts[i] to starts[i] + length. You can loop over the "
+        "sequences and write one slice in each.",
+        "An answer changes where answer(changed) != answer(sequences). That is True or False for each sequence, (b,): "
         "what is the share of True?",
     ],
     intermediates={
@@ -379,18 +380,18 @@ def edges_of_cuts(generator):
         ),
     },
     question={
-        r"\[.*:.*starts|\[.*starts.*:": "starts holds a place for each sequence, and a slice takes one number: go through "
-        "the sequences one by one, or index with places of (b, length).",
+        r"\[.*:.*starts|\[.*starts.*:": "starts has one number per sequence, but a slice takes a single number: loop over "
+        "the sequences, or index with positions of shape (b, length).",
         "": "sequences is (b, n), starts (b,), fresh (b, length): which axes meet in this line?",
     },
     level=2,
     minutes=8,
 )
 def cut_out(answer, sequences, starts, fresh):
-    """The share of sequences whose answer turns when a piece of each is cut out: returns one number.
+    """The share of sequences whose answer changes when a piece of each is cut out: returns one number.
 
     sequences (b, n) of bases, 0 to 3; answer(sequences) is (b,). From starts (b,) on, fresh (b, length)
-    takes the place of what stands there. The sequences that are handed in stay as they are.
+    replaces the bases of each sequence. Do not change the sequences that are passed in.
     """
     changed = sequences.clone()
     rows = torch.arange(len(changed))[:, None]  # (b, 1)
@@ -423,27 +424,27 @@ def edges_of_graphs(generator):
     draws=draw_graphs,
     edges=edges_of_graphs,
     hints=[
-        "Three nodes, one edge, (0, 1): which of the nine pairs may attend? What would become of node 2 in a softmax, if "
-        "it saw nobody?",
-        "Begin with a mask in which each node sees itself: which matrix is True on its diagonal alone?",
-        "An edge (one, other) is two cells: the row of one in the column of other, and the row of other in the column "
-        "of one. A loop over the edges sets both to True.",
+        "Take three nodes and one edge, (0, 1): which of the nine cells should be True? What would a softmax give for "
+        "node 2 if it saw no node at all?",
+        "Begin with a mask in which each node sees only itself: which matrix is True only on its diagonal?",
+        "An edge (one, other) stands for two cells: [one, other] and [other, one]. Loop over the edges and set both to "
+        "True.",
     ],
     intermediates={
-        "edges, two numbers each: the mask has a row and a column for every node": lambda edges, n: torch.zeros(
+        "edges, two numbers each: the mask should have a row and a column for every node": lambda edges, n: torch.zeros(
             len(edges), 2
         ),
-        "one truth a node: a mask has a row and a column for each": lambda edges, n: torch.zeros(n),
+        "one number per node: the mask should have a row and a column for each": lambda edges, n: torch.zeros(n),
     },
-    question="The mask is (n, n), rows are queries, columns are keys, and an edge names one of each: which is which here?",
+    question="The mask is (n, n): rows are queries, columns are keys. Which cells does an edge stand for in this line?",
     level=1,
     minutes=6,
 )
 def adjacency_mask(edges, n):
     """The mask for attention on a graph: returns boolean (n, n), True = may attend.
 
-    edges is a list of pairs of nodes, which count from 0 to n - 1; it may be empty. A node may attend to its
-    neighbours, whichever of the two stands first in the pair, and to itself.
+    edges is a list of pairs of nodes, which are numbered from 0 to n - 1; it may be empty. A node may attend to its
+    neighbours, whichever of the two comes first in the pair, and to itself.
     """
     allowed = torch.eye(n, dtype=torch.bool)
     for one, other in edges:
