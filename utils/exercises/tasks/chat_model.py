@@ -88,16 +88,16 @@ def edges_of_answers(generator):
     draws=draw_answers,
     edges=edges_of_answers,
     hints=[
-        "The prompt is read, and its logits say what comes first. What has to be read next: the prompt with the new id, "
-        "or the new id alone? What remembers the prompt?",
-        "Two names change in the loop: what is to be read next, at first the prompt and then a list with one id, and the "
-        "state, at first None and then what the last call of read returned.",
-        "logits.argmax() is the place of the largest logit. Is it end, the loop stops, before anything is appended; else "
-        "append it, as int(…). The loop runs while fewer than most ids stand in the list.",
+        "After the prompt is read, its logits give the first new id. What has to be read next: the prompt with the new "
+        "id, or only the new id? What remembers the prompt?",
+        "Two variables change in the loop. What to read next is the prompt at first, then a list with one id. The state "
+        "is None at first, then what the last call of read returned.",
+        "logits.argmax() is the index of the largest logit. If it is end, stop before anything is appended; otherwise "
+        "append it, as int(…). Loop while the list has fewer than most ids.",
     ],
     question={
         r"read\(": "read takes a list of ids and the state: [id] makes a list of one id.",
-        "": "What is a list here, and what is a number?",
+        "": "Which names in this line are lists, and which are single numbers?",
     },
     level=2,
     minutes=10,
@@ -105,9 +105,9 @@ def edges_of_answers(generator):
 def write_answer(read, prompt, end, most):
     """Write an answer to prompt, a list of ids, one id after the other: returns the list of its ids.
 
-    read(ids, state) reads a list of new ids and returns logits (v,) for the next one, and the state for the next call,
-    which is None at first. Write the id with the largest logit, and stop when it is end, which is not part of the
-    answer, or when the answer has `most` ids (1 or more). Read the whole prompt in one call, each new id in its own.
+    read(ids, state) reads a list of new ids. It returns logits (v,) for the next id, and the state for the next call;
+    the first call gets None. Always choose the id with the largest logit. Stop when it is end, which is not part of the
+    answer, or when the answer has `most` ids (1 or more). Read the whole prompt in one call, then each new id in one.
     """
     chosen, new, state = [], prompt, None
     while len(chosen) < most:
@@ -179,13 +179,13 @@ def edges_of_pieces(generator):
     edges=edges_of_pieces,
     hints=[
         "Take the word l o w e r, and the list e r, l o, lo w, low er. Which pair is joined first, and which pairs are "
-        "neighbours then?",
-        "zip(parts, parts[1:]) gives all neighbours. Keep those that are in ranks; where there are none, all is done. "
-        "min(…, key=ranks.get) is the one with the lowest rank.",
-        "Build a new list from left to right. Where the last piece of it and the next part are that pair, lengthen the "
-        "last piece by the part; else append the part.",
-        "All that stands in a loop: while there is a known pair among the neighbours. Each round begins with the list that "
-        "the round before has built.",
+        "neighbours after that?",
+        "zip(parts, parts[1:]) gives all pairs of neighbours. Keep those that are in ranks; if there are none, you are "
+        "done. min(…, key=ranks.get) is the one with the lowest rank.",
+        "Build a new list from left to right. If its last piece and the next part are that pair, add the part to the "
+        "last piece; otherwise append the part.",
+        "Put this in a loop that runs while two neighbours are a known pair. Each round begins with the list that the "
+        "round before has built.",
     ],
     level=3,
     minutes=12,
@@ -193,7 +193,7 @@ def edges_of_pieces(generator):
 def merge_pieces(parts, ranks):
     """Byte-pair encoding of one word: returns the list of its pieces, and leaves parts as it is.
 
-    parts is a list of strings, one or more; ranks is {(left, right): rank}. While two neighbours are a pair of ranks:
+    parts is a list of strings, one or more; ranks is {(left, right): rank}. While two neighbours are a pair in ranks,
     join all occurrences, from left to right, of the pair with the lowest rank. No two pairs have the same rank.
     """
     merged = list(parts)
@@ -231,31 +231,29 @@ def edges_of_blocks(generator):
     edges=edges_of_blocks,
     hints=[
         "The byte 0b0111_0010 holds two numbers. Which two, and which operation on whole numbers gives each of them?",
-        "packed & 15 keeps the low four bits, packed >> 4 moves the high four bits to their place. Both are (n, 16). In "
-        "which order do their columns stand in (n, 32)?",
-        "torch.cat along dim=1 sets them side by side, low halves first. Each row has a scale and a minimum of its own: "
-        "[:, None] makes each of them (n, 1), which fits (n, 32).",
+        "packed & 15 keeps the low four bits, packed >> 4 moves the high four bits down. Both are (n, 16). In "
+        "which order should their columns be in (n, 32)?",
+        "torch.cat along dim=1 puts them side by side, low halves first. Each row has a scale and a minimum of its own: "
+        "[:, None] makes both (n, 1), which fits (n, 32).",
     ],
     intermediates={
-        "the halves of one kind: are the other sixteen of each block still to come?": lambda scales, minimums, packed: (
-            packed
-        ),
-        "(2n, 16): low halves above high ones. A block is one row: join them along dim=1": (
+        "only one kind of halves: where are the other sixteen of each block?": lambda scales, minimums, packed: packed,
+        "(2n, 16): the low halves are above the high ones. They should be joined along dim=1, so that a block is one row": (
             lambda scales, minimums, packed: torch.cat([packed, packed])
         ),
-        "(n, 16, 2): the two halves of a byte have an axis of their own. Asked for are 32 numbers a row": (
+        "(n, 16, 2): the two halves of a byte have an axis of their own. There should be 32 numbers per row": (
             lambda scales, minimums, packed: torch.stack([packed, packed], dim=-1)
         ),
-        "(n, 2, 16): low and high halves have an axis of their own. Asked for are 32 numbers a row": (
+        "(n, 2, 16): low and high halves have an axis of their own. There should be 32 numbers per row": (
             lambda scales, minimums, packed: torch.stack([packed, packed], dim=1)
         ),
-        "one long row: each block keeps a row of its own, (n, 32)": lambda scales, minimums, packed: torch.cat(
+        "one long row: each block should have a row of its own, (n, 32)": lambda scales, minimums, packed: torch.cat(
             [packed, packed]
         ).flatten(),
     },
     question={
-        "cat|stack": "Low and high halves are (n, 16) each: along which axis do they make (n, 32)?",
-        "": "scales and minimums are (n,), the halves (n, 32): an axis of length 1 at the end, [:, None], lets them meet.",
+        "cat|stack": "Low and high halves are (n, 16) each: along which axis should they be joined to (n, 32)?",
+        "": "scales and minimums are (n,), the halves (n, 32): [:, None] gives the first two an axis of length 1 at the end.",
     },
     level=1,
     minutes=8,
@@ -263,8 +261,9 @@ def edges_of_blocks(generator):
 def four_bits(scales, minimums, packed):
     """The numbers of n blocks that are stored in four bits each: returns (n, 32).
 
-    scales (n,) and minimums (n,) hold one number per block, packed (n, 16) its bytes, uint8. A row of the result has
-    the low half of each byte, then the high half of each byte; a number is scale · half + minimum.
+    scales (n,) and minimums (n,) hold one number per block, packed (n, 16) its bytes, uint8. Each byte holds two
+    halves, numbers of four bits. A row of the result is made of the low halves of all bytes, then of the high halves;
+    each number is scale · half + minimum.
     """
     halves = torch.cat([packed & 15, packed >> 4], dim=1)  # (n, 32)
     return scales[:, None] * halves + minimums[:, None]
@@ -302,20 +301,20 @@ def edges_of_gates(generator):
     draws=draw_gates,
     edges=edges_of_gates,
     hints=[
-        "Three products with matrices: which two of them take x, and what does the third one take?",
-        "silu(z) is z · sigmoid(z), number by number; torch has it as torch.nn.functional.silu. Of which product is it "
-        "taken, and of which one is it not?",
+        "There are three products with matrices: which two of them take x, and what does the third one take?",
+        "silu(z) is z · sigmoid(z), number by number; in torch it is torch.nn.functional.silu. Which product should go "
+        "through it, and which should not?",
         "The gate is silu(x @ W_gate), (…, f), and x @ W_up is (…, f), too. They are multiplied number by number, with *, "
         "and W_down brings the result back to (…, d).",
     ],
     intermediates={
-        "(…, f): what stands inside. W_down brings it back to (…, d)": lambda x, W_gate, W_up, W_down: x @ W_gate,
-        "(…, 2f): gate and values side by side. They are multiplied, number by number": (
+        "(…, f): W_down should bring this back to (…, d)": lambda x, W_gate, W_up, W_down: x @ W_gate,
+        "(…, 2f): two results (…, f) side by side. They should be multiplied, number by number": (
             lambda x, W_gate, W_up, W_down: torch.cat([x @ W_gate, x @ W_up], dim=-1)
         ),
     },
     question={
-        r"W_\w+ @ |matmul\(W_": "Vectors are rows: x (…, d) stands on the left, W_gate (d, f) on the right of the product.",
+        r"W_\w+ @ |matmul\(W_": "Vectors are rows: x (…, d) should be on the left of the product, W_gate (d, f) on the right.",
         r"\.T\b|\.mT\b|\.t\(\)|linear": "x is (…, d), W_gate and W_up are (d, f), W_down is (f, d): they fit as they are, "
         "with x on the left.",
         "": "x is (…, d), W_gate and W_up are (d, f), W_down is (f, d): which axes meet in this line?",
@@ -326,8 +325,8 @@ def edges_of_gates(generator):
 def gated_feed_forward(x, W_gate, W_up, W_down):
     """A feed-forward layer with a gate, as in Llama, for x (…, d): returns (…, d).
 
-    W_gate and W_up (d, f), W_down (f, d), no biases: the gate, silu(x W_gate), times x W_up, number by number, times
-    the matrix W_down.
+    W_gate and W_up (d, f), W_down (f, d), no biases. The gate, silu(x W_gate), is multiplied by x W_up, number by
+    number. The result is multiplied by the matrix W_down.
     """
     gate = torch.nn.functional.silu(x @ W_gate)  # (…, f)
     return (gate * (x @ W_up)) @ W_down
@@ -368,26 +367,26 @@ def edges_of_key_heads(generator):
     hints=[
         "With 2 key heads and 6 query heads: which key head do the query heads 0, 1, 2, 3, 4 and 5 ask? Write the six "
         "numbers in a row.",
-        "The numbers are 0, 0, 0, 1, 1, 1: each key head stands so many times side by side, num_heads divided by g. "
+        "The numbers are 0, 0, 0, 1, 1, 1: each key head occurs num_heads / g times in succession. "
         "repeat would give 0, 1, 0, 1, 0, 1.",
         "torch.repeat_interleave repeats each entry of an axis before it goes on to the next. The axis of the heads is "
-        "the third from the end, -3, however many stand before it; g is its length.",
+        "the third from the end, -3, however many axes come before it; g is its length.",
     ],
     intermediates={
-        "(…, g, k, e), what came in: is each key head still to be repeated?": lambda keys, num_heads: keys,
-        "(…, g, h / g, k, e): each key head has its copies on an axis of its own. flatten joins that with g": (
+        "(…, g, k, e), as keys: each key head should be repeated": lambda keys, num_heads: keys,
+        "(…, g, h / g, k, e): the copies have an axis of their own. flatten joins it with the axis of the heads": (
             lambda keys, num_heads: keys.unsqueeze(-3).repeat_interleave(num_heads // keys.shape[-3], dim=-3)
         ),
-        "(…, h / g, g, k, e): the copies stand on an axis of their own, and before the heads. They go behind": (
+        "(…, h / g, g, k, e): the copies have an axis of their own, before the heads. It should come after the heads": (
             lambda keys, num_heads: keys.unsqueeze(-4).repeat_interleave(num_heads // keys.shape[-3], dim=-4)
         ),
-        "a result with h times g heads: num_heads says how many there should be in the end": (
+        "a result with h · g heads: there should be num_heads in the end": (
             lambda keys, num_heads: keys.repeat_interleave(num_heads, dim=-3)
         ),
     },
     question={
-        r"repeat\(|expand\(|tile\(": "repeat and expand want one number for each axis, and their number varies: how many "
-        "axes stand before the heads?",
+        r"repeat\(|expand\(|tile\(": "repeat and expand need one number for each axis, and the number of axes varies: how "
+        "many axes come before the heads?",
         "": "keys is (…, g, k, e): the heads are axis -3. Which axis does this line change?",
     },
     level=2,
@@ -396,8 +395,8 @@ def edges_of_key_heads(generator):
 def share_heads(keys, num_heads):
     """Key heads (…, g, k, e) for num_heads = h query heads: returns (…, h, k, e).
 
-    keys (…, g, k, e) has g heads, a divisor of num_heads. Each serves h / g query heads, which lie side by side: the
-    first key head the first h / g of them, and so on.
+    keys (…, g, k, e) has g heads, a divisor of num_heads. Each serves h / g neighbouring query heads: the
+    first key head serves the first h / g of them, and so on.
     """
     times = num_heads // keys.shape[-3]
     return keys.repeat_interleave(times, dim=-3)
