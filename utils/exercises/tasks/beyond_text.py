@@ -308,8 +308,8 @@ def looks(weights, hidden):
     """How much a hidden position (row) looks at a visible one (column), compared with the others: returns (n, n).
 
     weights (b, h, q, k) of a layer, hidden (b, n). First take the mean over the heads, and over the images in which
-    the row's position is hidden and the column's visible. Then divide each column by its mean over the other n - 1
-    positions: 1 means as much as that position gets from the others on average. The diagonal is 0.
+    the row's position is hidden and the column's visible. Then scale the result: 1 should mean as much as that visible
+    position gets from the other n - 1 on average. The diagonal is 0.
     """
     pairs = (hidden[:, :, None] & ~hidden[:, None, :]).float()  # (b, q, k)
     mean = (weights.mean(1) * pairs).sum(0) / pairs.sum(0).clamp(min=1)  # (q, k)
