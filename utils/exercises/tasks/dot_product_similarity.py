@@ -129,7 +129,7 @@ def edges_of_neighbours(generator):
     minutes=8,
 )
 def nearest(query, matrix, count):
-    """Rows of matrix (n, d) with the largest cosine to query (d,), best first, no two equal: returns positions (count,)."""
+    """Rows of matrix (n, d) with the largest cosine to query (d,), best first, no ties: returns positions (count,)."""
     cosines = matrix @ query / (matrix.norm(dim=1) * query.norm())  # (n,)
     return cosines.topk(count).indices
 

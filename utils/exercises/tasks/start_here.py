@@ -95,8 +95,8 @@ def edges_of_looks(generator):
 def most_looked_at(words, weights):
     """For each word of a sentence, the word that it gives the largest weight: returns a list of strings.
 
-    words is a list of n strings; row i of weights (n, n) holds the weights that word i gives to each word, itself included. No row
-    has two largest numbers.
+    words is a list of n strings; row i of weights (n, n) holds the weights that word i gives to each word, itself
+    included. No row has two largest numbers.
     """
     return [words[k] for k in weights.argmax(dim=1).tolist()]
 
