@@ -68,5 +68,6 @@ def test_in_batches_it_writes_and_looks_as_it_does_alone(model):
 
 def test_an_unrolled_network_says_what_it_reads_and_writes():
     said = draw_unrolled(["a", "b", "<s>"], ["", "", "c"], encoder=2).description
-    assert said.endswith("reads a; reads b; reads <s>, writes c. State 2 passes on as the context c.")
+    context = "States 1 and 2 make the context c, which enters every step after them."
+    assert said.endswith(f"reads a; reads b; reads <s>, writes c. {context}")
     assert draw_unrolled(["a"]).svg.count("<rect") == 2  # the ground, and one state

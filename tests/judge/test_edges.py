@@ -79,12 +79,12 @@ def test_what_is_wrong_at_an_edge_gets_no_tick(name, code):
 
 def test_the_edge_is_named_and_a_leak_measured():
     verdict = KNOWN["causal_mask"].verdict(written("return torch.ones(64, 64).tril().bool()[:n, :n]", "causal_mask"))
-    assert verdict.message.startswith("right on the 5 usual inputs, but not for 70 tokens: ")
+    assert verdict.message.startswith("your function is right on the 5 usual inputs, but not for 70 tokens: ")
     leaking = written(
         "return right(scores, mask) + 1e-9 * ~mask", "masked_softmax", right=KNOWN["masked_softmax"].reference
     )
     said = KNOWN["masked_softmax"].verdict(leaking).message
-    assert "what the mask hides is 1e-09 in your result, where it should be exactly 0" in said
+    assert "what the mask hides is 1e-09 in your result and should be exactly 0" in said
 
 
 def test_gradients_that_are_nan_are_told_where_nothing_is_trained():
@@ -127,7 +127,7 @@ def test_a_right_answer_that_loses_digits_is_right_and_says_so():
     answer = written(LOOP, "merge_heads")
     verdict = KNOWN["merge_heads"].verdict(answer)
     assert (verdict.status, verdict.exact) == ("right", False)
-    assert "float32 comes out, so there use(…) goes on with the course's function." in verdict.message
+    assert "float32 comes out, so use(…) continues with the course's function there." in verdict.message
     heads = torch.rand(2, 3, 4, dtype=torch.float64)
     assert torch.equal(use(answer)(heads), KNOWN["merge_heads"].reference(heads))
     assert (

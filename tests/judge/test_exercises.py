@@ -261,7 +261,7 @@ def test_the_same_numbers_as_a_list_or_an_array_are_right(found, kind):
     verdict = found.verdict(lambda *arguments: other(found.reference(*arguments)))
     cut = found.trained and np.ndim(found.reference(*next(found.inputs()).values()).detach()) > 0
     assert verdict.status == ("wrong" if cut else "right"), verdict.message
-    assert ("are right, but cut off" in verdict.message) == cut
+    assert ("no gradient can be computed" in verdict.message or "cuts the gradient" in verdict.message) == cut
 
 
 @pytest.mark.parametrize(
@@ -309,37 +309,37 @@ def test_shortcut_that_fits_one_shape_does_not_pass():
         (
             "scaled = 2 * weights.sinh()\nreturn values.T @ values @ scaled",
             [
-                "in your line `return values.T @ values @ scaled`: RuntimeError",
+                "In your line `return values.T @ values @ scaled`: RuntimeError",
                 "weights (3,), values (3, 2)",
                 "Which axis",
             ],
         ),
         ("return values @ weights * 2", ["the weights to the columns", "twice"]),
-        ("return weights @ weights[1:]", ["shapes (3,) and (2,) do not fit: a product"]),
+        ("return weights @ weights[1:]", ["shapes (3,) and (2,) do not fit. A matrix product"]),
         ("return weights @ values.T * 2", ["the weights to the columns", "twice"]),
         ("return torch.softmax(torch.arange(3), 0)", ["NotImplementedError: ", "dtype=…"]),
         ("return torch.ones(len(weights)) @ (values * weights[:, None])", ["dtype=…", "float64", "4 of 5"]),
         ("return weigths @ values", ["'weigths' is not defined (in your line `return weigths @ values`)"]),
-        ("quit()", ["in your line `quit()`"]),
+        ("quit()", ["In your line `quit()`"]),
         (
             "return 2 * weights[:, None] * values",
-            ["still have to be added up", "twice"],
+            ["twice"],
         ),
         ("return (2 * weights @ values)[None]", ["an axis of length 1 is left over"]),
-        ("return 3", ["the same constants"]),
-        ("return (weights @ values).half()", ["float16, asked for is float32", ".float()"]),
-        ("return torch.sqrt(weights @ values)", ["a root too many"]),
-        ("return (weights @ values) / 0", ["look at `/ 0`. Does that belong there?"]),
-        ("weights *= 2\nreturn weights @ values / 2", ["changes what it is given, weights, in place"]),
-        ("weights.mul_(0); values.zero_()\nreturn values[0]", ["weights and values, in place"]),
+        ("return 3", ["the same numbers for every input"]),
+        ("return (weights @ values).half()", ["float16; they should be float32", ".float()"]),
+        ("return torch.sqrt(weights @ values)", ["one root too many"]),
+        ("return (weights @ values) / 0", ["look at `/ 0`. Does it belong there?"]),
+        ("weights *= 2\nreturn weights @ values / 2", ["changes weights in place"]),
+        ("weights.mul_(0); values.zero_()\nreturn values[0]", ["changes weights and values in place"]),
         ("return 2 * weights @ values", ["twice the right result"]),
-        ("return weights @ values + 1e-3", ["look at `+ 1e-3`. Does that belong there?"]),
+        ("return weights @ values + 1e-3", ["look at `+ 1e-3`. Does it belong there?"]),
         (
             "return weights.exp() @ values.tanh().sinh()",
-            ["entry [", "expected", "weights (3,), values (3, 2)"],
+            ["input: weights = ", "expected: ", "yours: "],
         ),
-        ("return torch.ones(2, 4)", ["the same constants"]),
-        ("return torch.ones(9) * weights.sum()", ["does not use `values`", "The shape is the same, whatever goes in"]),
+        ("return torch.ones(2, 4)", ["the same numbers for every input"]),
+        ("return torch.ones(9) * weights.sum()", ["does not use `values`", "the same shape for every input"]),
         ("yield 1", ["a generator"]),
         ("return print", ["a function, not its result", "()"]),
         ("return (weights @ values).to_sparse()", ["sparse"]),
@@ -351,7 +351,7 @@ def test_shortcut_that_fits_one_shape_does_not_pass():
 )
 def test_findings(body, parts, capsys):
     text = said(capsys, written(body))
-    assert text.startswith("✘ weighted_sum: ") and text.count("\n") == 1, text
+    assert text.startswith("✘ weighted_sum: ") and text.count("\n") <= 5, text
     assert all(part in text for part in parts), text
     assert "ipykernel" not in text and "weights @ values`" not in text.replace("weigths @ values`", "")
 
@@ -373,8 +373,8 @@ STEP += "z = (torch.softmax((x @ W_q)[:, None] @ keys.mT / W_q.shape[1] ** 0.5, 
 @pytest.mark.parametrize(
     "name, body, part",
     [
-        ("decoding_step", "return z", "that is result 1 of 3: return the others, too"),
-        ("decoding_step", "return z + keys[0, 0, 0]", "a Tensor; asked for is a tuple of 3 tensors: commas"),
+        ("decoding_step", "return z", "that is result 1 of 3. Return the others, too"),
+        ("decoding_step", "return z + keys[0, 0, 0]", "a Tensor; it should return a tuple of 3 tensors, with commas"),
         ("decoding_step", "return z, keys", "you return 2 things, asked for are 3."),
         (
             "decoding_step",
@@ -384,12 +384,12 @@ STEP += "z = (torch.softmax((x @ W_q)[:, None] @ keys.mT / W_q.shape[1] ** 0.5, 
         (
             "decoding_step",
             "return z, keys, values.sin()",
-            "look at `.sin()`. Does that belong there?",
+            "look at `.sin()`. Does it belong there?",
         ),
         (
             "decoding_step",
             "return z, keys.mT, values.mT",
-            "result 3 of 3: you return the right result with its last two",
+            "result 3 of 3: your result is right, but its last two",
         ),
         (
             "shift_target",
@@ -431,11 +431,15 @@ def test_a_list_that_is_asked_for_may_come_in_another_form(each, result):
 @pytest.mark.parametrize(
     "name, body, part",
     [
-        ("write_answer", "return prompt[0]", "your function returns an int; asked for is a list."),
-        ("write_answer", "return torch.zeros(2, 2)", "your list has 2 items, expected 3."),
-        ("write_answer", "return [2, 5.0, 3][:most]", "item 1 of your list is 5.0, expected 5 (items count from 0)."),
-        ("merge_pieces", "return {'lo': 1}", "your function returns a dict; asked for is a list."),
-        ("merge_pieces", "return ['power']", "item 0 of your list is 'power', expected 'lower'"),
+        ("write_answer", "return prompt[0]", "your function returns an int; it should return a list."),
+        ("write_answer", "return torch.zeros(2, 2)", "your list has 2 items; it should have 3."),
+        (
+            "write_answer",
+            "return [2, 5.0, 3][:most]",
+            "item 1 of your list is 5.0; it should be 5 (items count from 0).",
+        ),
+        ("merge_pieces", "return {'lo': 1}", "your function returns a dict; it should return a list."),
+        ("merge_pieces", "return ['power']", "item 0 of your list is 'power'; it should be 'lower'"),
     ],
 )
 def test_of_a_wrong_list_its_length_or_the_first_wrong_item_is_told(name, body, part):
@@ -472,12 +476,15 @@ def other_strand(sequence):
 @pytest.mark.parametrize(
     "body, part",
     [
-        ("return list(sequence[::-1])", 'a list; asked for is a string: "".join(…)'),
-        ("return torch.ones(len(sequence)) / 0", "a Tensor; asked for is a string"),
-        ("return sequence.encode()", "a bytes; asked for is a string"),
-        ("return sequence + 'A'", "for sequence = 'GATNACA' your string has 8 letters, expected 7."),
-        ("return sequence.replace('G', 'T')", "letter 1 of your string is 'A', expected 'G' (letters count from 0)"),
-        ("return 'ACGT'", "the same constants"),
+        ("return list(sequence[::-1])", 'a list; it should return a string. "".join(…)'),
+        ("return torch.ones(len(sequence)) / 0", "a Tensor; it should return a string"),
+        ("return sequence.encode()", "a bytes; it should return a string"),
+        ("return sequence + 'A'", "for sequence = 'GATNACA' your string has 8 letters; it should have 7."),
+        (
+            "return sequence.replace('G', 'T')",
+            "letter 1 of your string is 'A'; it should be 'G' (letters count from 0)",
+        ),
+        ("return 'ACGT'", "the same numbers for every input"),
     ],
 )
 def test_a_string_is_compared_letter_by_letter(body, part):
@@ -512,7 +519,7 @@ def test_transposed_batch_is_named_whatever_else_is_wrong(weights, capsys):
 @pytest.mark.parametrize(
     "transposed, part",
     [
-        ("K.permute(0, 2, 1)", "number of axes varies"),
+        ("K.permute(0, 2, 1)", "the number of axes varies"),
         ("(K.T if K.ndim == 2 else K.permute(0, 2, 1))", "X (2, 3, 4, 6)"),
         ("K.mT / math.sqrt(16) * math.sqrt(K.shape[-1])", "e = 16 alone"),
         ("K.mT / math.sqrt(math.e)", "Euler"),
@@ -579,12 +586,12 @@ def test_numpy_number_of_another_kind_does_not_pass(number):
 )
 def test_dots_left_in_an_expression_are_named_where_there_is_more(body):
     verdict = catalogue()["weighted_sum"].verdict(written(f"total = 0\n{body}"))
-    assert verdict.status == "wrong" and "`...` still stands in it" in verdict.message
+    assert verdict.status == "wrong" and "`...` still stands in your code" in verdict.message
 
 
 def test_line_of_a_helper_in_the_same_cell(capsys):
     function = written("def helper(x):\n    return x @ values.T @ values.T\nreturn helper(values)")
-    assert "in your line `return x @ values.T @ values.T`" in said(capsys, function)
+    assert "In your line `return x @ values.T @ values.T`" in said(capsys, function)
 
 
 def test_cell_in_ipython(capsys, tmp_path, monkeypatch):
@@ -599,7 +606,7 @@ def test_cell_in_ipython(capsys, tmp_path, monkeypatch):
     finally:
         shell.history_manager.end_session()
     text = said(capsys, function)
-    assert "in your line `return values @ weights @ values`" in text and "ipython" not in text and ".py" not in text
+    assert "In your line `return values @ weights @ values`" in text and "ipython" not in text and ".py" not in text
     assert "uses V from outside" in said(capsys, outside)
 
 
@@ -625,7 +632,7 @@ def test_an_answer_that_is_cut_off_from_the_graph_is_told_so_where_the_notebook_
 def test_a_wrong_gradient_is_not_called_cut_where_nothing_cuts():
     answer = written("return weights / weights.sum(-1, keepdim=True) @ states", "context_vector")
     message = catalogue()["context_vector"].verdict(answer).message
-    assert "gradient that reaches `weights` is not" in message and "changes nothing here" in message
+    assert "the gradient of `weights` is not" in message and "changes nothing here" in message
 
 
 @pytest.mark.parametrize(
@@ -638,9 +645,9 @@ def test_a_wrong_gradient_is_not_called_cut_where_nothing_cuts():
             "return 1 - (P * R) ** 0.5 if P + R else 0.0",
             "your result is",
         ),
-        ("padding_mask", "return (tokens is not pad_id)[:, None, None, :]", "`is not` ask"),
+        ("padding_mask", "return (tokens is not pad_id)[:, None, None, :]", "`is not` only ask"),
         ("causal_mask", "return torch.tril(torch.ones(n)).bool()", "keep a triangle of a matrix"),
-        ("residual_step", "if pre:\n    y = x + sublayer(norm(x))\nreturn y", "an else missing"),
+        ("residual_step", "if pre:\n    y = x + sublayer(norm(x))\nreturn y", "or an else?"),
     ],
 )
 def test_what_is_said_is_the_mistake(name, body, told):
@@ -652,7 +659,7 @@ def test_what_is_said_is_the_mistake(name, body, told):
 def test_a_result_of_a_type_without_a_name_is_wrong():
     odd = type("", (), {})()
     message = catalogue()["weighted_sum"].verdict(lambda weights, values: odd).message
-    assert "your function returns something of a type without a name; asked for is a tensor" in message
+    assert "your function returns something of a type without a name; it should return a tensor" in message
 
 
 def test_another_seed_is_a_second_try(capsys):

@@ -420,7 +420,7 @@ def test_megabytes_of_a_message_are_not_worked_on(capsys):
 
 def test_odd_object_put_into_an_argument(capsys):
     body = "class Odd:\n    def __eq__(self, other): raise ValueError\nlinks.append(Odd())\nreturn 0.0"
-    assert "changes what it is given, links, in place" in said(capsys, written(body, "alignment_error_rate"))
+    assert "changes links in place" in said(capsys, written(body, "alignment_error_rate"))
 
 
 def test_megabytes_of_prints_are_shortened(capsys):
@@ -466,7 +466,7 @@ def test_table_of_the_answers_does_not_pass(name):
 
     table = {key(inputs.values()): found(*inputs.values()) for inputs in found.inputs()}
     verdict = found.verdict(lambda *arguments: table.get(key(arguments), next(iter(table.values()))))
-    assert verdict.status == "wrong" and verdict.message.startswith("right on the "), verdict
+    assert verdict.status == "wrong" and verdict.message.startswith("your function is right on the "), verdict
     assert "of every check, but not on others like them: " in verdict.message
 
 

@@ -303,7 +303,7 @@ def draw_axes(
     canvas.text(start - 8, top + 99.5, "result" if result else "result: one number", 12, "end" if result else "middle")
     canvas.hint(352, top + 99.5, "click a letter", "end")
     for letter, x, y in boxes:
-        name = f"sum over {letter}" if letter in result else f"keep {letter}"
+        name = f"{'sum over' if letter in result else 'keep'} {letter} of {names[x >= 186]}"
         canvas.touch(
             x, y, AXIS, 22, name, group="axes", on=letter in result, equation=toggled(operands, result, letter)
         )

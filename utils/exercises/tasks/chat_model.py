@@ -105,8 +105,8 @@ def edges_of_answers(generator):
 def write_answer(read, prompt, end, most):
     """Write an answer to prompt, a list of ids, one id after the other: returns the list of its ids.
 
-    read(ids, state) reads a list of new ids. It returns logits (v,) for the next id, and the state for the next call;
-    the first call gets None. Always choose the id with the largest logit. Stop when it is end, which is not part of the
+    read(ids, state) reads a list of new ids. It returns logits (v,) for the next id, and the state for the next call.
+    The first call gets None. Always choose the id with the largest logit. Stop when it is end, which is not part of the
     answer, or when the answer has `most` ids (1 or more). Read the whole prompt in one call, then each new id in one.
     """
     chosen, new, state = [], prompt, None
@@ -262,8 +262,8 @@ def four_bits(scales, minimums, packed):
     """The numbers of n blocks that are stored in four bits each: returns (n, 32).
 
     scales (n,) and minimums (n,) hold one number per block, packed (n, 16) its bytes, uint8. Each byte holds two
-    halves, numbers of four bits. A row of the result is made of the low halves of all bytes, then of the high halves;
-    each number is scale · half + minimum.
+    halves, numbers of four bits. A row of the result is made of the low halves of all bytes, then of the high halves.
+    Each number is scale · half + minimum.
     """
     halves = torch.cat([packed & 15, packed >> 4], dim=1)  # (n, 32)
     return scales[:, None] * halves + minimums[:, None]

@@ -260,6 +260,7 @@ def draw_leaks_and_words(generator):
 
 def edges_of_leaks(generator):
     yield "70 words", (on_lengths(67), torch.randn(70, 2, generator=generator))
+    yield "words of 66 numbers", (on_lengths(2), torch.randn(4, 66, generator=generator))
 
 
 @exercise(

@@ -78,7 +78,7 @@ def _fits(value: Any, sign: str) -> bool:
     if not isinstance(value, Tensor):
         return type(value) is int and sign in ("+ 1", "- 1")
     if value.dtype == torch.bool:
-        return sign in ("inverted", "all True", "first")
+        return sign in ("inverted", "first")
     if sign in ("transposed", "first", "backwards"):
         return value.ndim >= 2
     return value.is_floating_point() and sign in ("negated", "= 0", "= 1", "squared", "doubled", "whole")
@@ -88,8 +88,6 @@ EXCHANGED = "elman_step: return torch.tanh(x @ W + bias @ U + state)"  # an exam
 ALTERED = (  # how a value is altered, how it is done, an example
     ("inverted", lambda x: ~x if isinstance(x, Tensor) else not x,
         "count_parameters: return 4 * d_model**2 + (0 if bias else 4 * d_model)"),
-    ("all True", torch.ones_like,
-        "sequence_cross_entropy: return F.cross_entropy(logits[mask >= 0], targets[mask >= 0], reduction='sum')"),
     ("transposed", lambda x: x.mT,
         "padding_mask: return (tokens.mT != pad_id)[:, None, None]"),
     ("negated", torch.neg,
