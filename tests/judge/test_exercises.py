@@ -436,7 +436,7 @@ def test_a_list_that_is_asked_for_may_come_in_another_form(each, result):
         (
             "write_answer",
             "return [2, 5.0, 3][:most]",
-            "item 1 of your list is 5.0; it should be 5 (items count from 0).",
+            "item 1 of your list is 5.0; it should be 5 (items",
         ),
         ("merge_pieces", "return {'lo': 1}", "your function returns a dict; it should return a list."),
         ("merge_pieces", "return ['power']", "item 0 of your list is 'power'; it should be 'lower'"),
@@ -482,7 +482,7 @@ def other_strand(sequence):
         ("return sequence + 'A'", "for sequence = 'GATNACA' your string has 8 letters; it should have 7."),
         (
             "return sequence.replace('G', 'T')",
-            "letter 1 of your string is 'A'; it should be 'G' (letters count from 0)",
+            "letter 1 of your string is 'A'; it should be 'G' (letters",
         ),
         ("return 'ACGT'", "the same numbers for every input"),
     ],

@@ -51,9 +51,10 @@ OPENING = """<div class="opening">
 DOORS = """<p class="doors"><a href="{name}.html">Start reading</a> <a href="{colab}">Run it</a></p>
 
 Run it on Colab, with nothing to install, [on Binder]({binder}), or [on your computer](places.md)."""
-AFTERWARDS = f"""Afterwards, or meanwhile: [what we measured](measured.md), [real bugs](bugs.md), and [open questions](
-questions.md) that nobody here has settled. To keep it: <a href="_static/{CARDS}" download>cards for Anki</a>, the
-questions and equations of all notebooks. [Beside the others](beside.md) says for whom another course is better."""
+AFTERWARDS = f"""Afterwards, or meanwhile: [what we measured](measured.md), [how often the judge names a mistake](
+judge.md), [real bugs](bugs.md), and [open questions](questions.md) that nobody here has settled. To keep it:
+<a href="_static/{CARDS}" download>cards for Anki</a>, the questions and equations of all notebooks. [Beside the
+others](beside.md) says for whom another course is better."""
 ON_THE_MAP = "They are on [the map](index.md), with links that open each of them on Colab or Binder.\n"
 SEARCH = "searchindex.js"  # a file that every site of Sphinx has
 ROW = re.compile(r"^\| (\d\d) \| \[([^]]+)\]\(notebooks/(\w+)\.ipynb\) \| ([^|]+) \| (\d+) \+ (\d+) \|", re.MULTILINE)

@@ -22,6 +22,7 @@ HERE = Path(__file__).resolve().parent
 
 DOCS = COURSE / "docs"
 # The last line of a page in docs/ that goes on on the site.
+COUNTED = "*What the command counts stands here on the page of the site.*"
 MADE = "*What follows here is made from the notebooks: see the page on the site (`make site`).*\n"
 SIGNS = {"agrees": "✔", "in part": "◐", "differs": "✘", "not at this size": "○"}
 ORDER = ("differs", "not at this size", "in part", "agrees")
@@ -92,23 +93,23 @@ def measured():
     course = ledger.course()
     every = [claim for claims in course.values() for claim in claims]
     course = {path: [claim for claim in claims if claim.asserted] for path, claims in course.items()}
-    parts = [written("measured"), counted(every), beside(every), judge()]
+    parts = [written("measured"), counted(every), beside(every)]
     for path, claims in course.items():
         parts += notebook_claims(read(path), path.stem, claims)
     return "\n\n".join([*parts, written("costs")])
 
 
 def judge():
-    """How often the judge names what is wrong with an answer, as its command has recorded it."""
+    """How often the judge names what is wrong with an answer: docs/judge.md, with what its command has counted."""
     kept = json.loads((COURSE / "tests" / "answers" / "judged.json").read_text(encoding="utf-8"))
-    lines = ["## How often the judge names a mistake", "", f"Counted by `{kept['command']}`:", ""]
+    lines = [f"Counted by `{kept['command']}`:", ""]
     lines += ["| of the answers to the exercises | how many | share, with its 95 % interval |", "|---|---|---|"]
     for row in kept["rows"]:
         share = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
         lines.append(f"| {row['name']} | {row['part']} of {row['whole']} | {share} |")
     times = kept["seconds"]
-    lines += ["", f"A verdict takes {times['median']} s (median), and {times['largest']} s at most.", ""]
-    return "\n".join([*lines, written("judge")])
+    lines += ["", f"A verdict takes {times['median']} s (median), and {times['largest']} s at most."]
+    return written("judge").replace(COUNTED, "\n".join(lines))
 
 
 def counted(claims):
@@ -277,7 +278,7 @@ def lesson(path):
 def write(folder):
     """Write the pages into `folder`; returns their files."""
     made = {"measured": measured(), "bugs": bugs.page(written("bugs"), link), "symbols": symbols()}
-    made |= {"questions": questions(), "texts": texts(), "beside": written("beside")}
+    made |= {"judge": judge(), "questions": questions(), "texts": texts(), "beside": written("beside")}
     made |= {"teachers": teachers(), "places": written("places")}
     Path(folder).mkdir(parents=True, exist_ok=True)
     files = [Path(folder) / f"{name}.md" for name in made]
