@@ -1,6 +1,8 @@
-"""Exercises of the notebook on recurrent networks: an Elman step, cross-entropy, perplexity and a step of a GRU."""
+"""Exercises of the notebook on recurrent networks: steps of an Elman network and of a GRU, perplexity, a decoder, two
+lists with one note, a note by hand, and the context of an encoder that reads in both directions."""
 
 import torch
+from torch import nn
 
 from ...judge.exercise import exercise
 
@@ -65,87 +67,6 @@ def elman_step(x, state, W, U, bias):
     bias (d_hidden,). The non-linear function is tanh.
     """
     return torch.tanh(x @ W + state @ U + bias)
-
-
-def draw_logits_and_targets(generator):
-    """One sentence, batches of two and of one, two leading axes; n = v, b = n = v; padding behind, in front, none, with
-    any ids and loud logits; sentences of a single word; logits too large for exp; a word that is sure; float64."""
-    for leading, n, v, words, dtype in (
-        ((), 4, 6, [1, 1, 1, 0], None),
-        ((2,), 5, 7, [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], None),
-        ((3,), 3, 3, [[1, 0, 0], [0, 1, 1], [1, 1, 1]], None),
-        ((1,), 4, 4, [[1, 1, 1, 1]], None),
-        ((2, 3), 4, 5, [[[1, 1, 1, 1], [1, 0, 0, 0], [1, 1, 0, 0]], [[1, 1, 1, 0], [0, 0, 1, 1], [0, 1, 1, 1]]], None),
-        ((2,), 4, 6, [[1, 1, 1, 1], [0, 0, 1, 1]], torch.float64),
-        ((3,), 1, 4, [[1], [1], [1]], None),
-    ):
-        mask = torch.tensor(words).bool()
-        logits = 2 * torch.randn(*leading, n, v, generator=generator, dtype=dtype)
-        targets = torch.randint(v, mask.shape, generator=generator)
-        yield logits * torch.where(mask, 1, 3)[..., None], targets, mask
-    logits = torch.tensor([[[1000.0, 0, 990, -800], [-200, 0, -50, -900]], [[-300, -450, -301, -303], [0, 1, 2, 3]]])
-    yield logits, torch.tensor([[1, 2], [3, 0]]), torch.tensor([[True, True], [True, False]])
-    sure = torch.randn(3, 4, generator=generator).double()
-    sure[1, 2] = 90.0
-    yield sure, torch.tensor([0, 2, 3]), torch.tensor([True, True, True])
-
-
-def edges_of_cross_entropy(generator):
-    logits, targets = torch.randn(2, 3, 4, generator=generator), torch.tensor([[1, 0, 2], [3, 3, 0]])
-    yield (
-        "a sentence that is all padding, beside another",
-        (logits, targets, torch.tensor([[1, 1, 1], [0, 0, 0]]).bool()),
-    )
-    logits, targets = torch.randn(70, 66, generator=generator), torch.randint(66, (70,), generator=generator)
-    yield "70 positions, and 66 words to choose from", (logits, targets, torch.rand(70, generator=generator) < 0.8)
-    logits, targets = torch.randn(66, 2, 3, generator=generator), torch.randint(3, (66, 2), generator=generator)
-    yield "66 sentences", (logits, targets, torch.rand(66, 2, generator=generator) < 0.8)
-
-
-@exercise(
-    draws=draw_logits_and_targets,
-    edges=edges_of_cross_entropy,
-    hints=[
-        "The loss of one word is the negative logarithm of one probability. Which of the v probabilities of its row?",
-        "torch.log_softmax makes logarithms of probabilities of a row of logits, over the last axis. gather picks one "
-        "of each row, if the ids have an axis of length 1 at the end: targets[..., None].",
-        "What remains is a loss for each position, (…, n). Only those where mask is True are added up, and their "
-        "number divides the sum.",
-    ],
-    intermediates={
-        "one loss a position: which of them count, and what is their mean?": lambda logits, targets, mask: mask,
-        "one number a sentence: the mean runs over all words of the batch at once": (
-            lambda logits, targets, mask: mask.any(-1)
-        ),
-        "logits: which of the v numbers of a row belongs to the target?": lambda logits, targets, mask: logits,
-        "the losses of the words: is their mean still to come?": lambda logits, targets, mask: targets[mask],
-        "one loss a position, with an axis of length 1 left over": lambda logits, targets, mask: mask[..., None],
-    },
-    question={
-        r"cross_entropy|nll_loss": "F.cross_entropy wants the classes as axis 1, and one axis less in the targets: "
-        "make it (words, v) and (words,), by the mask as an index or by flatten.",
-        "gather": "gather wants ids with as many axes as the logits have: (…, n, 1), and dim=-1.",
-        "arange": "The number of axes varies: gather with dim=-1 picks one number of each row, whatever stands in "
-        "front.",
-        "one_?hot": "F.one_hot makes as many columns as the largest id needs, unless told: "
-        "num_classes=logits.shape[-1].",
-        r"\bmask\b": "mask is (…, n). Have the losses that shape, too, or is an axis of length 1 left over from "
-        "gather?",
-        "": "logits is (…, n, v), targets and mask are (…, n): which axis is which in this line?",
-    },
-    level=3,
-    minutes=12,
-    trained=True,
-)
-def sequence_cross_entropy(logits, targets, mask):
-    """Mean of -log of the probability that softmax gives each target: returns one number.
-
-    logits (…, n, v); targets (…, n), token ids; mask (…, n), True for words, False for padding, which is left out.
-    The mean runs over all words of the batch alike; there is at least one. Logits are finite, and may be large.
-    """
-    log_probabilities = torch.log_softmax(logits, dim=-1)  # (…, n, v)
-    losses = -log_probabilities.gather(-1, targets[..., None])[..., 0]  # (…, n)
-    return losses[mask].mean()
 
 
 def draw_probabilities(generator):
@@ -242,3 +163,198 @@ def gru_step(x, state, W_z, U_z, W_r, U_r, W, U):
     r = torch.sigmoid(x @ W_r + state @ U_r)  # how much of it the proposal reads
     proposal = torch.tanh(x @ W + r * (state @ U))
     return (1 - z) * proposal + z * state
+
+
+def draw_decoders(generator):
+    """A batch with and without a state; d_context = d_hidden, = d_embedding, all sizes equal; one word; one sentence;
+    float64; a context of large numbers."""
+    for v, d_embedding, d_context, d_hidden, b, q, given, dtype in (
+        (7, 3, 4, 5, 2, 3, False, None),
+        (7, 3, 4, 5, 2, 3, True, None),
+        (6, 4, 4, 4, 4, 4, False, None),
+        (5, 2, 6, 6, 3, 1, True, None),
+        (5, 3, 3, 2, 1, 4, False, None),
+        (9, 4, 2, 3, 3, 2, False, torch.float64),
+        (9, 4, 2, 3, 3, 2, True, torch.float64),
+    ):
+        words = torch.randint(v, (b, q), generator=generator)
+        context = torch.randn(b, d_context, generator=generator, dtype=dtype)
+        state = torch.randn(1, b, d_hidden, generator=generator, dtype=dtype).tanh() if given else None
+        yield v, d_embedding, d_context, d_hidden, words, context, state
+    yield 4, 3, 2, 3, torch.tensor([[1, 0, 3]]), torch.tensor([[30.0, -40.0]]), None
+
+
+def edges_of_decoders(generator):
+    words, context = torch.randint(5, (2, 70), generator=generator), torch.randn(2, 3, generator=generator)
+    yield "70 words", (5, 2, 3, 4, words, context, None)
+    words, context = torch.randint(5, (66, 2), generator=generator), torch.randn(66, 3, generator=generator)
+    yield "66 sentences", (5, 2, 3, 4, words, context, None)
+    yield "a state of zeros", (5, 2, 3, 4, words[:2], context[:2], torch.zeros(1, 2, 4))
+
+
+@exercise(
+    draws=draw_decoders,
+    edges=edges_of_decoders,
+    hints=[
+        "Four layers are made in __init__. For each, what goes in, and what comes out? The GRU reads a word's vector "
+        "and the context, side by side.",
+        "In forward: where state is None, torch.tanh(self.first(context))[None] makes it (1, b, d_hidden). The context "
+        "needs an axis for the words: context[:, None].expand(-1, words.shape[1], -1) is (b, q, d_context).",
+        "torch.cat([self.embedding(words), every], dim=-1), with the context repeated in `every`, goes into self.rnn "
+        "with the state. The GRU returns all states and the last one; the logits are made of all states.",
+    ],
+    question={
+        r"cat\(": "The word's vectors are (b, q, d_embedding), the context is (b, d_context): it needs an axis for the "
+        "words, context[:, None], repeated by expand, before torch.cat puts both side by side.",
+        r"rnn\(|GRU": "The GRU reads (b, q, d_embedding + d_context), and its state is (1, b, d_hidden): which of the "
+        "two does not fit in this line?",
+        "": "words is (b, q), context (b, d_context), a state (1, b, d_hidden): which axes meet in this line?",
+    },
+    level=3,
+    minutes=12,
+    trained=True,
+)
+class Decoder(nn.Module):
+    """Writes from context (b, d_context), reading words (b, q): returns logits (b, q, v) and the last state.
+
+    State i has read words up to number i, and its logits are for the next one. A state is (1, b, d_hidden); the one to
+    begin with is state, and where that is None, the context makes it.
+    """
+
+    def __init__(self, vocabulary_size, d_embedding, d_context, d_hidden):
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary_size, d_embedding)
+        self.first = nn.Linear(d_context, d_hidden)
+        self.rnn = nn.GRU(d_embedding + d_context, d_hidden, batch_first=True)
+        self.to_logits = nn.Linear(d_hidden, vocabulary_size)
+
+    def forward(self, words, context, state):
+        if state is None:
+            state = torch.tanh(self.first(context))[None]  # (1, b, d_hidden)
+        every = context[:, None].expand(-1, words.shape[1], -1)  # (b, q, d_context)
+        x = torch.cat([self.embedding(words), every], dim=-1)  # (b, q, d_embedding + d_context)
+        states, last = self.rnn(x, state)  # (b, q, d_hidden)
+        return self.to_logits(states), last
+
+
+def draw_notes(generator):
+    """A pair with others between; neighbours; several pairs, of which a later one begins earlier; three that are equal;
+    two rows; rows with the same sum, or that differ in one number; numbers that are no switches; float64."""
+    yield (torch.tensor([[1.0, -1], [-1, 1], [1, 1], [-1, 1], [-1, -1]]),)
+    yield (torch.tensor([[1.0, 1], [1, 1]]),)
+    yield (torch.tensor([[1.0, 1, 1], [1, 1, -1], [-1, 1, 1], [1, 1, -1], [1, 1, 1]]),)
+    yield (torch.tensor([[1.0, -1], [-1, -1], [-1, -1], [-1, -1], [1, -1]]),)
+    yield (torch.tensor([[-1.0, 1, 1], [1, -1, 1], [1, 1, -1], [1, 1, 1], [1, 1, -1], [-1, 1, 1]]),)
+    yield (torch.tensor([[0.5, 0.25], [0.25, 0.5], [0.5, 0.5], [0.25, 0.5]], dtype=torch.float64),)
+    for rows, d in ((30, 4), (40, 5)):
+        yield (torch.randint(2, (rows, d), generator=generator) * 2.0 - 1,)
+
+
+def edges_of_notes(generator):
+    notes = torch.randint(2, (70, 6), generator=generator) * 2.0 - 1
+    yield "70 notes", (notes,)
+    yield "notes of 66 numbers", (notes[:5, :1].repeat(1, 66),)
+
+
+@exercise(
+    draws=draw_notes,
+    edges=edges_of_notes,
+    hints=[
+        "Go through the notes from the first one on. For each, have you seen the same one before?",
+        "Two loops: j from 0 on, and for each j all i below it. The first pair that you meet is the answer.",
+        "torch.equal(notes[i], notes[j]) is True where all numbers of the two rows agree.",
+    ],
+    question="notes is (n, d), a row for each list: which rows do you compare in this line?",
+    level=1,
+    minutes=5,
+)
+def same_note(notes):
+    """The first two lists with the same note, of notes (n, d): returns their numbers (i, j), i below j.
+
+    Of all pairs, the one with the smallest j. There is at least one.
+    """
+    i, j = next((i, j) for j in range(len(notes)) for i in range(j) if torch.equal(notes[i], notes[j]))
+    return i, j
+
+
+def draw_lists(generator):
+    """A list, one word, two axes in front, n = 4, every word once."""
+    yield (torch.tensor([5, 12]),)
+    yield (torch.tensor([9]),)
+    for shape in ((3, 2), (4, 4), (2, 3, 5)):
+        yield (torch.randint(16, shape, generator=generator),)
+    yield (torch.arange(16),)
+
+
+def edges_of_lists(generator):
+    yield "70 words", (torch.randint(16, (70,), generator=generator),)
+    yield "66 lists", (torch.randint(16, (66, 2), generator=generator),)
+
+
+@exercise(
+    draws=draw_lists,
+    edges=edges_of_lists,
+    hints=[
+        "13 is 8 + 4 + 1, so its digits are 1, 1, 0, 1. How do you get one of them by dividing and taking a remainder?",
+        "word // 8 % 2 is the first digit, word // 4 % 2 the second. A tensor of 8, 4, 2, 1 gives all four, if the words "
+        "have an axis of length 1 at the end.",
+        "words[..., None] // torch.tensor([8, 4, 2, 1]) % 2 is (…, n, 4). A digit d becomes 2 d - 1, and "
+        "flatten(-2) joins the last two axes.",
+    ],
+    intermediates={"the binary digits: -1.0 should stand for 0": lambda words: (words[..., None] // 2 % 2).flatten(-2)},
+    question="words is (…, n), the four digits of each (…, n, 4), the note (…, 4 n): which axes meet in this line?",
+    level=2,
+    minutes=6,
+)
+def note_by_hand(words):
+    """Four switches for each word: takes whole numbers from 0 to 15 (…, n), returns -1.0 or 1.0 (…, 4 n).
+
+    Word by word, its binary digits, that of 8 first, then 4, 2, 1: 1.0 for a digit 1, and -1.0 for a digit 0.
+    """
+    powers = torch.tensor([8, 4, 2, 1])
+    digits = words[..., None] // powers % 2  # (…, n, 4)
+    return (2.0 * digits - 1.0).flatten(-2)
+
+
+def draw_both_ways(generator):
+    """Sentences of different lengths; all as long as the batch; one sentence; one word; b = k = d; float64."""
+    for lengths, k, d, dtype in (
+        ([3, 5, 2], 5, 4, None),
+        ([4, 4], 4, 6, None),
+        ([2], 4, 2, None),
+        ([1, 3], 3, 4, None),
+        ([4, 1, 3, 2], 4, 4, None),
+        ([2, 6], 6, 8, torch.float64),
+    ):
+        yield torch.randn(len(lengths), k, d, generator=generator, dtype=dtype), torch.tensor(lengths)
+
+
+def edges_of_both_ways(generator):
+    yield "70 tokens", (torch.randn(2, 70, 4, generator=generator), torch.tensor([70, 66]))
+    lengths = torch.randint(1, 4, (66,), generator=generator)
+    yield "66 sentences", (torch.randn(66, 3, 2, generator=generator), lengths)
+
+
+@exercise(
+    draws=draw_both_ways,
+    edges=edges_of_both_ways,
+    hints=[
+        "What does the cell below say of this line? Where has the half that reads backwards seen the whole sentence, and "
+        "where the half that reads forwards, if padding follows?",
+        "The two halves: states.chunk(2, dim=-1). Backwards, the last word that is read is the first of the sentence.",
+        "forwards[torch.arange(len(states)), lengths - 1] takes from sentence i the state at its own last word. "
+        "torch.cat with dim=-1 puts both halves side by side, forwards first.",
+    ],
+    question="states is (b, k, d), lengths (b,), and the context (b, d): which axes meet in this line?",
+    level=2,
+    minutes=7,
+)
+def context_of(states, lengths):
+    """The context of each sentence, from the states of a bidirectional network (b, k, d): returns (b, d).
+
+    The first d / 2 numbers of a state have read forwards, the others backwards. Sentence i has lengths[i] tokens, at
+    least one; what stands behind them is padding. lengths is (b,).
+    """
+    forwards, backwards = states.chunk(2, dim=-1)  # (b, k, d / 2) each
+    rows = torch.arange(len(states))
+    return torch.cat([forwards[rows, lengths - 1], backwards[:, 0]], dim=-1)
