@@ -37,24 +37,24 @@ def edges_of_elman_steps(generator):
     draws=draw_inputs_and_states,
     edges=edges_of_elman_steps,
     hints=[
-        "Two things go into the new state: what is read now, and what is remembered. Which matrix belongs to which?",
-        "Vectors are rows, so each stands on the left of its matrix. Both products are (…, d_hidden): what joins them?",
-        "Add both products and the bias first; the tanh comes last, once, around the whole sum.",
+        "Two things go into the new state: the new input x and the old state. Which matrix belongs to which?",
+        "Vectors are rows, so each is on the left of its matrix. Both products are (…, d_hidden). How are they combined?",
+        "Add both products and the bias first. Then apply tanh once, to the whole sum.",
     ],
     intermediates={
-        "x: is it projected by its matrix?": lambda x, state, W, U, bias: x,
-        "x and state side by side: is the product with the matrices still to come?": (
+        "x: did you multiply it by W?": lambda x, state, W, U, bias: x,
+        "x and state side by side: did you multiply them by the matrices?": (
             lambda x, state, W, U, bias: torch.cat([x, state], -1)
         ),
-        "the products of the state with U before they are added up": lambda x, state, W, U, bias: state[..., None] * U,
-        "the products of the input with W before they are added up": lambda x, state, W, U, bias: x[..., None] * W,
+        "the products of state and U before they are added up": lambda x, state, W, U, bias: state[..., None] * U,
+        "the products of x and W before they are added up": lambda x, state, W, U, bias: x[..., None] * W,
         "W": lambda x, state, W, U, bias: W,
     },
     question={
-        r"cat\(|stack\(": "Side by side, dim=-1, x and state have d_in + d_hidden numbers. The matrices then stand one "
-        "below the other, dim=0, in the same order.",
-        r"\.T\b|\.mT\b|\.t\(\)|\b[WU] @|(matmul|mm|mv)\([WU]\b": "Vectors are rows here: they stand on the left of "
-        "their matrices, W (d_in, d_hidden) and U (d_hidden, d_hidden), and nothing is transposed.",
+        r"cat\(|stack\(": "Side by side (dim=-1), x and state have d_in + d_hidden numbers. The matrices should then be "
+        "one below the other (dim=0), in the same order.",
+        r"\.T\b|\.mT\b|\.t\(\)|\b[WU] @|(matmul|mm|mv)\([WU]\b": "Vectors are rows here: they should be on the left "
+        "of their matrices, W (d_in, d_hidden) and U (d_hidden, d_hidden), and nothing should be transposed.",
         "": "x is (…, d_in), W (d_in, d_hidden), state (…, d_hidden), U (d_hidden, d_hidden): which axes meet in this "
         "line?",
     },
@@ -64,7 +64,7 @@ def elman_step(x, state, W, U, bias):
     """One step of an Elman RNN: returns the new state (…, d_hidden).
 
     Input x (…, d_in), old state (…, d_hidden); W (d_in, d_hidden), U (d_hidden, d_hidden),
-    bias (d_hidden,). The non-linear function is tanh.
+    bias (d_hidden,). The activation function is tanh.
     """
     return torch.tanh(x @ W + state @ U + bias)
 
@@ -86,11 +86,11 @@ def edges_of_perplexity(generator):
     draws=draw_probabilities,
     edges=edges_of_perplexity,
     hints=[
-        "Among 5 equally likely words the perplexity is 5. What does your formula give for five times 1/5?",
+        "If each word has probability 1/5, the perplexity is 5. What does your formula give for five times 1/5?",
         "The loss of a word is the negative natural logarithm of its probability. The loss of a text is their mean.",
-        "Three steps: logarithms, their mean with a minus, and what undoes a natural logarithm.",
+        "There are three steps: the logarithms, their mean with a minus, and the function that undoes a natural logarithm.",
     ],
-    intermediates={"one number a word: are they still to be averaged?": lambda probabilities: probabilities},
+    intermediates={"one number per word: did you take their mean?": lambda probabilities: probabilities},
     minutes=4,
 )
 def perplexity(probabilities):
@@ -129,27 +129,27 @@ def edges_of_gru_steps(generator):
     draws=draw_gated_steps,
     edges=edges_of_gru_steps,
     hints=[
-        "Four lines, one for each equation. Begin with the gates: which two things does each of them read?",
+        "Write four lines, one for each equation. Start with the gates: which two things does each of them read?",
         "A gate lies between 0 and 1: torch.sigmoid. The proposal lies between -1 and 1, like the state: torch.tanh. "
         "@ is the matrix product, * multiplies entry by entry.",
-        "r multiplies what comes out of state @ U. At the end, z says how much of the old state stays, and 1 - z how "
-        "much of the proposal comes in.",
+        "r multiplies the product state @ U. At the end, z says how much of the old state is kept, and 1 - z how much "
+        "of the proposal is added.",
     ],
     intermediates={
-        "the gate z: the new state is still to come": lambda x, s, W_z, U_z, W_r, U_r, W, U: torch.sigmoid(
+        "the gate z: did you compute the new state from it?": lambda x, s, W_z, U_z, W_r, U_r, W, U: torch.sigmoid(
             x @ W_z + s @ U_z
         ),
-        "the gate r: the new state is still to come": lambda x, s, W_z, U_z, W_r, U_r, W, U: torch.sigmoid(
+        "the gate r: did you compute the new state from it?": lambda x, s, W_z, U_z, W_r, U_r, W, U: torch.sigmoid(
             x @ W_r + s @ U_r
         ),
-        "the old state: nothing was written": lambda x, s, W_z, U_z, W_r, U_r, W, U: s,
-        "x: is it projected?": lambda x, s, W_z, U_z, W_r, U_r, W, U: x,
+        "the old state: did you compute a new one?": lambda x, s, W_z, U_z, W_r, U_r, W, U: s,
+        "x: did you multiply it by the matrices?": lambda x, s, W_z, U_z, W_r, U_r, W, U: x,
     },
     question={
-        r"\b[WU](_[zr])? @": "Vectors are rows here: x and the state stand on the left of their matrices.",
-        r"[zr] @|@ (state|proposal)": "Gates multiply entry by entry: *, not @.",
-        "": "x is (…, d_in) and meets W_z, W_r, W; the state is (…, d_hidden) and meets U_z, U_r, U. Which axes meet in "
-        "this line?",
+        r"\b[WU](_[zr])? @": "Vectors are rows here: x and state should be on the left of their matrices.",
+        r"[zr] @|@ (state|proposal)": "Gates should be multiplied entry by entry, with * instead of @.",
+        "": "x is (…, d_in) and is multiplied by W_z, W_r, W; state is (…, d_hidden) and is multiplied by U_z, U_r, U. "
+        "Which axes meet in this line?",
     },
     level=2,
     minutes=8,
@@ -196,19 +196,19 @@ def edges_of_decoders(generator):
     draws=draw_decoders,
     edges=edges_of_decoders,
     hints=[
-        "Four layers are made in __init__. For each, what goes in, and what comes out? The GRU reads a word's vector "
-        "and the context, side by side.",
-        "In forward: where state is None, torch.tanh(self.first(context))[None] makes it (1, b, d_hidden). The context "
-        "needs an axis for the words: context[:, None].expand(-1, words.shape[1], -1) is (b, q, d_context).",
-        "torch.cat([self.embedding(words), every], dim=-1), with the context repeated in `every`, goes into self.rnn "
-        "with the state. The GRU returns all states and the last one; the logits are made of all states.",
+        "You need four layers in __init__. For each, what goes in, and what comes out? The GRU reads a word's vector and "
+        "the context, side by side.",
+        "In forward, make the state where it is None: torch.tanh(self.first(context))[None] is (1, b, d_hidden). The "
+        "context needs an axis for the words: context[:, None].expand(-1, words.shape[1], -1) is (b, q, d_context).",
+        "Call the repeated context `every`. self.rnn reads torch.cat([self.embedding(words), every], dim=-1) and the "
+        "state. It returns all states and the last one; the logits are computed from all states.",
     ],
     question={
-        r"cat\(": "The word's vectors are (b, q, d_embedding), the context is (b, d_context): it needs an axis for the "
-        "words, context[:, None], repeated by expand, before torch.cat puts both side by side.",
-        r"rnn\(|GRU": "The GRU reads (b, q, d_embedding + d_context), and its state is (1, b, d_hidden): which of the "
-        "two does not fit in this line?",
-        "": "words is (b, q), context (b, d_context), a state (1, b, d_hidden): which axes meet in this line?",
+        r"cat\(": "The vectors of the words are (b, q, d_embedding), the context is (b, d_context). The context needs an "
+        "axis for the words, context[:, None], repeated by expand, before torch.cat can put both side by side.",
+        r"rnn\(|GRU": "The GRU reads (b, q, d_embedding + d_context), and its state is (1, b, d_hidden). Which of the "
+        "two has another shape in this line?",
+        "": "words is (b, q), context (b, d_context), a state (1, b, d_hidden). Which axes meet in this line?",
     },
     level=3,
     minutes=12,
@@ -217,8 +217,8 @@ def edges_of_decoders(generator):
 class Decoder(nn.Module):
     """Writes from context (b, d_context), reading words (b, q): returns logits (b, q, v) and the last state.
 
-    State i has read words up to number i, and its logits are for the next one. A state is (1, b, d_hidden); the one to
-    begin with is state, and where that is None, the context makes it.
+    State i has read the words up to number i, and its logits predict the next word. The first state is state; where that
+    is None, it is made from the context. A state is (1, b, d_hidden).
     """
 
     def __init__(self, vocabulary_size, d_embedding, d_context, d_hidden):
@@ -260,11 +260,11 @@ def edges_of_notes(generator):
     draws=draw_notes,
     edges=edges_of_notes,
     hints=[
-        "Go through the notes from the first one on. For each, have you seen the same one before?",
-        "Two loops: j from 0 on, and for each j all i below it. The first pair that you meet is the answer.",
-        "torch.equal(notes[i], notes[j]) is True where all numbers of the two rows agree.",
+        "Go through the notes, starting with the first. Has the same note come up before?",
+        "Write two loops: j from 0 upwards, and for each j all i below it. The first pair that agrees is the answer.",
+        "torch.equal(notes[i], notes[j]) is True if all numbers of the two rows agree.",
     ],
-    question="notes is (n, d), a row for each list: which rows do you compare in this line?",
+    question="notes is (n, d), with one row for each list. Which rows do you compare in this line?",
     level=1,
     minutes=5,
 )
@@ -295,21 +295,24 @@ def edges_of_lists(generator):
     draws=draw_lists,
     edges=edges_of_lists,
     hints=[
-        "13 is 8 + 4 + 1, so its digits are 1, 1, 0, 1. How do you get one of them by dividing and taking a remainder?",
-        "word // 8 % 2 is the first digit, word // 4 % 2 the second. A tensor of 8, 4, 2, 1 gives all four, if the words "
-        "have an axis of length 1 at the end.",
+        "13 is 8 + 4 + 1, so its digits are 1, 1, 0, 1. How can you get one of them with a division and a remainder?",
+        "word // 8 % 2 is the first digit, word // 4 % 2 the second. Dividing by a tensor of 8, 4, 2, 1 gives all four at "
+        "once, if the words have an axis of length 1 at the end.",
         "words[..., None] // torch.tensor([8, 4, 2, 1]) % 2 is (…, n, 4). A digit d becomes 2 d - 1, and "
         "flatten(-2) joins the last two axes.",
     ],
-    intermediates={"the binary digits: -1.0 should stand for 0": lambda words: (words[..., None] // 2 % 2).flatten(-2)},
-    question="words is (…, n), the four digits of each (…, n, 4), the note (…, 4 n): which axes meet in this line?",
+    intermediates={
+        "the binary digits: each 0 should become -1.0": lambda words: (words[..., None] // 2 % 2).flatten(-2)
+    },
+    question="words is (…, n), the digits are (…, n, 4), the note is (…, 4 n). Which axes meet in this line?",
     level=2,
     minutes=6,
 )
 def note_by_hand(words):
     """Four switches for each word: takes whole numbers from 0 to 15 (…, n), returns -1.0 or 1.0 (…, 4 n).
 
-    Word by word, its binary digits, that of 8 first, then 4, 2, 1: 1.0 for a digit 1, and -1.0 for a digit 0.
+    The switches of a word are its binary digits: that of 8 first, then those of 4, 2 and 1. A digit 1 becomes 1.0, a
+    digit 0 becomes -1.0. The words keep their order.
     """
     powers = torch.tensor([8, 4, 2, 1])
     digits = words[..., None] // powers % 2  # (…, n, 4)
@@ -339,21 +342,21 @@ def edges_of_both_ways(generator):
     draws=draw_both_ways,
     edges=edges_of_both_ways,
     hints=[
-        "What does the cell below say of this line? Where has the half that reads backwards seen the whole sentence, and "
-        "where the half that reads forwards, if padding follows?",
-        "The two halves: states.chunk(2, dim=-1). Backwards, the last word that is read is the first of the sentence.",
-        "forwards[torch.arange(len(states)), lengths - 1] takes from sentence i the state at its own last word. "
-        "torch.cat with dim=-1 puts both halves side by side, forwards first.",
+        "What does the cell below show about this line? At which token has the backward half read the whole sentence? "
+        "And the forward half, if padding follows?",
+        "states.chunk(2, dim=-1) gives the two halves. The backward half reads the first token of the sentence last.",
+        "forwards[torch.arange(len(states)), lengths - 1] takes from each sentence the state at its own last token. "
+        "torch.cat with dim=-1 puts both halves side by side, the forward half first.",
     ],
-    question="states is (b, k, d), lengths (b,), and the context (b, d): which axes meet in this line?",
+    question="states is (b, k, d), lengths (b,), the context (b, d). Which axes meet in this line?",
     level=2,
     minutes=7,
 )
 def context_of(states, lengths):
     """The context of each sentence, from the states of a bidirectional network (b, k, d): returns (b, d).
 
-    The first d / 2 numbers of a state have read forwards, the others backwards. Sentence i has lengths[i] tokens, at
-    least one; what stands behind them is padding. lengths is (b,).
+    The first d / 2 numbers of a state come from reading forwards, the others from reading backwards. Sentence i has
+    lengths[i] tokens, at least one; the rest is padding. lengths is (b,).
     """
     forwards, backwards = states.chunk(2, dim=-1)  # (b, k, d / 2) each
     rows = torch.arange(len(states))

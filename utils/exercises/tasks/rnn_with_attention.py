@@ -37,19 +37,21 @@ def edges_of_contexts(generator):
     draws=draw_weights_and_states,
     edges=edges_of_contexts,
     hints=[
-        "One decoder step has k weights, one for each encoder state. What does it make of the k states?",
-        "Weighted states are added up. In einsum, weights are bqk and states bkd: which letter goes after the arrow?",
-        "The shared axis, k, is the last of weights, the second to last of states: there a matrix product sums.",
+        "One decoder step has k weights, one for each encoder state. How do you make one vector of the k states?",
+        "Multiply each state by its weight, then add up. In einsum, weights is bqk and states is bkd: which letters stay after the arrow?",
+        "The shared axis k is the last of weights and the second to last of states: a matrix product sums over these two axes.",
     ],
     intermediates={
         "the products, (b, q, k, d), before k is summed": lambda w, s: w[..., None] * s[:, None],
-        "the weights: are the states still to be added up with them?": lambda w, s: w,
+        "the weights: did you add up the states with them?": lambda w, s: w,
         "the states: is there one vector for each decoder step?": lambda w, s: s,
-        "(b, d), one vector a sentence: each decoder step has one of its own": lambda w, s: s[:, 0],
-        "(b, d, q): the last two axes are exchanged": lambda w, s: (w @ s).mT,
-        "(b, b, q, d): every sentence's weights meet every sentence's states": lambda w, s: w @ s[:, None],
-        "(b, q, b, d): every sentence's weights meet every sentence's states": lambda w, s: torch.tensordot(
-            w, s, ([2], [1])
+        "one vector per sentence, (b, d): each decoder step should have its own": lambda w, s: s[:, 0],
+        "(b, d, q): the last two axes should be exchanged": lambda w, s: (w @ s).mT,
+        "(b, b, q, d): the weights of a sentence should meet the states of the same sentence only": lambda w, s: (
+            w @ s[:, None]
+        ),
+        "(b, q, b, d): the weights of a sentence should meet the states of the same sentence only": lambda w, s: (
+            torch.tensordot(w, s, ([2], [1]))
         ),
         "(q·b, d): torch.cat puts the steps below one another, torch.stack gives them an axis": (
             lambda w, s: (w @ s).transpose(0, 1).flatten(0, 1)
@@ -57,16 +59,16 @@ def edges_of_contexts(generator):
         "(b, q·d): torch.cat puts the steps side by side, torch.stack gives them an axis": lambda w, s: (w @ s).flatten(
             1
         ),
-        "(q, d): does each sentence keep its own?": lambda w, s: w[0] @ s[0],
-        "(d, q): einsum without an arrow adds up every letter that comes twice, the batch, too": lambda w, s: (
+        "(q, d): does each sentence keep its own contexts?": lambda w, s: w[0] @ s[0],
+        "(d, q): einsum without an arrow sums over every letter that occurs twice, the batch as well": lambda w, s: (
             (w[0] @ s[0]).T
         ),
     },
     question={
-        "einsum": "weights is bqk, states bkd: does each string name as many axes, and a letter mean one length in both?",
+        "einsum": "weights is bqk, states bkd: does your string have as many letters as each tensor has axes, and is a letter the same length in both?",
         r"\.T\b|\.mT|transpose|permute": "The axis k is the last of weights (b, q, k) and the second to last of states "
-        "(b, k, d): they meet as they are, without a transpose.",
-        "": "weights is (b, q, k), states (b, k, d): k is what they share. Which axes meet in this line?",
+        "(b, k, d): they should be multiplied as they are, without a transpose.",
+        "": "weights is (b, q, k), states is (b, k, d), and they share the axis k. Which axes meet in this line?",
     },
     minutes=4,
     trained=True,
@@ -108,41 +110,44 @@ def edges_of_additive_scores(generator):
     draws=draw_queries_and_keys,
     edges=edges_of_additive_scores,
     hints=[
-        "Start with one query and one key: each goes through its own matrix, and both are then vectors of one length. "
-        "What joins them, and what makes one number of the result?",
-        "Projected, the queries are (b, q, d) and the keys (b, k, d). Every query has to meet every key: (b, q, k, d). "
-        "None as an index gives each of them the axis that it lacks, of length 1, and adding broadcasts.",
-        "Queries with the index [:, :, None] are (b, q, 1, d), keys with [:, None] are (b, 1, k, d). Then tanh, and the "
-        "product with w takes the last axis away.",
+        "Start with one query and one key. Each is multiplied by its own matrix, and then both have the same length. "
+        "How are they combined, and what makes one number of the result?",
+        "After the projection, the queries are (b, q, d) and the keys (b, k, d). Every query should meet every key: "
+        "(b, q, k, d). None as an index gives each of them the missing axis, of length 1, and the sum broadcasts.",
+        "Queries with the index [:, :, None] are (b, q, 1, d), keys with [:, None] are (b, 1, k, d). Add them, apply "
+        "tanh, and multiply by w with @, which sums over the last axis.",
     ],
     intermediates={
-        "the pairs, (b, q, k, d): w makes one number of each": lambda query, keys, W_q, W_k, w: (
+        "the pairs, (b, q, k, d): w should make one number of each": lambda query, keys, W_q, W_k, w: (
             (query @ W_q)[:, :, None] + (keys @ W_k)[:, None]
         ),
-        "(b, k, q): queries and keys are exchanged": lambda query, keys, W_q, W_k, w: query.new_zeros(
+        "(b, k, q): queries and keys should be exchanged": lambda query, keys, W_q, W_k, w: query.new_zeros(
             len(query), keys.shape[1], query.shape[1]
         ),
-        "(b, q, k, 1): an axis of length 1 is left over": lambda query, keys, W_q, W_k, w: query.new_zeros(
-            *query.shape[:2], keys.shape[1], 1
+        "(b, q, k, 1): the last axis, of length 1, should not be there": lambda query, keys, W_q, W_k, w: (
+            query.new_zeros(*query.shape[:2], keys.shape[1], 1)
         ),
-        "(b, q, d), the projected queries: have they met the keys?": lambda query, keys, W_q, W_k, w: query @ W_q,
-        "(b, k, d), the projected keys: have they met the queries?": lambda query, keys, W_q, W_k, w: keys @ W_k,
-        "(b, q): one number a query, but every key has a score": lambda query, keys, W_q, W_k, w: query[..., 0],
-        "(b, k): one number a key, but every query has its own scores": lambda query, keys, W_q, W_k, w: keys[..., 0],
-        "(q, k): does each sentence keep its own?": lambda query, keys, W_q, W_k, w: (
+        "the projected queries, (b, q, d): did you add the keys?": lambda query, keys, W_q, W_k, w: query @ W_q,
+        "the projected keys, (b, k, d): did you add the queries?": lambda query, keys, W_q, W_k, w: keys @ W_k,
+        "(b, q): one number per query, but each query should have a score for every key": lambda query, keys, W_q, W_k, w: (
+            query[..., 0]
+        ),
+        "(b, k): one number per key, but each query should have its own scores": lambda query, keys, W_q, W_k, w: keys[
+            ..., 0
+        ],
+        "(q, k): does each sentence keep its own scores?": lambda query, keys, W_q, W_k, w: (
             query[0] @ query.new_zeros(query.shape[-1], keys.shape[1])
         ),
     },
     question={
-        "einsum": "query is bqi, W_q id, keys bkj, W_k jd, w d: does each string name as many axes as its tensor has?",
-        r"cat\(": "To be put side by side, query and key need the same axes in front: every query beside every key, "
-        "(b, q, k, d_q) and (b, q, k, d_k). expand makes them.",
-        r"\.T\b|\.mT|transpose|permute": "Vectors are rows: query and keys stand on the left of their matrices, and "
-        "nothing is transposed.",
-        r"\bw\b": "w is (d,): which axis of the tensor on its left has that length, and is it the last?",
-        r"\+": "(b, q, d) and (b, k, d) do not broadcast. Each needs an axis of length 1 where the other has its own: "
-        "(b, q, 1, d) and (b, 1, k, d).",
-        "": "query is (b, q, d_q), W_q (d_q, d), keys (b, k, d_k), W_k (d_k, d), w (d,): which axes meet in this line?",
+        "einsum": "query is bqi, W_q id, keys bkj, W_k jd, w d: does your string have as many letters as each tensor has axes?",
+        r"cat\(": "To be side by side, queries and keys need the same axes except for the last: (b, q, k, d_q) and "
+        "(b, q, k, d_k), every query with every key. expand makes these axes.",
+        r"\.T\b|\.mT|transpose|permute": "Vectors are rows: query and keys should be on the left of their matrices, "
+        "and nothing should be transposed.",
+        r"\bw\b": "w is (d,). Which axis of the tensor on its left has this length, and is it the last one?",
+        r"\+": "(b, q, d) and (b, k, d) do not broadcast. Each needs an axis of length 1: (b, q, 1, d) and (b, 1, k, d).",
+        "": "query is (b, q, d_q), W_q (d_q, d), keys (b, k, d_k), W_k (d_k, d), w (d,). Which axes meet in this line?",
     },
     level=2,
     minutes=8,
@@ -150,7 +155,7 @@ def edges_of_additive_scores(generator):
 def additive_scores(query, keys, W_q, W_k, w):
     """Additive scores of all queries (b, q, d_q) for all keys (b, k, d_k): returns (b, q, k).
 
-    W_q (d_q, d) and W_k (d_k, d) bring both to one length; w (d,) makes a number of each pair.
+    W_q (d_q, d) and W_k (d_k, d) bring both to the same length; w (d,) makes one number of each pair.
     """
     queries = query @ W_q  # (b, q, d)
     projected = keys @ W_k  # (b, k, d)
@@ -203,36 +208,36 @@ def edges_of_attention_steps(generator):
     draws=draw_states_and_memories,
     edges=edges_of_attention_steps,
     hints=[
-        "You have written each part: weights of a query with padding at 0, and states summed by weights. Here the score "
-        "is a dot product, and the query is the state. What comes after the context?",
-        "Five lines: scores (b, k), weights (b, k), context (b, d), both side by side (b, 2 d), logits (b, v). With "
-        "einsum, the context is bk,bkd->bd.",
-        "torch.cat([…, …], dim=-1) puts two tensors (b, d) side by side: which comes first? Then W_c, tanh, W_y; no "
-        "softmax at the end, for logits are asked for.",
+        "You have written both parts before: the weights of a query, which are 0 for padding, and the weighted sum of "
+        "the states. Here the score is a dot product, and the query is state. What comes after the context?",
+        "Write five lines: scores (b, k), weights (b, k), context (b, d), context and state side by side (b, 2 d), logits "
+        "(b, v). With einsum, the context is bk,bkd->bd.",
+        "torch.cat([…, …], dim=-1) puts two tensors (b, d) side by side: which comes first? Then come W_c, tanh and W_y. "
+        "There is no softmax at the end, because the function returns logits.",
     ],
     intermediates={
-        "the weights, (b, k): what do they make of the states M?": lambda state, M, mask, W_c, W_y: mask,
-        "(b, d), before W_y: which word would that be?": lambda state, M, mask, W_c, W_y: state,
-        "(b, 2 d), context and state side by side: W_c and W_y are still to come": lambda state, M, mask, W_c, W_y: (
+        "the weights, (b, k): did you add up the states M with them?": lambda state, M, mask, W_c, W_y: mask,
+        "a state, (b, d): did you multiply by W_y?": lambda state, M, mask, W_c, W_y: state,
+        "context and state side by side, (b, 2 d): did you multiply by W_c and W_y?": lambda state, M, mask, W_c, W_y: (
             torch.cat([state, state], -1)
         ),
-        "(b, 1, v): is the axis of a single step left over?": lambda state, M, mask, W_c, W_y: (state @ W_y)[:, None],
-        "(b, k, v), one word for each place of the source: are the states summed by their weights?": (
+        "(b, 1, v): the axis of length 1 should not be there": lambda state, M, mask, W_c, W_y: (state @ W_y)[:, None],
+        "(b, k, v), one word for each position of the source: did you add up the states by their weights?": (
             lambda state, M, mask, W_c, W_y: M @ W_y
         ),
-        "(v,): does each sentence keep its own?": lambda state, M, mask, W_c, W_y: (state @ W_y)[0],
-        "(b,), the number of the likeliest word: the logits of all words are asked for": (
+        "(v,): does each sentence keep its own logits?": lambda state, M, mask, W_c, W_y: (state @ W_y)[0],
+        "one number per sentence, (b,): the function should return the logits of all words": (
             lambda state, M, mask, W_c, W_y: mask[:, 0]
         ),
     },
     question={
-        r"cat\(": "torch.cat wants the same number of axes in each: context (b, d) and state (b, d), side by side, dim=-1.",
-        "einsum": "state is bd, M bkd, weights bk: does each string name as many axes, and a letter mean one length?",
-        r"\bW_c\b": "W_c is (2 d, d): on its left stand context and state side by side, (b, 2 d).",
-        r"\bW_y\b": "W_y is (d, v): on its left stands (b, d), what came through W_c and tanh.",
-        r"\bmask\b": "mask is (b, k). Have the scores that shape, too?",
-        "": "state is (b, d), M (b, k, d): the scores (b, k) are a dot product over d for each k. Which axes meet in this "
-        "line?",
+        r"cat\(": "torch.cat needs the same number of axes in each tensor: context (b, d) and state (b, d), side by side with dim=-1.",
+        "einsum": "state is bd, M bkd, weights bk: does your string have as many letters as each tensor has axes, and is a letter always the same length?",
+        r"\bW_c\b": "W_c is (2 d, d): on its left there should be context and state side by side, (b, 2 d).",
+        r"\bW_y\b": "W_y is (d, v): on its left there should be (b, d), the result of W_c and tanh.",
+        r"\bmask\b": "mask is (b, k). Do your scores have this shape as well?",
+        "": "state is (b, d), M (b, k, d): the scores (b, k) are dot products over d, one for each k. Which axes meet in "
+        "this line?",
     },
     level=3,
     minutes=10,
@@ -240,7 +245,7 @@ def edges_of_attention_steps(generator):
 def attention_step(state, M, mask, W_c, W_y):
     """One step of a decoder with attention: returns logits (b, v) for the next word.
 
-    state (b, d), which asks; M (b, k, d), the encoder's states; mask (b, k), True for words. The
+    state (b, d) is the query; M (b, k, d), the encoder's states; mask (b, k), True for words. The
     score is the dot product, not scaled. Context and state, side by side in this order, go through
     W_c (2 d, d) and tanh, then through the output matrix W_y (d, v). There is no bias.
     """
@@ -281,16 +286,16 @@ def edges_of_looking_back(generator):
     draws=draw_queries_and_memories,
     edges=edges_of_looking_back,
     hints=[
-        "What does the cell below say of this code? Which line was meant to prevent that, and what does it do to "
+        "What does the cell below show about this code? Which line was meant to prevent that, and what does it do to "
         "`scores`?",
-        "Print scores before and after the line with the mask. Are there any -∞ in it?",
-        "masked_fill returns a new tensor and leaves the old one as it is; so does nearly every method of a tensor. "
-        "Where does its result go?",
+        "Print scores before and after the line with the mask. Does it contain any -∞?",
+        "masked_fill returns a new tensor and does not change the old one, as most methods of a tensor. Where does its "
+        "result go?",
     ],
-    intermediates={"the weights: are the states still to be summed by them?": lambda query, M, mask: query @ M.mT},
+    intermediates={"the weights: did you add up the states M with them?": lambda query, M, mask: query @ M.mT},
     question={
-        r"\bmask\b": "mask is (b, k), scores (b, q, k): the mask needs an axis of length 1 for q, mask[:, None].",
-        "": "query is (b, q, d), M (b, k, d), scores (b, q, k): which axes meet in this line?",
+        r"\bmask\b": "mask is (b, k), scores is (b, q, k): the mask needs an axis of length 1 for q, mask[:, None].",
+        "": "query is (b, q, d), M (b, k, d), scores (b, q, k). Which axes meet in this line?",
     },
     level=2,
     minutes=8,
@@ -340,14 +345,14 @@ def edges_of_alignments(generator):
     draws=draw_alignments,
     edges=edges_of_alignments,
     hints=[
-        "Sets know what they have in common: a & b. Which three sets of one sentence are compared, and in which pairs?",
-        "A link that is sure and found counts twice above the line, one that is only possible and found once. Below it "
-        "stand the numbers of links and of sure links.",
-        "Go through the three lists together, with zip. Add up over all sentences what stands above the line and what "
-        "stands below, divide once, and subtract from 1. If nothing stands below the line, the rate is 0.0.",
+        "a & b is what two sets have in common. Which sets of one sentence do you have to compare, and in which pairs?",
+        "In the numerator, a sure link that was found counts twice, and one that is only possible counts once. The "
+        "denominator is the number of links plus the number of sure links.",
+        "Go through the three lists together, with zip. Add up numerators and denominators over all sentences, divide "
+        "once, and subtract from 1. If the denominator is 0, return 0.0.",
     ],
     intermediates={
-        "one number a sentence: add up over all of them what stands above and below the line, then divide once": (
+        "one number per sentence: numerators and denominators should be added up over all sentences, then divided once": (
             lambda links, sure, possible: torch.zeros(len(links))
         ),
     },
@@ -357,8 +362,8 @@ def edges_of_alignments(generator):
 def alignment_error_rate(links, sure, possible):
     """1 - (|A∩S| + |A∩P|) / (|A| + |S|) of links A, sure S, possible P: returns a number.
 
-    Each argument is a list with one set of (target position, source position) a sentence; every
-    sure link is possible, too. The four counts are summed over all sentences before dividing.
+    Each argument is a list with one set of (target position, source position) per sentence; every
+    sure link is also possible. The four counts are summed over all sentences before dividing.
     The rate is 0.0 if there are neither links nor sure links at all (Och and Ney 2003).
     """
     found = sum(len(a & s) + len(a & p) for a, s, p in zip(links, sure, possible))
