@@ -26,12 +26,13 @@ def edges_of_lengths(generator):
     draws=draw_lengths,
     edges=edges_of_lengths,
     hints=[
-        "Write the four rows for n = 4 down: where may the first token look? And the last one?",
-        "Rows are queries, columns keys. Row i is True up to column i, which is the diagonal: which triangle is that?",
-        "torch.ones with dtype=torch.bool is True everywhere, and tril keeps the lower triangle with the diagonal. Or "
-        "compare torch.arange(n), once as a column and once as a row.",
+        "Write down the four rows for n = 4: which tokens may the first one attend to? And the last one?",
+        "Rows are queries, columns are keys. Row i is True up to column i, the diagonal: which triangle of the matrix is it?",
+        "torch.ones with dtype=torch.bool is True everywhere, and tril keeps the lower triangle with the diagonal. You can "
+        "also compare torch.arange(n) as a column with torch.arange(n) as a row.",
     ],
-    question="The mask is (n, n): queries as rows, keys as columns. Which of the two is which in this line?",
+    question="The mask is (n, n), with queries as rows and keys as columns. Where are the queries in this line, and where the "
+    "keys?",
     level=1,
     minutes=4,
 )
@@ -81,15 +82,17 @@ def edges_of_masked_softmax(generator):
     draws=draw_scores_and_masks,
     edges=edges_of_masked_softmax,
     hints=[
-        "Which score has exactly the weight 0 after the softmax? What becomes of a row in which all are such?",
-        "masked_fill puts -∞ where the mask is False, ~mask, before the softmax. A row of nothing but -∞ is 0/0, NaN: "
-        "which rows are these? mask.any(dim=-1, keepdim=True) is False for them.",
-        "In such rows hide nothing before the softmax; afterwards set every masked weight to 0.",
+        "Which score gets exactly the weight 0 from the softmax? What does the softmax give if all scores of a row are so?",
+        "Before the softmax, masked_fill can put -∞ where the mask is False, ~mask. But a row that is all -∞ gives 0/0, "
+        "NaN. Which rows are these? mask.any(dim=-1, keepdim=True) is False for them.",
+        "In such rows, hide nothing before the softmax. After it, set every masked weight to 0, in all rows.",
     ],
-    intermediates={"one number a row: did you forget to divide something by it?": lambda scores, mask: scores.sum(-1)},
+    intermediates={
+        "one number per row: did you forget to divide something by it?": lambda scores, mask: scores.sum(-1)
+    },
     question={
-        r"\w\[[^]]*mask|\w\[(?!.*None)": "mask.expand_as(scores) has all the axes of the scores.",
-        "": "The mask broadcasts to the scores, (…, q, k): does an axis get lost on the way? keepdim=True keeps it.",
+        r"\w\[[^]]*mask|\w\[(?!.*None)": "The mask may have fewer axes than the scores. mask.expand_as(scores) has all of them.",
+        "": "The mask broadcasts to the scores, (…, q, k): do you lose an axis in this line? keepdim=True keeps it.",
     },
     level=2,
     minutes=10,
@@ -148,15 +151,18 @@ def edges_of_masked_attention(generator):
     draws=draw_masked_attention,
     edges=edges_of_masked_attention,
     hints=[
-        "Scores, mask, softmax, values: where does your masked_softmax go, and what takes it as its input?",
-        "The scores are those of every query against every key, divided by √d_k. The mask hides some before the softmax.",
-        "masked_softmax gives weights (…, q, k), 0 where masked. What do they weight and add up?",
+        "Scores, mask, softmax, values: which of these steps does masked_softmax do? What should it get, and what do you do "
+        "with its result?",
+        "The scores compare every query with every key, and are divided by √d_k, here √e. The mask hides some of them before "
+        "the softmax.",
+        "masked_softmax gives the weights (…, q, k), which are 0 where masked. They weight the values: multiply them by value.",
     ],
     intermediates={
         "the weights: did you forget the values?": lambda query, key, value, mask: query @ key.mT,
-        "the query: are the values weighted, or the keys?": lambda query, key, value, mask: query,
+        "the query: did you weight the keys instead of the values?": lambda query, key, value, mask: query,
     },
-    question="Queries are (…, q, e), keys (…, k, e), values (…, k, v), weights (…, q, k): which axes meet here?",
+    question="Queries are (…, q, e), keys (…, k, e), values (…, k, v), weights (…, q, k): which axes do you multiply with each "
+    "other in this line?",
     level=2,
     minutes=5,
     trained=True,
@@ -209,11 +215,12 @@ def edges_of_padding(generator):
     edges=edges_of_padding,
     hints=[
         "Which tokens may be attended to: those equal to pad_id, or those that differ from it?",
-        "Compare the whole tensor at once: that gives (b, k). Scores are (b, h, q, k): which axes does the mask lack, "
+        "Compare the whole tensor at once: this gives (b, k). Scores are (b, h, q, k): which axes are missing in the mask, "
         "and where?",
-        "Every head and every query gets the same row, so the axes h and q have length 1: None as an index makes one.",
+        "Every head and every query should get the same row, so the axes h and q have length 1. Each None in an index adds "
+        "such an axis.",
     ],
-    question="tokens is (b, k), the mask (b, 1, 1, k): which axis is which in this line?",
+    question="tokens is (b, k) and the mask (b, 1, 1, k): on which axes are the batch and the keys in this line?",
     level=1,
     minutes=5,
 )
@@ -267,12 +274,12 @@ def edges_of_leaks(generator):
     draws=draw_leaks_and_words,
     edges=edges_of_leaks,
     hints=[
-        "By hand: which lengths would you try, and which of those that leak do you want?",
-        "X[:n] are the first n words. Collect every n for which the list of leaks is not empty; n runs up to all words.",
-        "range(1, len(X) + 1) ends with all words. min takes the smallest, and with default= it has an answer for an "
-        "empty list, too.",
+        "How would you search by hand: which lengths would you try, and which of those that leak should you return?",
+        "X[:n] are the first n words. Try every n up to len(X), and collect those for which the list of leaks is not empty.",
+        "range(1, len(X) + 1) goes up to all the words. min returns the smallest number, and default= says what it returns "
+        "for an empty list.",
     ],
-    question="leaks takes words (m, d), such as X[:n], and returns a list: what does this line hand over?",
+    question="leaks takes words (m, d), such as X[:n], and returns a list: what do you give it in this line?",
     level=1,
     minutes=6,
 )
@@ -324,15 +331,16 @@ def edges_of_heads(generator):
     draws=draw_head,
     edges=edges_of_heads,
     hints=[
-        "What does the probe say of this code, and in which modes? Which lines of it put one position together with "
-        "another, so that something could pass from the one to the other?",
+        "What does the probe say about this code, and in which modes? Which of its lines combine several positions, so that "
+        "something could leak from one to another?",
         "Three lines do: the scores, the softmax, the weighted sum. Print weights for n = 3, and compare them with those "
         "of your masked_softmax under a causal mask: what should each row sum to?",
-        "Every column sums to 1 where every row should: the queries compete for a key, later ones too. Over which axis "
-        "does the softmax run?",
+        "Every column sums to 1, but every row should. So the queries compete for a key, and later queries take part. Over "
+        "which axis should the softmax run?",
     ],
-    intermediates={"the weights: are the values still to come?": lambda X, W_q, W_k, W_v: X @ X.transpose(-2, -1)},
-    question="Queries and keys are (…, n, e), scores (…, q, k), values (…, k, v): which axes meet in this line?",
+    intermediates={"the weights: did you forget the values?": lambda X, W_q, W_k, W_v: X @ X.transpose(-2, -1)},
+    question="Queries and keys are (…, n, e), scores (…, q, k), values (…, k, v): which axes do you multiply with each other in "
+    "this line?",
     level=2,
     minutes=10,
 )
@@ -363,13 +371,13 @@ def edges_of_windows(generator):
     draws=draw_windows,
     edges=edges_of_windows,
     hints=[
-        "For width 2, which tokens may the last of five attend to? How many are these?",
-        "How far back a key lies is the query's position minus the key's. From where to where is it allowed to be?",
-        "torch.arange(n)[:, None] - torch.arange(n) holds all the distances, queries as rows. Two comparisons joined "
-        "by &: not in the future, and less than width back.",
+        "With width 2, which tokens may the last of five attend to? How many are they?",
+        "The distance to a key is the query's position minus the key's. Which distances are allowed, from which to which?",
+        "torch.arange(n)[:, None] - torch.arange(n) holds all the distances, with queries as rows. Join two comparisons "
+        "by &: the key is not in the future, and less than width back.",
     ],
-    question="Both positions run from 0 to n - 1, queries as rows, keys as columns: which of them does this line use, "
-    "and is the mask (n, n)?",
+    question="Queries (rows) and keys (columns) both have the positions 0 to n - 1: which of them does this line use, "
+    "and is its result (n, n)?",
     level=2,
     minutes=7,
 )

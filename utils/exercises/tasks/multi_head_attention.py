@@ -8,8 +8,8 @@ import torch
 from ...judge.exercise import exercise
 
 EACH_READS_ALL = (
-    "Each head reads all d numbers of every token, through a matrix of its own. In your code it gets a slice of X: "
-    "what is split into heads is what comes out of the product, not what goes into it."
+    "In your code each head gets a slice of X. It should read all d numbers of every token, through its own matrix: "
+    "split the product into heads, not X."
 )
 
 
@@ -44,11 +44,11 @@ def edges_of_cuts(generator):
     level=2,
     minutes=7,
     hints=[
-        "Go through the pairs. What is the share of A in AB, if the weights are a and b? And in BA?",
-        "For each pair: its share of A, then the two answers, each compared with its cut. Do they make the pair?",
-        'The first place adds a * (pair[0] == "A") to the share. The first pair with an answer that differs is it.',
+        "Take one pair after the other. What is the share of A in AB, if the weights are a and b? And in BA?",
+        "For each pair: compute its share of A, compare it with both cuts, and write down the two answers. Are they the pair?",
+        'The first place adds a * (pair[0] == "A") to the share. Return the first pair that differs from its answers.',
     ],
-    question="Take the pair AB: which share of A does the head find there, and which two answers should come out?",
+    question="Take the pair AB: which share of A does the head find there, and which two answers should it give?",
 )
 def find_failure(pairs, a, b, cut_1, cut_2):
     """The first of the pairs, such as "AB", that a head with weights a, b gets wrong (A is above a cut): returns it."""
@@ -77,14 +77,16 @@ def edges_of_projections(generator):
     draws=draw_inputs_and_head_matrices,
     edges=edges_of_projections,
     hints=[
-        "What would you write for a single head, whose matrix is W[0]? What shape comes out, and how often?",
-        "In einsum, X has the axes nd and W the axes hde. Which letters stay after the arrow, and which one is summed?",
-        "A letter that is missing after the arrow is summed: d. The others stay, in the order of (h, n, e).",
+        "What would you write for a single head, whose matrix is W[0]? What shape does it give, and how many of these "
+        "do you need?",
+        "In einsum, X has the axes nd and W the axes hde. Which letters should be after the arrow, and which one is summed?",
+        "A letter that is missing after the arrow is summed: here d. Write the others in the order of (h, n, e).",
     ],
-    intermediates={"a single head: is there one for each of the h matrices?": lambda X, W: X @ W[0]},
+    intermediates={"a single head: there should be one for each of the h matrices": lambda X, W: X @ W[0]},
     question={
         r"\bX\.(unflatten|view|reshape|chunk|split)|split_heads\(X\b|X\[\.\.\., |X\[:, ": EACH_READS_ALL,
-        "": "X has the axes nd, W hde: does a letter stand for the same length in both, and which axes meet in this line?",
+        "": "X is (n, d) and W is (h, d, e): which axes do you multiply with each other in this line, and are they equally "
+        "long?",
     },
 )
 def project_per_head(X, W):
@@ -113,16 +115,18 @@ def edges_of_splitting(generator):
     level=2,
     minutes=6,
     hints=[
-        "One token has d numbers in a row. Which of them belong to the first head, which to the next? How many to each?",
-        "Cutting the last axis into h pieces of e keeps each token's numbers together. Which shape is that?",
-        "Cut it by unflatten, or reshape(*X.shape[:-1], …): (…, n, h, e). Then exchange two axes, counted from the end.",
+        "One token has d numbers in a row. How many of them does each head get? Which go to the first head, which to the "
+        "next?",
+        "Split the last axis into h pieces of e numbers, so that the numbers of a token stay together. Which shape is that?",
+        "Split it with unflatten, or with reshape(*projected.shape[:-1], …): (…, n, h, e). Then swap two axes, counted "
+        "from the end.",
     ],
     intermediates={
-        "(…, h, n, d): does each head get all d numbers?": lambda projected, num_heads: torch.stack(
+        "(…, h, n, d): each head should get e numbers of a token, not all d": lambda projected, num_heads: torch.stack(
             [projected] * num_heads, -3
         )
     },
-    question="The last axis, d = h · e, becomes two, h and e, and all others stay: do the sizes in this line say so?",
+    question="The last axis, d = h · e, should become two, h and e, and all others should stay: what do the sizes in this line do?",
     trained=True,
 )
 def split_heads(projected, num_heads):
@@ -149,15 +153,16 @@ def edges_of_merging(generator):
     edges=edges_of_merging,
     level=2,
     hints=[
-        "A token's row holds its e numbers from the first head, then those from the next: which axes have to be neighbours?",
-        "It is the way back from split_heads: exchange the two axes that it exchanged, then join what it cut.",
-        "Exchange h and n, axes -3 and -2, to get (…, n, h, e). Then join the last two: flatten(-2), or reshape.",
+        "A token's row should hold its e numbers from the first head, then those from the next: which axes should be next "
+        "to each other?",
+        "Undo split_heads: swap the two axes that it swapped, then join the two that it made of one.",
+        "Swap h and n, axes -3 and -2, to get (…, n, h, e). Then join the last two: flatten(-2), or reshape.",
     ],
     intermediates={
-        "(…, h·n, e): a token's heads belong in one row, (…, n, h·e)": lambda heads: heads.flatten(-3, -2),
-        "a single head: are they added, averaged or left out?": lambda heads: heads.sum(-3),
+        "(…, h·n, e): the heads of a token should be in one row, (…, n, h·e)": lambda heads: heads.flatten(-3, -2),
+        "a single head: the heads should be side by side, not added, averaged or left out": lambda heads: heads.sum(-3),
     },
-    question="A result has the shape (…, n, h·e): do the sizes in this line say so, whatever number of axes there is?",
+    question="The result should be (…, n, h·e): do the sizes in this line give this shape for any number of axes?",
     trained=True,
 )
 def merge_heads(heads):
@@ -195,15 +200,19 @@ def edges_of_combining(generator):
     level=2,
     minutes=7,
     hints=[
-        "What does head i bring, whose Z is (q, e) and whose block is (e, d)? What becomes of what all heads bring?",
-        "Each entry of the result is a sum over i, the heads, and over the entries of Z. Which letters are gone after ->?",
-        "Three dots and three letters for the heads, three letters for W_o, and two for the result: q, d, dots in front.",
+        "What is the result of head i, whose Z is (q, e) and whose block is (e, d)? What should happen to the results of "
+        "all heads?",
+        "Each entry of the result is a sum over the heads and over the e numbers of Z. Which letters should be missing "
+        "after ->?",
+        "In einsum: three dots and three letters for heads, three letters for W_o; for the result three dots, q and d.",
     ],
     intermediates={
-        "(…, h, q, d): what the heads bring is still to be added up": lambda heads, W_o: heads @ W_o,
-        "the heads side by side, (…, q, h·e): times W_o?": lambda heads, W_o: heads.transpose(-3, -2).flatten(-2),
+        "(…, h, q, d): the results of the heads should be added up": lambda heads, W_o: heads @ W_o,
+        "the heads side by side, (…, q, h·e): they should be multiplied by W_o": lambda heads, W_o: heads.transpose(
+            -3, -2
+        ).flatten(-2),
     },
-    question="heads has the axes …hqe, W_o hed: does a letter stand for the same axis in both, and which ones meet here?",
+    question="heads is (…, h, q, e) and W_o is (h, e, d): which axes do you multiply with each other in this line?",
 )
 def combine_heads(heads, W_o):
     """The sum over the heads of Z_i (…, h, q, e) times its block of W_o (h, e, d): returns (…, q, d)."""
@@ -237,25 +246,29 @@ def edges_of_layers(generator):
     level=3,
     minutes=12,
     hints=[
-        "Project, split, attend, merge, project: what have you written already? What shape comes out of each step?",
-        "Split Q, K and V into (…, h, n, e). From there on it is attention as before: @ treats the heads as a batch.",
-        "Scale by the root of d_k, Q.shape[-1] after the split; softmax over the keys, dim=-1; merge; W_o comes last.",
+        "Project, split, attend, merge, project: which of these have you written already? What shape does each step give?",
+        "Split Q, K and V into (…, h, n, e). From there on, it is the attention that you know: @ treats the heads as a batch.",
+        "Divide the scores by the root of d_k, Q.shape[-1] after the split. Softmax over the keys, dim=-1. Merge, then W_o.",
     ],
     intermediates={
         "the heads before they are merged": lambda X, *rest: split_heads(X, rest[-1]),
-        "one head: are the heads added, averaged or left out?": lambda X, *rest: X.chunk(rest[-1], -1)[0],
-        "(…, n, h·d): add up what heads give through W_o": lambda X, *rest: torch.cat([X] * rest[-1], -1),
+        "one head: before W_o the heads should be side by side, not added, averaged or left out": lambda X, *rest: (
+            X.chunk(rest[-1], -1)[0]
+        ),
+        "(…, n, h·d): the results of the heads after W_o should be added up": lambda X, *rest: torch.cat(
+            [X] * rest[-1], -1
+        ),
     },
     question={
         r"\bX\.(unflatten|view|reshape|chunk|split)|split_heads\(X\b|X\[\.\.\., ": EACH_READS_ALL,
-        r"\.T\b": "`.T` exchanges all the axes, the heads among them. Exchange the last two only: transpose(-2, -1).",
-        r"(transpose|swapaxes)\(\d": "In a batch that is another axis. Count from the end: -2 and -1 for the last two "
+        r"\.T\b": "`.T` swaps all the axes, the heads among them. Swap only the last two: transpose(-2, -1).",
+        r"(transpose|swapaxes)\(\d": "In a batch this is another axis. Count from the end: -2 and -1 for the last two "
         "of K, -3 and -2 for heads and tokens.",
-        "W_o @|matmul\\(W_o": "Tokens are the rows here, so a matrix stands on the right of what it projects.",
-        "W_o": "W_o takes all heads side by side, (…, n, h·e). Added or averaged heads have e numbers only.",
-        "unflatten|reshape|view": "The last axis, d = h · e, becomes two, h and e: do the sizes in this line say so?",
-        r"W_[qkv]": "X is (…, n, d) and the matrices are (d, d): which axes meet in this product?",
-        "": "After the split, Q, K and V are (…, h, n, e), weights (…, h, n, n): which axes meet in this line?",
+        "W_o @|matmul\\(W_o": "Tokens are rows here, so a matrix should be to the right of what it projects.",
+        "W_o": "W_o should get all heads side by side, (…, n, h·e). Added or averaged heads have e numbers only.",
+        "unflatten|reshape|view": "The last axis, d = h · e, should become two, h and e: what do the sizes in this line do?",
+        r"W_[qkv]": "X is (…, n, d) and the matrices are (d, d): which axes do you multiply with each other in this product?",
+        "": "After the split, Q, K and V are (…, h, n, e) and the weights (…, h, n, n): which axes do you multiply here?",
     },
 )
 def multi_head_attention(X, W_q, W_k, W_v, W_o, num_heads):
@@ -288,17 +301,19 @@ def edges_of_maps(generator):
     edges=edges_of_maps,
     minutes=4,
     hints=[
-        "One row of weights is one query. At which position does its largest weight stand?",
-        "argmax over the keys, the last axis, gives a position for each query. What is it compared with?",
-        "argmax(-1) gives (…, q). Compared with wanted, (q,), by ==, it answers for all queries and heads at once.",
+        "One row of weights is one query. At which position is its largest weight?",
+        "argmax over the keys, the last axis, gives a position for each query. What should you compare it with?",
+        "argmax(-1) gives (…, q). Compare it with wanted, (q,), by ==: this gives the answers for all queries and heads.",
     ],
     intermediates={
-        "where the largest weights are, not yet compared with wanted": lambda weights, wanted: weights.argmax(-1),
+        "the positions of the largest weights: they should be compared with wanted": lambda weights, wanted: (
+            weights.argmax(-1)
+        ),
         "the weights on the wanted keys: are they the largest of their rows?": lambda weights, wanted: weights[
             ..., torch.arange(len(wanted)), wanted
         ],
     },
-    question="A row is one query: where is its largest weight, and is that the key that is wanted for this query?",
+    question="A row is one query: where is its largest weight, and is this the wanted key of the query?",
 )
 def story_holds(weights, wanted):
     """For each query: does its largest weight lie on the wanted key? weights (…, q, k), wanted (q,): returns (…, q)."""
