@@ -204,8 +204,8 @@ def edges_of_decoders(generator):
         "state. It returns all states and the last one; the logits are computed from all states.",
     ],
     question={
-        r"cat\(": "The vectors of the words are (b, q, d_embedding), the context is (b, d_context). The context needs an "
-        "axis for the words, context[:, None], repeated by expand, before torch.cat can put both side by side.",
+        r"cat\(": "torch.cat with dim=-1 should get the vectors of the words, (b, q, d_embedding), and the context, "
+        "repeated for each word, (b, q, d_context). Which of them has another shape in this line?",
         r"rnn\(|GRU": "The GRU reads (b, q, d_embedding + d_context), and its state is (1, b, d_hidden). Which of the "
         "two has another shape in this line?",
         "": "words is (b, q), context (b, d_context), a state (1, b, d_hidden). Which axes meet in this line?",
@@ -302,7 +302,9 @@ def edges_of_lists(generator):
         "flatten(-2) joins the last two axes.",
     ],
     intermediates={
-        "the binary digits: each 0 should become -1.0": lambda words: (words[..., None] // 2 % 2).flatten(-2)
+        "one number per word: each word should have four switches": lambda words: (words[..., None] // 2 % 2).flatten(
+            -2
+        )
     },
     question="words is (…, n), the digits are (…, n, 4), the note is (…, 4 n). Which axes meet in this line?",
     level=2,
