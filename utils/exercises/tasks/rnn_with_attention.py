@@ -401,12 +401,12 @@ def edges_of_counts(generator):
     draws=draw_counts,
     edges=edges_of_counts,
     hints=[
-        "Each cell of the table needs three numbers. Where do the two below the line stand, and what are their shapes?",
-        "together is (t, s). Adding of_target and of_source has to make (t, s), too, every target word with every source "
-        "word. Which of the two needs an axis of length 1?",
-        "of_target[:, None] is (t, 1), and with of_source, (s,), it broadcasts to (t, s). Twice together stands above.",
+        "Each cell of the table needs three numbers. Which two make the denominator, and what are their shapes?",
+        "together is (t, s). The sum of of_target and of_source should be (t, s) as well, every target word with every "
+        "source word. Which of the two needs an axis of length 1?",
+        "of_target[:, None] is (t, 1); added to of_source, (s,), it broadcasts to (t, s). The numerator is twice together.",
     ],
-    question="together is (t, s), of_target (t,), of_source (s,): which axes meet in this line?",
+    question="together is (t, s), of_target (t,), of_source (s,). Which axes meet in this line?",
     level=1,
     minutes=5,
 )
@@ -438,13 +438,13 @@ def edges_of_hiding(generator):
     draws=draw_weights_and_a_key,
     edges=edges_of_hiding,
     hints=[
-        "The weights of the others keep their proportions. What do they sum to before, and what should they sum to?",
-        "The hidden key gets 0. In each row all others are divided by one number: which one, and which shape does it need "
-        "to broadcast over (…, k)?",
-        "weights[..., hidden : hidden + 1] keeps the axis, (…, 1). A mask of the others: torch.arange(weights.shape[-1]) "
-        "!= hidden.",
+        "The other weights keep their proportions. What do they sum to before, and what should they sum to?",
+        "The hidden key gets 0. In each row, all the others are divided by one number. Which one is it, and which shape "
+        "does it need to broadcast over (…, k)?",
+        "weights[..., hidden : hidden + 1] keeps the axis, (…, 1). torch.arange(weights.shape[-1]) != hidden is a mask of "
+        "the other keys.",
     ],
-    question="weights is (…, k). What it is divided by needs the shape (…, 1): weights[..., hidden : hidden + 1].",
+    question="weights is (…, k). It should be divided by something of the shape (…, 1), such as weights[..., hidden : hidden + 1].",
     level=1,
     minutes=4,
 )
