@@ -360,10 +360,12 @@ def test_wrong_numbers_in_a_tuple_are_named_by_their_place_only(capsys):
     text = said(capsys, written("return (n_queries, d_value + 1)", "output_shape"))
     assert "d_value counts one too many" in text and "(5, 8)" not in text
     text = said(capsys, written("return (n_queries, d_value * 6 + 5 + 8)", "output_shape"))
-    assert re.search(r"n_queries = \d+, n_keys = \d+, d_value = 8 the number at place 1 of your \(\d+, 61\)", text)
+    assert re.search(r"n_queries = \d+, n_keys = \d+, d_value = 8 item 1 of your \(\d+, 61\)", text)
     assert "is a float" not in said(capsys, written("return (n_queries / 1, d_value)", "output_shape"))
     assert "a float" in said(capsys, written("return (n_queries / 1, d_value)", "output_shape"))
-    assert "as there are axes, 2" in said(capsys, written("return (n_queries, d_value, 1)", "output_shape"))
+    assert "should have 2 numbers, one for each axis" in said(
+        capsys, written("return (n_queries, d_value, 1)", "output_shape")
+    )
 
 
 STEP = "keys, values = torch.cat([keys, (x @ W_k)[:, None]], 1), torch.cat([values, (x @ W_v)[:, None]], 1)\n"
@@ -375,7 +377,7 @@ STEP += "z = (torch.softmax((x @ W_q)[:, None] @ keys.mT / W_q.shape[1] ** 0.5, 
     [
         ("decoding_step", "return z", "that is result 1 of 3. Return the others, too"),
         ("decoding_step", "return z + keys[0, 0, 0]", "a Tensor; it should return a tuple of 3 tensors, with commas"),
-        ("decoding_step", "return z, keys", "you return 2 things, asked for are 3."),
+        ("decoding_step", "return z, keys", "you return 2 things; your function should return 3."),
         (
             "decoding_step",
             "return z[:, None], keys, values",
@@ -394,7 +396,7 @@ STEP += "z = (torch.softmax((x @ W_q)[:, None] @ keys.mT / W_q.shape[1] ** 0.5, 
         (
             "shift_target",
             "return target[:, :-1], target[:, 1:], mask[:, 1:].float()",
-            "look at `.float()`. Does that belong there?",
+            "look at `.float()`. Does it belong there?",
         ),
         ("shift_target", "return target[:, :-1], target[:, :-1] * 2, mask[:, 1:]", "result 2 of 3, the only one"),
         ("beam_step", "return sums, sums, sums", "your function does not use `log_probabilities` and `width`"),
@@ -476,7 +478,7 @@ def other_strand(sequence):
 @pytest.mark.parametrize(
     "body, part",
     [
-        ("return list(sequence[::-1])", 'a list; it should return a string. "".join(…)'),
+        ("return list(sequence[::-1])", "a list; it should return a string"),
         ("return torch.ones(len(sequence)) / 0", "a Tensor; it should return a string"),
         ("return sequence.encode()", "a bytes; it should return a string"),
         ("return sequence + 'A'", "for sequence = 'GATNACA' your string has 8 letters; it should have 7."),
@@ -521,7 +523,7 @@ def test_transposed_batch_is_named_whatever_else_is_wrong(weights, capsys):
     [
         ("K.permute(0, 2, 1)", "the number of axes varies"),
         ("(K.T if K.ndim == 2 else K.permute(0, 2, 1))", "X (2, 3, 4, 6)"),
-        ("K.mT / math.sqrt(16) * math.sqrt(K.shape[-1])", "e = 16 alone"),
+        ("K.mT / math.sqrt(16) * math.sqrt(K.shape[-1])", "fits only e = 16"),
         ("K.mT / math.sqrt(math.e)", "Euler"),
     ],
 )

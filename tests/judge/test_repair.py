@@ -276,7 +276,7 @@ def test_nothing_is_searched_for_a_right_answer_by_use_or_by_grade(monkeypatch):
     wrong = written("return (weights @ values).exp() + values.sum(0)")
     assert found.verdict(written("return weights @ values")).status == "right"
     assert use(wrong) is found.reference
-    assert grading.judge(found, wrong, None, 0)["message"].startswith("your code is right up to `weights @ values`")
+    assert grading.judge(found, wrong, None, 0)["message"].startswith("in your code `weights @ values` is right")
     assert "cannot be compared" in found.verdict(wrong).message, "check does search"
 
 
@@ -309,8 +309,7 @@ def test_the_last_right_step_is_said_with_what_follows():
     right = step(weights, f"{SCORES}return torch.sigmoid(scores) ** 2")
     assert (right.piece, right.name, right.following) == ("scores", "scores", "torch.sigmoid(scores)")
     assert (
-        right.finding().message
-        == "your code is right up to `scores`, which gives the scores. Look at what you do with it: "
+        right.finding().message == "in your code `scores` is right: it gives the scores. Look at what you do with it: "
         "`torch.sigmoid(scores)`."
     )
     right = step(weights, "flat = keys @ query.mT\nreturn flat.softmax(0) * len(query)")
@@ -356,8 +355,8 @@ def test_the_smallest_piece_is_blamed_with_which_all_the_rest_is_right():
     wrong = blamed(weights, f"{SCORES}return torch.softmax(scores ** 2, dim=-1)")
     assert (wrong.piece, wrong.name, wrong.is_alone) == ("scores ** 2", "scores", True)
     assert wrong.finding().message == (
-        "the mistake is in one place: in your line `return torch.softmax(scores ** 2, dim=-1)`, `scores ** 2` is not "
-        "what has to stand there, the scores. All the rest is right."
+        "the mistake is in one place: in your line `return torch.softmax(scores ** 2, dim=-1)`, `scores ** 2` "
+        "should give the scores, and does not. Everything else is right."
     )
     wrong = blamed(weights, "return torch.softmax(query @ keys.mT, dim=-1)")
     assert wrong.piece == "query @ keys.mT" and wrong.is_right and wrong.finding().key.startswith("steps.not_yet")

@@ -14,7 +14,7 @@ from tools.notebooks import course_text, execute, files, seeds, stale
 @pytest.fixture
 def path(tmp_path):
     """A copy of a notebook that trains."""
-    return Path(shutil.copy(notebook("masking"), tmp_path))
+    return Path(shutil.copy(notebook("transformer_encoder_block"), tmp_path))
 
 
 def changed(path, cell, source):

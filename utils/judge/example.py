@@ -57,6 +57,10 @@ def _is_told(want: Any) -> bool:
 def _smaller(reference: Callable, draw: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """A draw with axes cut and numbers rounded, with one of both, as it is."""
     letters = letters_of(reference)
+    tensors = {name: value for name, value in draw.items() if isinstance(value, Tensor)}
+    lettered = {name: [one for one in letters.get(name, ()) if one not in ("…", "...")] for name in tensors}
+    if any(value.ndim and not lettered[name] for name, value in tensors.items()):
+        letters = {}  # what is cut of one argument alone may not fit the others
 
     def cut(name: str, value: Any) -> Any:
         if not isinstance(value, Tensor):

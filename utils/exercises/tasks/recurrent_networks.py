@@ -217,7 +217,7 @@ def edges_of_decoders(generator):
 class Decoder(nn.Module):
     """Writes from context (b, d_context), reading words (b, q): returns logits (b, q, v) and the last state.
 
-    State i has read the words up to number i, and its logits predict the next word. The first state is state; where that
+    State i has read the words up to word i, and its logits predict the next word. The first state is state; where that
     is None, it is made from the context. A state is (1, b, d_hidden).
     """
 

@@ -51,7 +51,8 @@ def meaning_of_exception(case: Case, done: Run) -> Finding:
         meanings = [one for one in (_shapes_that_meet(text, case, done), *remedies) if one]
         meaning = in_a_row(*meanings) if meanings else None
     if meaning:
-        said = in_a_row(meaning, Finding("exceptions.in_line" if line else "exceptions.without_line", fields))
+        key = f"exceptions.{'in_line' if line else 'without_line'}{'' if text else '_no_text'}"
+        said = in_a_row(meaning, Finding(key, fields))
     else:
         said = Finding(f"exceptions.bare{'_in_line' * bool(line)}{'' if text else '_without_text'}", fields)
     unused = case.unused if isinstance(error, IndexError) else []

@@ -23,7 +23,7 @@ def nothing_returned(case: Case) -> Finding | None:
     """None comes out."""
     if case.first_wrong.result is not None:
         return None
-    if re.search(r"\breturn None\b", case.source) and any(done.result is not None for done in case.runs):
+    if any(done.result is not None for done in case.runs):
         return Finding("kinds.returns_none", {"inputs": describe_inputs(case.first_wrong.arguments)})
     return Finding("kinds.nothing_returned")
 
@@ -113,10 +113,12 @@ def _besides_its_dtype(case: Case, dtype: torch.dtype) -> Finding | None:
 
 
 def _joining(case: Case) -> str:
-    """The sentence on how a string is made of the list that came in its place."""
-    lists = all(isinstance(done.result, list | tuple) for done in case.runs)
-    fits = lists and all(" ".join(map(str, done.result)) == done.want for done in case.runs)
-    return "words_to_join" if fits or any(" " in str(done.want) for done in case.runs) else "letters_to_join"
+    """The sentence on a list in the place of a string, of which joining would make the right one, or "other"."""
+    for between, key in ((" ", "words_to_join"), ("", "letters_to_join")):
+        lists = all(isinstance(done.result, list | tuple) for done in case.runs)
+        if lists and all(between.join(map(str, done.result)) == done.want for done in case.runs):
+            return key
+    return "other"
 
 
 def _of_its_parts(case: Case) -> Finding | None:

@@ -6,6 +6,7 @@ import torch
 from torch import Size, Tensor
 
 from ..case import Case
+from ..compare import same
 from ..facts import misshapen, step_of_same_shape
 from ..run.calls import Run
 from ..run.errors import own_line, text_of
@@ -84,7 +85,7 @@ def _how_shapes_differ(case: Case, found: Misshapen) -> Finding | None:
     if said := _of_all_axes(found, pairs):
         return said
     for axis in range(-1, -5, -1):
-        if said := _missing_or_too_many(axis, pairs) or _of_another_length(case, axis, found, pairs):
+        if said := _missing_or_too_many(axis, found, pairs) or _of_another_length(case, axis, found, pairs):
             return said
     return None
 
@@ -95,11 +96,12 @@ def _without(shape: list, axis: int) -> list:
     return shape[:place] + shape[place + 1 :]
 
 
-def _missing_or_too_many(axis: int, pairs: list[tuple[list, list]]) -> Finding | None:
+def _missing_or_too_many(axis: int, found: Misshapen, pairs: list[tuple[list, list]]) -> Finding | None:
     if all(len(want) >= -axis and got == _without(want, axis) for got, want in pairs):
         return Finding("shapes.axis_missing", {"axis": axis})
     if all(len(got) >= -axis and _without(got, axis) == want for got, want in pairs):
-        return Finding("shapes.axis_too_many", {"axis": axis})
+        is_sum = all(same(done.tensors[0].sum(axis), done.tensors[1]) for done, _, _ in found)
+        return Finding("shapes.axis_to_sum" if is_sum else "shapes.axis_too_many", {"axis": axis})
     return None
 
 

@@ -205,7 +205,9 @@ def last_right_step(case: Case) -> RightStep | None:
         around = parents.get(id(node))
         return around if isinstance(around, ast.Call) and node is around.func else node
 
+    wrong = [line.lineno for line in mine.nodes if isinstance(line, ast.Assign) and _is_wrong(steps, line)]
     last = [number for number in found if numbers.get(id(follows(number))) not in found]
+    last = [number for number in last if not any(line < mine.nodes[number].lineno for line in wrong)]
     last = [number for number in last if not _only_inspects(follows(number))]
     last = [number for number in last if not _reads_a_wrong_variable(steps, follows(number))]
     if not last:
@@ -218,6 +220,12 @@ def last_right_step(case: Case) -> RightStep | None:
     following = shorten(ast.unparse(after), 80) if isinstance(after, ast.expr) else ""
     piece = shorten(ast.unparse(mine.nodes[number]), 80)
     return RightStep(piece, name_of_step(theirs, found[number]), following, getattr(after, "lineno", 0))
+
+
+def _is_wrong(steps: Alignment, line: ast.Assign) -> bool:
+    """Does a line give a variable a value that no step of the reference has?"""
+    number = next(place for place, node in enumerate(steps.mine.nodes) if node is line.value)
+    return isinstance(steps.mine.values[0].get(number), Tensor) and number not in steps.found
 
 
 def _reads_a_wrong_variable(steps: Alignment, after: ast.AST) -> bool:
