@@ -59,6 +59,11 @@ PAGES = {
     ),
     "einsum_loops": Page(note="Here you choose a string, in the notebook you type your own."),
     "heads_at_work": Page(note="Here you choose a sentence, in the notebook you type your own."),
+    "paint_mask": Page(
+        {f"box_{i}_{j}": (True,) for i in range(4) for j in range(i + 1)},
+        hidden=("preset",),
+        note="Here the cells above the diagonal can be painted, in the notebook all of them.",
+    ),
     "be_the_head": Page(
         {"percent": (0, 30, 50, 70, 100)}, note="Here the border has five of its places, in the notebook eleven."
     ),
