@@ -1,6 +1,6 @@
 """A whole Transformer that translates, in one file, to be read from top to bottom and to be run.
 
-    python transformer.py        in some ten seconds it learns to write digits backwards
+    python transformer.py        in about ten seconds it learns to write digits backwards
 
 It needs PyTorch and nothing else. Every shape is told in letters: b sentence of the batch, n position, q and k the same
 as query and as key, h head, e entry of a head, d entry of the model, v word of the vocabulary. A mask is boolean, and

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: str | bytes) -> bool:
-    """Put `content` in the place of the file `path`, with the rights that it had; returns whether anything differed.
+    """Put `content` in place of the file `path`, with the rights that it had; returns whether anything differed.
 
     Text is UTF-8 with line ends as they are. OSError where it cannot be written; the file then stays as it was.
     """

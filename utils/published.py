@@ -34,7 +34,7 @@ def plain_words(text: str) -> list[str]:
 
 
 def is_shown(sign: str) -> bool:
-    """Is it no control character, but for the ends of lines and the tab, and not the replacement sign?"""
+    """Is it no control character, except for the ends of lines and the tab, and not the replacement sign?"""
     hidden = unicodedata.category(sign) in HIDDEN or sign == "\N{REPLACEMENT CHARACTER}"
     return sign in "\t\n\r" or not hidden
 

@@ -6,7 +6,7 @@
 
 It holds no code and no name of a person, and deleting it harms nothing. A stub is not a try, and once an answer came
 right its entry stays as it is; only when the solution was first opened is still added, as "solution". Several kernels
-may write at once: each reads the file anew under a lock, adds its own tries, and puts the whole file in the place of
+may write at once: each reads the file anew under a lock, adds its own tries, and puts the whole file in place of
 the old one. What cannot be written is kept until the next try.
 
 An entry whose exercise asks for something else by now gets a name of its own, softmax_earlier, and the exercise begins

@@ -121,7 +121,7 @@ def map_rows(root=COURSE):
 
 
 def with_map(cell_source, root=COURSE):
-    """The cell's source with README's rows in the place of its own."""
+    """The cell's source with README's rows in place of its own."""
     first, *_ = (line for line in cell_source.splitlines() if MAP_ROW.match(line))
     kept = [line for line in cell_source.splitlines() if line == first or not MAP_ROW.match(line)]
     return "\n".join(kept).replace(first, "\n".join(map_rows(root)))

@@ -167,7 +167,7 @@ def plan(course=COURSE):
 
 
 def write_plan(course=COURSE):
-    """The plan in docs/teachers.md, in the place of the one that stands there."""
+    """The plan in docs/teachers.md, in place of the one that stands there."""
     file = course / "docs" / "teachers.md"
     old = re.escape(PLAN) + r"(?:\|.*\n)*"
     write_whole(file, re.sub(old, lambda _: plan(course), file.read_text(encoding="utf-8")))

@@ -3,7 +3,7 @@
     python -m tools.vectors.fetch_glove [--words 40000] [--folder FOLDER]
 
 Stanford's archive (GloVe 6B, trained on Wikipedia and Gigaword; Public Domain Dedication and License) takes 862 MB. Its
-words are sorted by frequency, so the first 40,000 are enough for a course, and they take some 15 MB: a web server can
+words are sorted by frequency, so the first 40,000 are enough for a course, and they take about 15 MB: a web server can
 send a part of a file (an HTTP range), and remotezip unpacks a member of an archive from such parts.
 
 Nobody publishes a checksum of that beginning, and a zip archive holds one of whole members only. So the way is guarded

@@ -140,6 +140,6 @@ def require_grammatical(phrase: NounPhrase) -> None:
     owner = phrase.owner
     if owner is not None:
         if phrase.determiner != "the":
-            raise ValueError(f"an owner stands in the place of the determiner: leave {phrase.determiner!r} out")
+            raise ValueError(f"an owner stands in place of the determiner: leave {phrase.determiner!r} out")
         if is_plural(owner) or owner.owner is not None or owner.modifier is not None:
             raise ValueError("an owner is singular, and has neither an owner nor a modifier of its own")

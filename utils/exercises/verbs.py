@@ -31,7 +31,7 @@ def check(function: Callable, seed: int = 0) -> None:
         return
     if function is found.course:
         print(
-            f"{MARKS['todo']} {found.name}: this is the course's own function, which use(...) put in the place of "
+            f"{MARKS['todo']} {found.name}: this is the course's own function, which use(...) put in place of "
             "yours. Run the cell with your definition again, then check."
         )
         return
@@ -62,7 +62,7 @@ def _in_small_numbers(found: Exercise, function: Callable, seed: int) -> str:
 
 
 def why(function: Callable, seed: int = 0) -> None:
-    """Print who speaks about a wrong answer, under which key, and on what grounds: for whoever works on the judge."""
+    """Print who speaks about a wrong answer, under which key, and on what grounds: for those who work on the judge."""
     found = _find(function, "why")
     if found is None:
         return

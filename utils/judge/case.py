@@ -22,7 +22,7 @@ class Case:
     known: Known
     intermediates: dict[str, Callable] = field(default_factory=dict)
     question_by_line: dict[str, str] = field(default_factory=dict)
-    broken: str = ""  # the name of the mistake that the code holds which is to be mended
+    broken: str = ""  # the name of the mistake that the code holds which is to be fixed
     draws_of_seed: Callable[[int], Iterator[Run]] | None = (
         None  # other inputs by seed, not run; None: no change is searched for
     )

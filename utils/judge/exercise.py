@@ -102,7 +102,7 @@ class Exercise:
         self.hints, self.intermediates = list(hints), intermediates
         self.question_by_line = question if isinstance(question, dict) else {"": question}
         self.hints_given = 0
-        self.said = self.change = ""  # of the answer checked last: what it was told; what would mend it, a hint more
+        self.said = self.change = ""  # of the answer checked last: what it was told; what would fix it, a hint more
         self.used, self.stopped = False, None  # has use(…) been called; the last function that ran too long
 
     def __call__(self, *arguments, **keywords):
@@ -122,18 +122,18 @@ class Exercise:
 
     @functools.cached_property
     def rows(self) -> list[Mistake]:
-        """The known mistakes: those of the file of rows, code to be mended first."""
+        """The known mistakes: those of the file of rows, code to be fixed first."""
         texts = self._rows("broken"), self._rows("mistakes")
         return [mistake(self.reference, *row) for text in texts for row in read(text)]
 
     @property
     def broken(self) -> Mistake | None:
-        """In an exercise in debugging: the code that is to be mended, the first of the known mistakes."""
+        """In an exercise in debugging: the code that is to be fixed, the first of the known mistakes."""
         return self.rows[0] if self._rows("broken") else None
 
     @property
     def stub(self) -> str:
-        """What stands in the notebook in the place of an answer: the broken code, or else `return ...`."""
+        """What stands in the notebook in place of an answer: the broken code, or else `return ...`."""
         return given(self.reference, self.broken.function if self.broken else None)
 
     @functools.cached_property
@@ -189,7 +189,7 @@ class Exercise:
     def verdict(self, function: Callable, seed: int = 0, search: bool = True) -> Verdict:
         """Judge `function` on every draw of `seed`, and on one of the next, which finds a table of the answers.
 
-        Of a wrong one that no known mistake explains, `search` for a change that mends it (repair.py), up to a second.
+        Of a wrong one that no known mistake explains, `search` for a change that fixes it (repair.py), up to a second.
         Silent; raises KeyboardInterrupt only. What the function does to the process is undone (sandbox.py).
         """
         if not callable(function):

@@ -33,7 +33,7 @@ def require(name: str, credit: float, space: dict[str, Any], seed: int = 0) -> N
 
 
 def go_on(name: str, space: dict[str, Any], seed: int = 0) -> None:
-    """Put the reference in the place of the answer `space[name]` unless that is right."""
+    """Put the reference in place of the answer `space[name]` unless that is right."""
     if _judged(name, space, seed)["status"] != "right":
         space[name] = catalogue()[name].course
 

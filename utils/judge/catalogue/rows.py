@@ -1,6 +1,6 @@
 """Known mistakes and right answers as rows of text: edits of the reference, or code in its place.
 
-They stand in a file beside the module of the exercise, named as it is, but for .txt:
+They stand in a file beside the module of the exercise, named as it is, except for .txt:
 
     [attention_scores: mistakes]
     / math.sqrt(keys.shape[-1]) ->
@@ -13,8 +13,8 @@ They stand in a file beside the module of the exercise, named as it is, but for 
     [attention_scores: right]
     (keys * query).sum(-1) / len(query) ** 0.5
 
-An exercise in debugging has one row under `[name: broken]`: the code that the learner gets, to be mended. It is the
-first of the mistakes, and its sentence says what is still wrong, not how to mend it.
+An exercise in debugging has one row under `[name: broken]`: the code that the learner gets, to be fixed. It is the
+first of the mistakes, and its sentence says what is still wrong, not how to fix it.
 
 A row is one or more lines of code, then, indented, the sentence that helps. A line `only where: PATTERN` below it says
 what an answer's code has to hold, for the sentence speaks of it. `old -> new` exchanges a piece that occurs

@@ -50,7 +50,7 @@ def known_mistake(case: Case) -> Finding | None:
 
 
 def known_mistakes(case: Case) -> Finding | None:
-    """Two known mistakes at once, where no single change mends the answer, or something that any result may have."""
+    """Two known mistakes at once, where no single change fixes the answer, or something that any result may have."""
     if pair := case.known.explain(case.runs, ("pairs",), case.source):
         return _single_change_instead(case) or pair.finding()
     return _explained(case, case.runs, "variants")
@@ -65,7 +65,7 @@ def mistake_and_more(case: Case) -> Finding | None:
 
 
 def _single_change_instead(case: Case, sure: bool = True) -> Finding | None:
-    """A single change that mends everything, in the place of two mistakes that fit together; not where all that a line
+    """A single change that fixes everything, in place of two mistakes that fit together; not where all that a line
     computes would have to be looked at, of which the two say more."""
     change: Repair | None = repair_in_question(case)
     if change is None or change.beside or sure and not change.sure:

@@ -13,13 +13,13 @@ from .kinds import kind_difference
 
 
 def one_change_away(case: Case) -> Finding | None:
-    """The place of the change that mends the answer, or that leaves it with a known mistake."""
+    """The place of the change that fixes the answer, or that leaves it with a known mistake."""
     found = repair_in_question(case)
     return with_question(case, finding_of(found)) if found and found.sure else None
 
 
 def something_missing(case: Case) -> Finding | None:
-    """The place where something has to be put in, which then mends the answer."""
+    """The place where something has to be put in, which then fixes the answer."""
     found = repair_in_question(case)
     return finding_of(found) if found else None
 

@@ -66,7 +66,7 @@ def kind_difference(case: Case) -> Finding | None:
 
 
 def _difference_from_tuple(case: Case, fields: dict[str, str]) -> Finding | None:
-    """What is wrong with a result in the place of a tuple, of tensors or of the lengths of axes."""
+    """What is wrong with a result in place of a tuple, of tensors or of the lengths of axes."""
     result, want = case.first_wrong.result, case.first_wrong.want
     tensors = isinstance(want[0], Tensor)
     if tensors and (alone := _one_of_several(case)):
@@ -113,7 +113,7 @@ def _besides_its_dtype(case: Case, dtype: torch.dtype) -> Finding | None:
 
 
 def _joining(case: Case) -> str:
-    """The sentence on a list in the place of a string, of which joining would make the right one, or "other"."""
+    """The sentence on a list in place of a string, of which joining would make the right one, or "other"."""
     for between, key in ((" ", "words_to_join"), ("", "letters_to_join")):
         lists = all(isinstance(done.result, list | tuple) for done in case.runs)
         if lists and all(between.join(map(str, done.result)) == done.want for done in case.runs):
@@ -122,7 +122,7 @@ def _joining(case: Case) -> str:
 
 
 def _of_its_parts(case: Case) -> Finding | None:
-    """Of a tuple or list in the place of one result: is that one of its parts, or what they make together?"""
+    """Of a tuple or list in place of one result: is that one of its parts, or what they make together?"""
     results = [done.result for done in case.runs]
     if not all(type(one) in (tuple, list) and 0 < len(one) < 9 for one in results):
         return None
@@ -169,7 +169,7 @@ def _remedy_for_kind(result: Any, source: str) -> Finding | None:
 
 
 def another_order(case: Case) -> Finding | None:
-    """The right results, but for their order."""
+    """The right results, except for their order."""
     if not isinstance(case.first_wrong.want, tuple) or not isinstance(case.first_wrong.want[0], Tensor):
         return None
     number = len(case.first_wrong.want)

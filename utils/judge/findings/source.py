@@ -162,8 +162,8 @@ SLIPS = (  # patterns of the source, spaced as ast.unparse spaces it
     ),
 )
 FILLING = ("masked_fill", "masked_fill_", "where")  # by which a learner hides scores
-HIDDEN = "__hidden"  # by which -∞ stands in the place of a sum that hides
-PRODUCT = "__product"  # by which x @ W stands in the place of F.linear
+HIDDEN = "__hidden"  # by which -∞ stands in place of a sum that hides
+PRODUCT = "__product"  # by which x @ W stands in place of F.linear
 RETURNING = set(  # methods that return a new tensor
     "masked_fill transpose permute unsqueeze squeeze reshape view float softmax t flatten unflatten expand clamp to "
     "double bool long tril triu flip detach".split()
@@ -257,7 +257,7 @@ def result_not_kept(case: Case) -> Finding | None:
 
 
 def finite_fill(case: Case) -> Finding | None:
-    """Hidden scores get a finite number, and -∞ in its place would make the answer right, but for rows with nothing
+    """Hidden scores get a finite number, and -∞ in its place would make the answer right, except for rows with nothing
     else."""
     for number, is_added, other in finite_fills(case.function):
         again = [run(other, done.arguments, done.want, Sandbox.current.call) for done in case.wrong]
@@ -267,7 +267,7 @@ def finite_fill(case: Case) -> Finding | None:
 
 
 def finite_fills(function: Callable) -> list[tuple[str, bool, Callable]]:
-    """The numbers that hidden scores get, whether they are added, and the function that has -∞ in the place of each."""
+    """The numbers that hidden scores get, whether they are added, and the function that has -∞ in place of each."""
     tree, space = tree_of(function), getattr(function, "__globals__", None)
     if tree is None or space is None or getattr(function, "__closure__", None):
         return []
@@ -331,7 +331,7 @@ def _hidden(scores: Any, added: Any) -> Any:
 
 
 def with_products(function: Callable) -> Callable | None:
-    """The function with a product in the place of each `F.linear` of two or three; None where it calls none."""
+    """The function with a product in place of each `F.linear` of two or three; None where it calls none."""
     tree, space = tree_of(function), getattr(function, "__globals__", None)
     if tree is None or space is None or getattr(function, "__closure__", None):
         return None

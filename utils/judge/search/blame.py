@@ -30,7 +30,7 @@ from ..wording import (
     shorten,
 )
 
-TRIES, PATIENCE = 300, 2.0  # values put in the place of others; seconds, which are only a stop
+TRIES, PATIENCE = 300, 2.0  # values put in place of others; seconds, which are only a stop
 
 
 class Wrong(NamedTuple):
@@ -152,7 +152,7 @@ def _goes_into(steps: Alignment, number: int, other: int) -> bool:
 
 
 def _distinct_steps(case: Case, theirs: Trace, order: list[int]) -> list[int]:
-    """The steps of the reference, each value once, but for the result that is asked for."""
+    """The steps of the reference, each value once, except for the result that is asked for."""
     found: list[int] = []
     for number in (one for one in theirs.values[0] if one >= 0 and is_step(case, theirs, one)):
         values = [of_one[number] for of_one in theirs.values]
@@ -186,7 +186,7 @@ def _reshaped_like(value: Tensor, own: Any) -> Tensor:
 
 
 class _Splice:
-    """The answer, with a value of the reference's in the place of one of its own."""
+    """The answer, with a value of the reference's in place of one of its own."""
 
     def __init__(self, case: Case, own: list[dict[int, Any]]):
         self.case, self.own, self.number, self.value = case, own, -1, None

@@ -101,7 +101,7 @@ class Mutation(NamedTuple):
     swaps: tuple[tuple[ast.AST, str, int | None, Any], ...]
     line: ast.AST | None = None  # where `at` is no node of the tree: the node by whose line it goes
     piece: str = ""
-    missing: str = ""  # the sentence for it in the place of its kind's
+    missing: str = ""  # the sentence for it in place of its kind's
 
 
 class Program:
@@ -129,7 +129,7 @@ class Program:
         self.names = list(dict.fromkeys([*parameters, *stored]))
 
     def replaced(self, node: ast.AST, new: ast.AST) -> tuple[ast.AST, str, int | None, Any]:
-        """`new` in the place of a node, as one of the swaps of an edit."""
+        """`new` in place of a node, as one of the swaps of an edit."""
         return *self.slots[id(node)], new
 
     @contextlib.contextmanager
@@ -487,7 +487,7 @@ def operations(program: Program, case: Case) -> Iterator[Mutation]:
 
 
 def assignments(program: Program, case: Case) -> Iterator[Mutation]:
-    """Another operation with which something is set, or none; a sum in the place of what is overwritten."""
+    """Another operation with which something is set, or none; a sum in place of what is overwritten."""
     for node in program.nodes:
         if isinstance(node, ast.AugAssign):
             for kind in OPERATORS[:4]:
@@ -635,7 +635,7 @@ def _of_call(program: Program, node: ast.Call) -> Iterator[Mutation]:
 
 
 def _of_argument(program: Program, node: ast.Call, i: int) -> Iterator[Mutation]:
-    """The i-th argument in the place of the call, and the call without it."""
+    """The i-th argument in place of the call, and the call without it."""
     name, is_method, argument = _called(node), _is_method(node), node.args[i]
     if not isinstance(argument, ast.Constant):
         callee = program._written(node.func)
@@ -685,7 +685,7 @@ def _of_slice(program: Program, node: ast.Slice) -> Iterator[Mutation]:
         last = ast.Slice(ast.UnaryOp(ast.USub(), node.upper), None, node.step)
         yield Mutation("bound", program.parents[id(node)], (program.replaced(node, last),))
     if node.lower is not None and node.upper is not None:
-        further = ast.BinOp(node.lower, ast.Add(), node.upper)  # a length was written in the place of an end
+        further = ast.BinOp(node.lower, ast.Add(), node.upper)  # a length was written in place of an end
         yield Mutation("bound", node, ((node, "upper", None, further),), node)
         for kind in (ast.Add, ast.Sub):
             both = [ast.BinOp(end, kind(), ast.Constant(1)) for end in (node.lower, node.upper)]
@@ -723,7 +723,7 @@ def repeated(program: Program, case: Case) -> Iterator[Mutation]:
 
 
 def loop_indices(program: Program, case: Case) -> Iterator[Mutation]:
-    """A variable of a loop in the place of a number in an index."""
+    """A variable of a loop in place of a number in an index."""
     loops = [node for node in program.nodes if isinstance(node, ast.For)]
     targets = dict.fromkeys(part.id for loop in loops for part in ast.walk(loop.target) if isinstance(part, ast.Name))
     for node in program.nodes if targets else ():
@@ -765,7 +765,7 @@ def _is_size(node: ast.AST) -> bool:
 
 
 def texts(program: Program, case: Case) -> Iterator[Mutation]:
-    """Another text, of those that the reference writes, also in the place of None; not einsum's, which says less than
+    """Another text, of those that the reference writes, also in place of None; not einsum's, which says less than
     its letters."""
     tree = tree_of(case.reference)
     documented = tree.body[ast.get_docstring(tree) is not None :]
@@ -825,7 +825,7 @@ def _around(case: Case) -> Iterator[tuple[str, str]]:
 
 
 def _with_hole(node: ast.AST, part: ast.AST) -> str:
-    """The text of a node with `({})` in the place of one of its parts."""
+    """The text of a node with `({})` in place of one of its parts."""
     twin = copy.deepcopy(node, {id(part): ast.Name("HOLE", ast.Load())})
     return ast.unparse(twin).replace("{", "{{").replace("}", "}}").replace("HOLE", "({})")
 

@@ -35,7 +35,7 @@ from ..verdict import Finding
 
 WORK = 90_000  # steps of the answer's code that a search may take: one second on an idle core
 OVERHEAD = 25  # steps that it costs to make a change and to compare its result, besides one for each node to compile
-FALLBACK_RANK = {  # if no other mends
+FALLBACK_RANK = {  # if no other fixes
     "other number": 1,
     "put in axis": 2,
     "put in call": 2,
@@ -43,7 +43,7 @@ FALLBACK_RANK = {  # if no other mends
     "one off": 2,
     "collected": 2,
 }
-TRIES_AFTER_FIRST = 400  # changes that are tried after the first that mends, for one that fits the reference better
+TRIES_AFTER_FIRST = 400  # changes that are tried after the first that fixes, for one that fits the reference better
 ROUNDS = 100  # of a `while` beyond five times those that the answer takes: then the change has made it endless
 INCOMPARABLE = (ArithmeticError, RuntimeError, TypeError, ValueError)  # a result that cannot be compared
 SECONDS, PATIENCE = 0.5, 4.0  # the clock: of one change, of all
@@ -93,7 +93,7 @@ class _Search:
         wrong, right = case.wrong, [done for done in case.runs if done not in case.wrong]
         self.runs = sorted(wrong, key=_size) + right
         self.theirs, self.before = _words(source_of(case.reference)), _words(program.text())
-        self.mending: list[tuple[tuple[int, int], Mutation, Finding]] = []
+        self.fixing: list[tuple[tuple[int, int], Mutation, Finding]] = []
         self.beside: tuple[Mutation, Candidate, Finding] | None = None
         self.one = self._within(self._found)
 
@@ -109,8 +109,8 @@ class _Search:
         self.most = 5 * self.rounds + ROUNDS
         steps = count_steps(self.case.function, self.runs[0].arguments, Sandbox.current.call)
         self._try_all(WORK // (OVERHEAD + len(self.program.nodes) + steps))
-        if self.mending:
-            (later, _), edit, change = min(self.mending, key=lambda one: one[0])
+        if self.fixing:
+            (later, _), edit, change = min(self.fixing, key=lambda one: one[0])
             return self._repair(edit, change, sure=not later)
         if self.beside:
             edit, candidate, change = self.beside
@@ -135,14 +135,14 @@ class _Search:
                 tries -= 1
                 if self._mends(edit):
                     tries = min(tries, TRIES_AFTER_FIRST)
-                    self.mending.append((self._cost(edit), edit, self.program.change(edit)))
+                    self.fixing.append((self._cost(edit), edit, self.program.change(edit)))
 
     def _mends(self, edit: Mutation) -> bool:
         """Is the program as it is now right on every input, of other seeds, too?"""
         first = self._run(self.runs[0])
         try:
             if not _is_right(first):
-                if self.beside is None and not self.mending and edit.kind in KINDS_BESIDE_A_ROW:
+                if self.beside is None and not self.fixing and edit.kind in KINDS_BESIDE_A_ROW:
                     self._look_beside(edit, first)
                 return False
             return self._is_right_elsewhere()

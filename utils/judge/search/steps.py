@@ -130,7 +130,7 @@ def _traced(
 
 
 def instrumented(tree: ast.FunctionDef) -> ast.FunctionDef:
-    """A copy in which each expression of a kind in RECORDED, but for callees, hands its value to the recorder."""
+    """A copy in which each expression of a kind in RECORDED, except for callees, hands its value to the recorder."""
     twin = copy.deepcopy(tree)
     numbers = {id(node): number for number, node in enumerate(ast.walk(twin))}
     left_out = {id(node.func) for node in ast.walk(twin) if isinstance(node, ast.Call)}
@@ -182,7 +182,7 @@ def right_steps(case: Case) -> Alignment | None:
 
 
 def results_not_yet_right(done: Run) -> tuple:
-    """The result that is asked for; of several, those that the answer has not, and None in the place of the others."""
+    """The result that is asked for; of several, those that the answer has not, and None in place of the others."""
     if not isinstance(done.want, tuple):
         return (done.want,)
     given = done.result if isinstance(done.result, tuple) and len(done.result) == len(done.want) else done.want
