@@ -26,7 +26,11 @@ def plain(code):
     pairs = [
         (node.targets[0], ast.unparse(node.value)) for node in ast.parse(code).body if isinstance(node, ast.Assign)
     ]
-    return {ast.unparse(name): value for name, value in pairs if re.fullmatch(r"[a-z_]+(\.\w+)+|-?\d[\d.e-]*", value)}
+    return {
+        ast.unparse(name): value
+        for name, value in pairs
+        if isinstance(name, ast.Name) and re.fullmatch(r"[a-z_]+(\.\w+)+|-?\d[\d.e-]*", value)
+    }
 
 
 def written(name, names):

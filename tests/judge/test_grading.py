@@ -460,7 +460,7 @@ def test_a_signal_loses_no_verdict(tmp_path, number):
     paths = [handed_in(tmp_path / f"{name}.ipynb", with_check(MASK)) for name in "abc"]
     handed_in(paths[1], with_check(MASK.replace("return", "import time; time.sleep(1e3)\n    return")))
     process = begun(*paths, "--jobs", 2, "--csv", "all.csv", "--json", "all.json")
-    eventually(lambda: (tmp_path / "all.csv").exists() and len(rows_of(tmp_path / "all.csv")) == 6)
+    eventually(lambda: (tmp_path / "all.csv").exists() and len(rows_of(tmp_path / "all.csv")) == 7)
     assert json.loads((tmp_path / "all.json").read_text())["notebooks"][0]["file"] == str(paths[0])
     time.sleep(2)
     process.send_signal(number)
@@ -468,7 +468,7 @@ def test_a_signal_loses_no_verdict(tmp_path, number):
     assert process.returncode == 128 + number and "Traceback" not in errors
     assert out.splitlines()[-2:] == [
         "Stopped: 2 of 3 files are judged.",
-        "In all: 2 of 12 exercises right, 2 file(s).",
+        "In all: 2 of 14 exercises right, 2 file(s).",
     ]
     assert [one["file"] for one in json.loads((tmp_path / "all.json").read_text())["notebooks"]] == [
         str(paths[0]),

@@ -65,10 +65,10 @@ RAISES = Raises()
 ANSWERS = {
     "right": (lambda: softmax, 1.0, "✔ softmax: right on all"),
     "half": (lambda: softmax_of_small_scores, 0.5, "✘ softmax: exp overflows"),
-    "wrong": (lambda: raises, 0.0, "✘ softmax: RuntimeError in your line"),
+    "wrong": (lambda: raises, 0.0, "✘ softmax: your line `raise RuntimeError"),
     "nothing": (lambda: None, 0.0, "– softmax: its cell defines no function of this name"),
     "the course's": (lambda: catalogue()["softmax"].reference, 0.0, "✘ softmax: this is the course's own function"),
-    "an object that raises": (lambda: RAISES, 0.0, "✘ softmax: it cannot be called"),
+    "an object that raises": (lambda: RAISES, 0.0, "✘ softmax: your function cannot be called"),
     "an import": (lambda: mark, 0.0, "✘ softmax: this is the course's own function"),
 }
 

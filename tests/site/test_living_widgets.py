@@ -402,6 +402,6 @@ def test_too_many_states_are_refused():
 
 def test_rows_that_depend_on_a_box_each_are_recorded_by_rows():
     explorer, _ = COURSE["paint_mask"](widgets)
-    film = films.film(explorer, Page())
-    assert max(len(part["frames"]) for part in film["pictures"] + film["words"]) == 16
+    film = films.film(explorer, PAGES["paint_mask"])
+    assert max(len(part["frames"]) for part in film["pictures"] + film["words"]) == 64
     assert len(film["shapes"]) < 2000 and html.unescape(film["words"][0]["frames"][0]).startswith("Who attends")

@@ -163,7 +163,8 @@ def test_a_page_shows_all_of_its_notebook(site, pages, path):
             if "text/html" in output.get("data", {}):
                 assert output.data["text/plain"] in alts or output.data["text/plain"] in said
             else:
-                assert output.text.rstrip() in said
+                text_of = output.text if output.output_type == "stream" else output.data["text/plain"]
+                assert text_of.rstrip() in said
         if name := cells.exercise(cell):
             block = re.search(rf'<div class="cell exercise" id="cell-{cell.id}">.*?</div>\s*</div>', text, re.DOTALL)[0]
             assert f"<code>{name}</code>" in block

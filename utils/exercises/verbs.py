@@ -50,7 +50,9 @@ def check(function: Callable, seed: int = 0) -> None:
     if verdict.status == "right":
         references = {name: one.course for name, one in catalogue().items()}
         unkept = keep(found.name, function, references, functools.partial(found.verdict, search=False))
-    print(f"{MARKS[verdict.status]} {found.name}: {' '.join(filter(None, (verdict.message, example, unkept)))}{again}")
+    message = " ".join(filter(None, (verdict.message, example, unkept)))
+    again = "\n" + again.lstrip() if again and "\n" in message else again  # an example fills lines of its own
+    print(f"{MARKS[verdict.status]} {found.name}: {message}{again}")
     record(found.name, verdict)
 
 
