@@ -512,6 +512,10 @@ def test_stub_run_again_after_use_says_what_the_cells_below_need(capsys):
         assert capsys.readouterr().out == f"{untouched}{said_again}\n"
         run_cell(f"{stub}dot_product = use(dot_product)", namespace)
         assert capsys.readouterr().out == f"{untouched}\n", "where use follows in the same cell, all is well"
+        for _ in range(2):  # heard twice, a message shows an example
+            run_cell(stub.replace("...", "2.5 * (a @ b)"), namespace)
+        *_, example, last = capsys.readouterr().out.splitlines()
+        assert example.startswith("    yours: ") and last == said_again.lstrip(), "an example keeps its lines"
         run_cell(stub.replace("...", "a @ b"), namespace)
         assert "use(" not in capsys.readouterr().out
     finally:
