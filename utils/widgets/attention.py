@@ -122,7 +122,7 @@ def in_per_cent(share: float) -> str:
     return f"{round(share, 2) + 0.0:.0%}"
 
 
-SHARES, SHARES_END = 200, 310  # where the shares begin and end, but for the last one's number
+SHARES, SHARES_END = 200, 310  # where the shares begin and end, except for the last one's number
 
 
 def draw_adding_up(canvas: Phone, top: float, share: np.ndarray, pitch: float) -> None:
@@ -361,7 +361,7 @@ def einsum_loops() -> Explorer:
 # Shapes
 def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:
     """The matrices of attention drawn to scale, each with its shape, where their rows and columns meet; the first row
-    and column of each product are framed, and what they make. On the way to the weights stands what the scores go
+    and column of each product are framed, and what they make. On the way to the weights is what the scores go
     through."""
     side = min(14, 238 // (d_head + n_keys + d_value), 100 // max(d_head, n_keys), 72 // n_queries)
     columns = {"Q": (d_head, side), "S": (n_keys, side), "Z": (d_value, side)}
