@@ -923,7 +923,7 @@ def peeking(widgets):
         to_next = np.mean([weights[k, k + 1].item() for k in range(len(row) - 2)])
         task = "○ Exchange a word so that an earlier guess changes: click it."
         if exchanged:
-            other, earlier = f"{lexicon[row[changed]]} stands in place of {old}. ", 0
+            other, earlier = f"{lexicon[row[changed]]} replaces {old}. ", 0
             earlier = sum(one != other_one for one, other_one in zip(guesses[:changed], before))
             task = f"○ {other}No earlier guess has changed. Try other words, and other models."
             if earlier:

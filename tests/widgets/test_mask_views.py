@@ -126,7 +126,7 @@ def test_a_word_is_exchanged_and_the_start_is_not():
     widget = widgets.peeking({"A": follows}, {"one": [1, 2, 3, 4], "two": [1, 5, 6]}, list("ps.abcd"), others)
     widget.touch({"changed": 2})
     assert "a → s" not in widget.redraw().description
-    assert "b stands in place of a. Earlier guesses that changed: 1" in widget.redraw().description
+    assert "b replaces a. Earlier guesses that changed: 1" in widget.redraw().description
     widget.touch({"sentence": "two"})
     assert "○ Exchange a word" in widget.redraw().description, "another sentence is read as it is"
     with pytest.raises(ValueError, match="3 to 11 ids"):

@@ -194,13 +194,13 @@ def read_einsum(equation: str, shapes: Sequence[tuple]) -> tuple[list[str], str,
     Raises ValueError with the reason where the string cannot be read. (PyTorch also takes capitals and a string without
     an arrow.)"""
     if len(equation) > LONGEST_EINSUM:
-        raise ValueError(f"it is longer than {LONGEST_EINSUM} signs")
+        raise ValueError(f"it is longer than {LONGEST_EINSUM} characters")
     left, arrow, result = (part.replace(" ", "") for part in equation.partition("->"))
     tensors = left.split(",")
     if not arrow:
         raise ValueError("write -> and after it the axes of the result (nothing after it: a single number)")
     if max(group.count("...") for group in (*tensors, result)) > 1:
-        raise ValueError("three dots stand twice in one group of letters")
+        raise ValueError("three dots occur twice in one group of letters")
     if strange := sorted(set("".join([*tensors, result]).replace("...", "")) - set(LETTERS)):
         raise ValueError(f"axes are named by small letters or three dots, not by {' '.join(strange)}")
     if len(tensors) != len(shapes):
@@ -210,7 +210,7 @@ def read_einsum(equation: str, shapes: Sequence[tuple]) -> tuple[list[str], str,
     if unknown := sorted(set(result) - set(sizes)):
         raise ValueError(f"{' '.join(unknown)} in the result comes from no tensor on the left")
     if len(set(result)) < len(result):
-        raise ValueError("a letter stands twice in the result")
+        raise ValueError("a letter occurs twice in the result")
     return tensors, result, sizes
 
 

@@ -97,7 +97,7 @@ def draw_peeking(
     earlier = sum(now.guesses[row] != before.guesses[row] for row in range(max(changed, 0)))
     task = "○ Exchange a word so that an earlier guess changes: click it."
     if changed >= 0:
-        other = f"{now.words[changed]} stands in place of {before.words[changed]}. "
+        other = f"{now.words[changed]} replaces {before.words[changed]}. "
         task = f"○ {other}No earlier guess has changed. Try other words, and other models."
         if earlier:
             task = f"✔ {other}Earlier guesses that changed: {earlier}. They knew what was to come."
