@@ -916,14 +916,14 @@ def peeking(widgets):
         before, _ = by_torch(torch.tensor(row[:-1]), state["model"] == "B")
         exchanged = 0 < changed < len(row) - 1
         if exchanged:
-            old, row[changed] = lexicon[row[changed]], 2 if row[changed] == 7 else row[changed] + 1
+            old, row[changed] = lexicon[row[changed]], {2: 7, 3: 2, 4: 5, 5: 4, 6: 6, 7: 3}[row[changed]]
         guesses, weights = by_torch(torch.tensor(row[:-1]), state["model"] == "B")
         pairs = ", ".join(f"{lexicon[word]} → {lexicon[guess]}" for word, guess in zip(row, guesses))
         right = sum(guess == word for guess, word in zip(guesses, row[1:]))
         to_next = np.mean([weights[k, k + 1].item() for k in range(len(row) - 2)])
         task = "○ Exchange a word so that an earlier guess changes: click it."
         if exchanged:
-            other, earlier = f"{lexicon[row[changed]]} stands in place of {old}. ", 0
+            other, earlier = f"{lexicon[row[changed]]} replaces {old}. ", 0
             earlier = sum(one != other_one for one, other_one in zip(guesses[:changed], before))
             task = f"○ {other}No earlier guess has changed. Try other words, and other models."
             if earlier:
@@ -932,7 +932,8 @@ def peeking(widgets):
         fact += f"The next position, framed, gets {100 * to_next}% of the attention."
         return f"Model {state['model']} reads {state['sentence']} and guesses: {pairs}. {fact} {task}", None
 
-    return widgets.peeking({"A": reader(False), "B": reader(True)}, sentences, lexicon), expected
+    models, others = {"A": reader(False), "B": reader(True)}, [0, 1, 7, 2, 5, 4, 6, 3]
+    return widgets.peeking(models, sentences, lexicon, others), expected
 
 
 # recurrent networks

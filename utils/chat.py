@@ -35,7 +35,7 @@ def our_name(name: str) -> str:
 
 
 def empty_model(metadata: Mapping[str, Any]) -> LanguageModel:
-    """The model whose sizes stand in the file, its numbers still without a value."""
+    """The model whose sizes are in the file, its numbers still without a value."""
     size = {name.removeprefix(KEY): value for name, value in metadata.items() if name.startswith(KEY)}
     with torch.device("meta"):
         model = LanguageModel(

@@ -44,7 +44,7 @@ def described(weight: torch.Tensor) -> str:
 
 
 def read(path: Path) -> dict[str, torch.Tensor]:
-    """The weights in the file `path`, whose checksum stands in SHA256SUMS beside it; errors as in load_checkpoint."""
+    """The weights in the file `path`, whose checksum is in SHA256SUMS beside it; errors as in load_checkpoint."""
     if not path.is_file():
         names = ", ".join(sorted(one.stem for one in path.parent.glob("*.pt"))) or "none"
         raise FileNotFoundError(f"The weights {path} are missing (there are: {names}). {remedy(path.parent)}.")

@@ -1,6 +1,6 @@
 """Guards: sizes, kinds, shapes and ids are looked at before they are used, and what does not fit is a clear ValueError.
 
-A layer calls its guard once, in the first line of `forward`; below it stands mathematics. Axis letters as in
+A layer calls its guard once, in the first line of `forward`; below it is mathematics. Axis letters as in
 `attention.py`."""
 
 import json

@@ -48,7 +48,7 @@ KINDS: Mapping[int, tuple[int, int, Callable[[Tensor], Tensor]]] = {  # numbers 
 
 
 class Stored(NamedTuple):
-    """A tensor of a file: its shape, and where its numbers stand there in which form."""
+    """A tensor of a file: its shape, and where its numbers are and in which form."""
 
     raw: memoryview
     shape: tuple[int, ...]

@@ -30,7 +30,7 @@ _PIECE = 1 << 20  # bytes that are read at once
 
 
 class Missing(FileNotFoundError):
-    """A file is not there. IPython shows the message alone: what there is to do stands in it."""
+    """A file is not there. IPython shows the message alone: what there is to do is in it."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]

@@ -108,13 +108,13 @@ def lines(
     *, levels: Mapping[str, float] | None = None, bands: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     spread: str = "seeds", message: Iterable[str] = (), inside: bool = False,
 ) -> Figure:  # fmt: skip
-    """Curves over x (n,), numbers or names; `series` maps the name of a curve, which stands at its end, to its numbers
+    """Curves over x (n,), numbers or names; `series` maps the name of a curve, which is at its end, to its numbers
     (n,). What is not on a scale of powers begins at 0.
 
     log: True for both axes in powers of two, "x" for the horizontal one alone, "y" for the vertical one in powers of
     ten. levels: {name: number}, dashed lines across, as that of a guess. bands: {name of a curve: (smallest (n,),
     largest (n,))}, over what `spread` says, as five seeds. message: the names of the curves that matter; the others are
-    grey. inside: names of levels stand at the left ends of their lines, not to the right of them."""
+    grey. inside: names of levels are at the left ends of their lines, not to the right of them."""
     require_list(message=message)
     levels, bands, message = levels or {}, bands or {}, set(message)
     curves = {name: as_numbers(values, 1) for name, values in series.items()}
@@ -164,7 +164,7 @@ def draw_curves(axes: Axes, x: np.ndarray, curves: Named, colours: Mapping[str, 
 
 
 def set_scales(axes: Axes, log: bool | str) -> None:
-    """Scales of powers where they are asked for; any other begins at 0. Numbers stand on them in one way."""
+    """Scales of powers where they are asked for; any other begins at 0. Numbers are written on them in one way."""
     if log is True or log == "x":
         axes.set_xscale("log", base=2)
     if log is True or log == "y":
@@ -286,7 +286,7 @@ def word_map(
         axes.annotate("", end, (0, 0), arrowprops=drawn)
     axes.set(xlabel=labels[0], ylabel=labels[1])
     low, high = points.min(0), points.max(0)
-    step = ((high - low) / [180, 170]).max() or 1.0  # what a pixel is, of some 300 x 230: the rest is for the labels
+    step = ((high - low) / [180, 170]).max() or 1.0  # what a pixel is, of about 300 x 230: the rest is for the labels
     left, bottom = (low + high) / 2 - step * np.array([150, 115])
     axes.set(xlim=(left, left + 300 * step), ylim=(bottom, bottom + 230 * step))
     axes.set_aspect("equal", adjustable="box")
@@ -521,7 +521,7 @@ def nearest_pairs(points: np.ndarray, words: Sequence[str]) -> str:
 
 
 GROUND = {"facecolor": LIGHT["ground"], "edgecolor": "none", "alpha": 0.75, "pad": 0}  # of a label
-BESIDE = {"textcoords": "offset pixels", "ha": "center", "va": "center", "bbox": GROUND}  # where a label stands
+BESIDE = {"textcoords": "offset pixels", "ha": "center", "va": "center", "bbox": GROUND}  # where a label is
 
 
 def write_labels(

@@ -120,7 +120,7 @@ def readings(tagger: Tagger, tokens: Tensor, mask: Tensor | None = None) -> tupl
 
 @contextmanager
 def silence(encoder: Encoder, place: int) -> Iterator[None]:
-    """A with block in which what stands at a place keeps its weights and says nothing: its values are 0 in all layers.
+    """A with block in which what is at a place keeps its weights and says nothing: its values are 0 in all layers.
 
     For x (b, n, d); place counts from 0."""
 

@@ -2,7 +2,7 @@
 
 Axis letters: b batch, n position, q target position (query), k source position (key), d hidden dimension, v vocabulary.
 Masks are those of padding, (b, 1, 1, k), True = a word; padding never reaches a state, a weight or a loss.
-Sizes are keyword arguments, but for that of a vocabulary, which comes first."""
+Sizes are keyword arguments, except for that of a vocabulary, which comes first."""
 
 from typing import NamedTuple
 
@@ -92,7 +92,7 @@ class RecurrentEncoder(nn.Module):
     """Reads source tokens (b, k) with their mask and returns a `Memory` of states of size d_hidden.
 
     bidirectional: half of each state comes from reading forwards, half from reading backwards. The context is made of
-    the last state of each direction. Padding stands at the end and is never read; a mask that is not that of the
+    the last state of each direction. Padding is at the end and is never read; a mask that is not that of the
     tokens, or shows padding elsewhere: ValueError."""
 
     def __init__(

@@ -223,14 +223,14 @@ def trouble_with_numbers(fields: list[bytes], d: int) -> str:
 
 
 def trouble_with_word(fields: list[bytes], told: bool) -> str:
-    """Why the first of the fields, what stands in front of the d numbers, is not a word; "" where it is.
+    """Why the first of the fields, what is in front of the d numbers, is not a word; "" where it is.
 
     A number like those of the vector is no part of a word, unless a header has told d; 66 in "route 66 0.1 0.2" is."""
     word, *numbers = fields
     if b"\r" in word:
         return "lines end in \\r, as on old Macs: save the file with Unix or Windows line endings"
     whole = all(map(INTEGER.fullmatch, numbers))
-    run, odd = 0, False  # how many numbers stand in a row, and whether one is like those of the vector
+    run, odd = 0, False  # how many numbers are in a row, and whether one is like those of the vector
     for field in word.split()[1:]:
         begin = FIGURES.match(field)
         like = bool(begin and (whole or not INTEGER.fullmatch(begin[0])))

@@ -151,3 +151,9 @@ def test_results_that_cannot_be_shown_are_refused(given, problem):
 def test_a_number_lies_where_its_level_is():
     asked = Question("?", "{measured}", levels=(0, 10, 2))
     assert asked.scale == [0, 2, 4, 6, 8, 10] and asked.at(5) == 2.5 and asked.write(0.5) == "0.5"
+
+
+def test_a_curve_may_run_over_names():
+    explorer = widgets.guess("weight_in_a_longer_list", curve={"few": 1, "some": 0.5, "many": 0.25})
+    assert "Your guess: some 100%; many 100%. Measured: few ?; some ?; many ?." in explorer.redraw().description
+    assert "your guess at some" in explorer.redraw().svg

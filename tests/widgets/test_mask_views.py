@@ -120,13 +120,16 @@ def test_exactly_one_model_is_to_be_shipped():
 
 
 def test_a_word_is_exchanged_and_the_start_is_not():
-    assert exchange([1, 2, 6], 2, 7) == [1, 2, 2] and exchange([1, 2, 6], 1, 7) == [1, 3, 6]
+    others = [0, 1, 3, 4, 5, 6, 2]
+    assert exchange([1, 2, 6], 2, others) == [1, 2, 2] and exchange([1, 2, 6], 1, others) == [1, 3, 6]
     follows = lambda ids: (F.one_hot(ids.roll(-1, 1), 7).float(), torch.ones(1, 1, ids.shape[1], ids.shape[1]))  # noqa: E731
-    widget = widgets.peeking({"A": follows}, {"one": [1, 2, 3, 4], "two": [1, 5, 6]}, list("ps.abcd"))
+    widget = widgets.peeking({"A": follows}, {"one": [1, 2, 3, 4], "two": [1, 5, 6]}, list("ps.abcd"), others)
     widget.touch({"changed": 2})
     assert "a → s" not in widget.redraw().description
-    assert "b stands in place of a. Earlier guesses that changed: 1" in widget.redraw().description
+    assert "b replaces a. Earlier guesses that changed: 1" in widget.redraw().description
     widget.touch({"sentence": "two"})
     assert "○ Exchange a word" in widget.redraw().description, "another sentence is read as it is"
     with pytest.raises(ValueError, match="3 to 11 ids"):
-        widgets.peeking({"A": follows}, {"one": [1, 2]}, list("ps."))
+        widgets.peeking({"A": follows}, {"one": [1, 2]}, list("ps."), [0, 1, 2])
+    with pytest.raises(ValueError, match="one for each word"):
+        widgets.peeking({"A": follows}, {"one": [1, 2, 2]}, list("ps."), [0, 1])

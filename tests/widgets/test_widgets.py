@@ -172,7 +172,7 @@ def test_messages_are_plain_words():
     assert said.startswith("Word map") and "600 words are too many for one map: the first 100 are shown." in said
     said = shown_after("word_map", "king queen man " + " ".join(f"zz{i}" for i in range(50)))
     assert "not among the vectors: zz0, zz1" in said and "and 45 more" in said
-    assert "longer than 40 signs" in shown_after("einsum_loops", "a" * 41)
+    assert "longer than 40 characters" in shown_after("einsum_loops", "a" * 41)
 
 
 def writing_step(make=widgets.writing_step, **changes):

@@ -24,7 +24,7 @@ SECTION = re.compile(r"## \d+ · (.+)\n")
 QUESTION = re.compile(r"<summary>\d+\. (.*?)</summary>\s*(.*?)</details>", re.DOTALL)
 MARKUP = re.compile(r"<[^>]+>|(?<=\])\([^)]*\)|\$\$?|[#*`_\[\]|\\{}]")
 SEARCHER = "published_encoder"
-MOST = 1200  # signs of a section: what the encoder reads of it
+MOST = 1200  # characters of a section: what the encoder reads of it
 
 
 def plain(text: str) -> str:

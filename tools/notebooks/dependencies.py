@@ -2,7 +2,7 @@
 
 So what is stored of a cell, an output, a spread over seeds, a film, holds as long as nothing changes that it depends
 on, whatever else is put into the notebook or taken out. Comments, docstrings and layout say nothing, and an exercise
-is the course's function, whatever stands in its cell.
+is the course's function, whatever is in its cell.
 """
 
 import ast

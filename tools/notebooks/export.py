@@ -3,7 +3,7 @@
     python -m tools.notebooks.export nbgrader NOTEBOOK ... --to COURSE_FOLDER
     python -m tools.notebooks.export otter NOTEBOOK --to FOLDER
 
-Below each exercise stands a cell that judges it: as many points as the exercise has dots (●●○ is 2), half of them where
+Below each exercise is a cell that judges it: as many points as the exercise has dots (●●○ is 2), half of them where
 at least half of the inputs come out right, and in the report the sentence that `check` says. A wrong answer is then
 replaced by the course's, so that later exercises do not suffer. `hint` and `solution` are closed, as with
 ATTENTION_MARKED=1; with --open they are not. --seed judges on other inputs than `check` does. At the end the tool says

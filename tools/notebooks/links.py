@@ -1,13 +1,13 @@
-"""Write the course's address, its version, the numbers of notebooks and the map where they stand (`make links`).
+"""Write the course's address, its version, the numbers of notebooks and the map wherever they occur (`make links`).
 
     python -m tools.notebooks.links [OWNER/NAME]        without a name: only bring everything in line with setup_cell.py
 
-The address stands in one place, the line `COURSE, VERSION = ...` of setup_cell.py beside this file, which is every
-notebook's setup cell; the version stands in utils/__init__.py. A notebook that is opened alone fetches the tag of its
+The address is in one place, the line `COURSE, VERSION = ...` of setup_cell.py beside this file, which is every
+notebook's setup cell; the version is in utils/__init__.py. A notebook that is opened alone fetches the tag of its
 version, so the tag has to be pushed when the version rises. From the address follow the launch links in each notebook's
 first cell, and every link to the course in notebooks, README.md and docs/.
 
-A notebook's number stands in the name of its file. From there come the number in its title, and text and target of
+A notebook's number is in the name of its file. From there come the number in its title, and text and target of
 every link to it, for which its topic decides: `[notebook 05](05_masking.ipynb)`; so do numbers and links of README's
 table. A plain "notebook 05" in the text of a notebook becomes such a link. And from there come the numbers on the map
 (transformer_map.py), in each notebook's first cell and in docs/.

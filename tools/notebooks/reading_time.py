@@ -38,7 +38,7 @@ LONG, DENSE = 25, 8  # lines of a cell at most; its median at most
 
 
 class Counts(NamedTuple):
-    """What stands in a notebook; `cells` are the lines of its code cells, exercises and folded cells left out."""
+    """What is in a notebook; `cells` are the lines of its code cells, exercises and folded cells left out."""
 
     words: int
     displayed: int
@@ -167,7 +167,7 @@ def plan(course=COURSE):
 
 
 def write_plan(course=COURSE):
-    """The plan in docs/teachers.md, in place of the one that stands there."""
+    """The plan in docs/teachers.md, instead of the one that is there."""
     file = course / "docs" / "teachers.md"
     old = re.escape(PLAN) + r"(?:\|.*\n)*"
     write_whole(file, re.sub(old, lambda _: plan(course), file.read_text(encoding="utf-8")))

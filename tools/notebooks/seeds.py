@@ -8,14 +8,14 @@ tagged `nbval-ignore-output` say is printed; a cell whose assertion fails ends t
 1. (The notebooks on several heads and on masking train with five seeds, starting at SEED: `--seeds 5` runs 5 to 9.)
 
 `--store` keeps what each such cell with an assertion said, by seed, in tools/site/measured.json, and whether it failed:
-the course's page "What we measured" takes its spreads from there. What is asserted of a cell may also stand in a claims
+the course's page "What we measured" takes its spreads from there. What is asserted of a cell may also be in a claims
 cell at the end of its section, which names it. Where a cell changes, or one that it depends on, what is kept of it is
 void (dependencies.py says what counts). After a change that leaves the computation as it was, such as a renamed
 variable, run `make notebooks` and then `--carry REVISION` with the commit before it: where a cell says with seed 0 what
 it said there, to the letter, its spread is kept; the others are named.
 
 At the end, the margins: for every comparison of two numbers inside an assertion, the smallest distance to its bound
-over all runs, and the spread of that distance, largest minus smallest. `thin` stands before a margin of less than half
+over all runs, and the spread of that distance, largest minus smallest. `thin` precedes a margin of less than half
 the spread. There the next seed may fail: reword the claim, or set a bound that the measured spread justifies, before a
 seed fails.
 """
@@ -162,7 +162,7 @@ def write_measured(kept):
 def store(path, number, notebook):
     """Keep what the cells of an executed notebook said with one seed of which something is asserted, by cell id.
 
-    With the key of the cell as it stands in the file. Of a cell whose claims were not reached nothing is kept.
+    With the key of the cell as it is in the file. Of a cell whose claims were not reached nothing is kept.
     """
     current, kept, today = keys(read(path)), read_measured(), datetime.date.today().isoformat()
     cells = {cell.id: cell for _, cell in execute.code_cells(notebook)}

@@ -5,7 +5,7 @@ the notebooks' files. What a notebook builds is framed, what was built before it
 dashed and has its number. The small pictures are what a trained model of data/checkpoints computes for one sentence.
 `links.py` beside this file writes it into the notebooks' first cells and into docs/, the site draws it with links.
 
-In a notebook it is an image whose data stand in the text: so it shows offline, where the notebook is alone, and dark on
+In a notebook it is an image whose data are in the text: so it shows offline, where the notebook is alone, and dark on
 a dark page. JupyterLab shows no attachment that is an SVG. Colab shows no SVG in a text at all: there `import utils`
 shows the one in docs/.
 """
@@ -34,7 +34,7 @@ LEVELS = 6  # of a colour in the small pictures
 
 
 class Part(NamedTuple):
-    """A part of the Transformer: its name, the topic of the notebook that builds it, where it stands, what is written
+    """A part of the Transformer: its name, the topic of the notebook that builds it, where it is, what is written
     on it, and which small picture it has."""
 
     name: str
@@ -112,7 +112,7 @@ def tables() -> dict[str, torch.Tensor]:
         memory = reader(source, padding_mask(source))[0][0]
     heads = weights.source[0][0]  # (h, n, n)
 
-    logs = heads[3].log()  # (n, n), the scores but for what softmax does not see
+    logs = heads[3].log()  # (n, n), the scores except for what softmax does not see
 
     def deep(table):
         return table.abs() / table.abs().max()
@@ -198,7 +198,7 @@ def draw_part(canvas: Phone, part: Part, state: str, number: str) -> None:
 
 
 def draw_frames(canvas: Phone, topic: str | None) -> None:
-    """What stands behind the parts: both blocks, the attention opened up, and the ways from part to part."""
+    """What is drawn behind the parts: both blocks, the attention opened up, and the ways from part to part."""
     for x, y, width, height, topics in FRAMES:
         edge = EDGES["here"] if topic in topics else {"stroke": "edge"}
         canvas.rect(x, y, width, height, "raised", rx=5, **edge)

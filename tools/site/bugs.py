@@ -1,7 +1,7 @@
 """The page of real bugs: mistakes with attention that have happened in public code, and how to find them.
 
 A bug has a thread. The known mistakes of the exercises bring theirs, with the code and the sentence that helps; others
-stand in the text of the notebooks. bugs.txt puts them in order, says which probe finds them, and for those that it
+are in the text of the notebooks. bugs.txt puts them in order, says which probe finds them, and for those that it
 knows, what was seen there. What a mistake does is not told but tried, on the inputs with which `check` judges.
 """
 
@@ -108,7 +108,7 @@ def symptom(exercise, row):
 
 
 def change(row):
-    """The row's code as Markdown: what stands in the place of what."""
+    """The row's code as Markdown: what replaces what."""
     lines = row.name.splitlines()
     edits = [line.partition(" ->") for line in lines]
     if all(arrow for _, arrow, _ in edits):

@@ -144,7 +144,7 @@ def readme_page(readme, repo):
 
 
 def build(target, cache=CACHE, topics=None):
-    """Build the site into the folder `target`, in the place of an older one; `cache` is a folder to work in.
+    """Build the site into the folder `target`, instead of an older one; `cache` is a folder to work in.
 
     Widgets live in the notebooks of these topics, such as masking, and are pictures elsewhere; None: they live in all.
     Returns the number of Sphinx's warnings; with any, what is in `target` stays as it was."""

@@ -4,7 +4,7 @@ r"""Cards to keep what one has learnt: a text file that Anki imports (`make card
 
 A card is a question of *Check yourself* with its answer, or a row of a summary's table that holds an equation: the
 function's name asks, the equation answers. They are taken from the notebooks. Markdown becomes HTML, and formulas
-stand between \( and \), which Anki gives to MathJax. Each card has an id from its cell, so that a later file brings
+are between \( and \), which Anki gives to MathJax. Each card has an id from its cell, so that a later file brings
 it up to date.
 """
 
@@ -25,7 +25,7 @@ from utils.files import write_whole
 
 HEAD = "#separator:tab\n#html:true\n#notetype:Basic\n#deck:Attention, understood\n#guid column:1\n#tags column:4\n"
 QUESTION = re.compile(r"<details><summary>(?:\d+\. )?(.+?)</summary>\s*(.+?)\s*</details>", re.DOTALL)
-PLACE = re.compile(r"section \d")  # stands in the place of a name where an equation has none
+PLACE = re.compile(r"section \d")  # replaces a name where an equation has none
 
 
 class Card(NamedTuple):

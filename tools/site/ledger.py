@@ -3,7 +3,7 @@
 Nothing here is written by hand twice. A *claim* is a cell with an assertion; its numbers are what the cell prints, or
 what the cells print that a claims cell names, in the stored notebook (seed 0) and with other seeds, as
 `python -m tools.notebooks.seeds NOTEBOOK --store` has kept it in measured.json. A number that differs from seed to seed
-becomes a range. What somebody else has found about the same thing, and whether it is so here, stands in claims.txt by
+becomes a range. What somebody else has found about the same thing, and whether it is so here, is in claims.txt by
 the id of the cell that prints the numbers, which a cell keeps for life:
 
     [5c578f33 agrees: Bahdanau et al. (2015)]
@@ -63,8 +63,8 @@ class Result(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A cell with assertions: where it stands, what it asserts, and the results that it speaks of. Or, asserting
-    nothing itself, a cell that stands beside what others found."""
+    """A cell with assertions: where it is, what it asserts, and the results that it speaks of. Or, asserting
+    nothing itself, a cell that is beside what others found."""
 
     notebook: str  # the stem of its file
     section: str  # 4 · Translating through one vector
@@ -104,7 +104,7 @@ class Claim(NamedTuple):
         return [line for result in self.results for line in result.printed]
 
     def telling(self, row: Row) -> list[str]:
-        """The lines that stand beside what somebody else found."""
+        """The lines that are beside what somebody else found."""
         if not row.lines:
             return self.measured or self.printed
         ours = [line for line in self.measured if any(words in line for words in row.lines)]
@@ -186,7 +186,7 @@ def sections(notebook):
 
 
 def spelled(source):
-    """The tables of a text, a line a row: what stands in the first column, then each other column's head and entry.
+    """The tables of a text, a line per row: what is in the first column, then each other column's head and entry.
     Of a text without a table its sentences, a line each."""
     lines = [] if TABLE.search(source) else re.split(r"(?<=[.?!)]) (?=[A-Z(])", source)
     for table in TABLE.findall(source):
@@ -207,7 +207,7 @@ def result(cell, kept, key):
 
 
 def claims(path, kept, known):
-    """The claims of a notebook's file in its order, and what else in it stands beside what others found: results that
+    """The claims of a notebook's file in its order, and what else in it is beside what others found: results that
     a claims cell speaks of, and tables in its text.
 
     `kept` is measured.json, `known` the rows of claims.txt. ValueError: a claims cell names a cell that is not there.

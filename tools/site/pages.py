@@ -2,7 +2,7 @@
 
     python -m tools.site.pages FOLDER        writes measured.md, bugs.md, symbols.md and so on there
 
-They are made of the notebooks, of the exercises with their known mistakes, and of docs/; whatever stands in one of
+They are made of the notebooks, of the exercises with their known mistakes, and of docs/; whatever is in one of
 these places is taken from there. A link into a notebook leads to the page beside these, at the cell.
 """
 
@@ -48,7 +48,7 @@ def place(notebook, heading):
 
 @functools.cache
 def addresses(notebook):
-    """{cell: the code cell that it is, or that stands before it in its section, else after it} of a notebook."""
+    """{cell: the code cell that it is, or that is before it in its section, else after it} of a notebook."""
     found, last, waiting = {}, None, []
     for section, cell in ledger.sections(read(NOTEBOOKS / f"{notebook}.ipynb")):
         if cell.cell_type == "code":
@@ -81,7 +81,7 @@ def moved(text):
 
 
 def written(name):
-    """What stands of a page in docs/."""
+    """What docs/ says of a page."""
     return moved((DOCS / f"{name}.md").read_text(encoding="utf-8").removesuffix(MADE).rstrip())
 
 
@@ -194,7 +194,7 @@ def symbols():
 
 
 def first(row, texts):
-    """The first section in which the first letter of this row stands in an equation."""
+    """The first section in which the first letter of this row is in an equation."""
     letter = re.search(r"\$([^$,]+)", row.split("|")[1])[1]
     pattern = re.compile(rf"(?<![A-Za-z\\_^]){re.escape(letter)}(?![A-Za-z])")
     for stem, (heading, cell) in texts:

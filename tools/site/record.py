@@ -3,7 +3,7 @@
     python -m tools.site.record [--out FOLDER] [NOTEBOOK ...]      without names: every notebook of the course
 
 Films are kept in .site-cache/ and made anew where the cells that a widget needs, or the code behind it, have changed.
-For the generator of pages: `names(path)` says which cells show a widget, `widget_html(name, path)` is what stands in a
+For the generator of pages: `names(path)` says which cells show a widget, `widget_html(name, path)` is what is in a
 page instead of it, `write(folder, paths)` records what is missing and fills `folder`: NAME.js for each film, frames.js
 and frames.css.
 """
@@ -178,7 +178,7 @@ def write(folder: Path, paths: Sequence[Path]) -> None:
 
 
 def widget_html(name: str, path: Path, picture: str | None = None, folder: str = "_static/widgets") -> str:
-    """The block of HTML, without blank lines, that stands in a page instead of the widget.
+    """The block of HTML, without blank lines, that is in a page instead of the widget.
 
     picture: HTML to show until the film is there, its first picture if None; folder: where films lie, from the page.
     The block of the first widget of a notebook loads the player."""

@@ -13,7 +13,7 @@ The way from WordNet to vectors, which is also the order of this file:
 1. `read_wordnet`: sets of synonyms (synsets), with definitions, examples, relations, and how common each sense is.
 2. `sentences` and `random_walks`: text made from these.
 3. `choose_vocabulary`: the most useful words first.
-4. `count_cooccurrences` and `lend_counts`: how often, and how near, two words stand together.
+4. `count_cooccurrences` and `lend_counts`: how often, and how near, two words occur together.
 5. `train`: vectors whose dot products predict the logarithms of these counts (Pennington, Socher & Manning 2014).
 """
 
@@ -184,7 +184,7 @@ def parse_synset(line: str, letter: str, counts: dict, ranks: dict) -> Synset:
     start = 4 + 2 * number_of_lemmas
     for i in range(int(fields[start])):
         symbol, offset, target_pos, lemmas = fields[start + 1 + 4 * i : start + 5 + 4 * i]
-        target = target_pos.replace("s", "a") + offset  # satellite adjectives stand in the file of adjectives
+        target = target_pos.replace("s", "a") + offset  # satellite adjectives are in the file of adjectives
         synset.relations.append(Relation(symbol, target, int(lemmas[:2], 16), int(lemmas[2:], 16)))
     definition, *_ = re.split(r'(?:^|; )"', gloss.strip(), maxsplit=1)
     synset.definition = tokenise(definition)

@@ -26,11 +26,11 @@ def agreement(pairs: Sequence[Pair], vocabulary: Vocabulary) -> tuple[Tensor, Te
 
 
 def reach(pair: Pair) -> int:
-    """How far the farthest word of a sentence stands from its noun."""
+    """How far the farthest word of a sentence is from its noun."""
     return max(abs(noun - i) for i, noun in enumerate(pair.heads) if noun is not None)
 
 
 def crossed(pair: Pair) -> bool:
-    """Does another person or animal stand between a word and the noun before it that it belongs to?"""
+    """Is there another person or animal between a word and the noun before it that it belongs to?"""
     between = [pair.source[noun + 1 : i] for i, noun in enumerate(pair.heads) if noun is not None]
     return any(LEMMAS.get(word, word) in ANIMATE for words in between for word in words)

@@ -15,7 +15,7 @@ KINDS = {
     "place": "house castle tower garden tree bridge door boat table",
 }
 
-# adjective | its kind | nouns. A word of size or age may stand before one of sort; "other" may stand before any.
+# adjective | its kind | nouns. A word of size or age may be before one of sort; "other" may be before any.
 _ADJECTIVES = """
 other | other | person beast thing place
 big | size | beast hat book mirror ring key lamp flower place
@@ -94,7 +94,7 @@ def plural(noun: str) -> str:
 
 
 def _may_follow(rules: str) -> dict[str, list[tuple[str, ...]]]:
-    """noun → groups of nouns that may follow, when a preposition stands between"""
+    """noun → groups of nouns that may follow, when a preposition is between"""
     groups = {}
     for rule in rules.split(";"):
         before, after = rule.split(":")
@@ -109,7 +109,7 @@ VERBS = Table("verb", {past: Verb(bare, nouns(who), nouns(what)) for past, bare,
 PREPOSITIONS = Table("preposition", {word: _may_follow(rules) for word, rules in rows(_PREPOSITIONS)})
 NUMERALS = ("two", "three")
 DETERMINERS = Table("determiner", dict.fromkeys(("the", "a", "this", *NUMERALS)))
-CONJUNCTIONS = Table("conjunction", {"and": ",", "but": ",", "because": "", "when": ""})  # and what stands before
+CONJUNCTIONS = Table("conjunction", {"and": ",", "but": ",", "because": "", "when": ""})  # and what is before
 PERSONS, ANIMATE = frozenset(nouns("person")), nouns("person beast")
 LEMMAS = {many: one for one, many in NOUNS.items()} | {verb.bare: past for past, verb in VERBS.items()}
 

@@ -119,7 +119,7 @@ class _DeadEnd(Exception):
 
 
 class _Choices:
-    """What goes with each noun, but for the combinations in `without`."""
+    """What goes with each noun, except for the combinations in `without`."""
 
     def __init__(self, without: Collection[tuple[str, str]] = ()):
         self.adjectives, self.leading, self.sorts, self.acts, self.other = {}, {}, {}, {}, set()
@@ -144,7 +144,7 @@ _ANY_NOUN = tuple(NOUNS)
 
 
 class _Slot(NamedTuple):
-    """What may stand in one place of a sentence."""
+    """What may be in one place of a sentence."""
 
     nouns: Sequence[str]
     numbers: Sequence[tuple[str, bool]] = EITHER
@@ -256,7 +256,7 @@ class Grammar:
 
     def clause(self, size: int, before: str, after: str) -> Clause:
         """A clause of `size` words between two conjunctions."""
-        # A reason or a time goes with one verb: no "did not" and no relative clause stand before it.
+        # A reason or a time goes with one verb: no "did not" and no relative clause are before it.
         reasoned = after in ("when", "because")
         negated = not reasoned and before != "when" and size >= 5 and self.once("not")
         yesterday = "when" not in (before, after) and size - 2 * negated >= 4 and self.once("yesterday")

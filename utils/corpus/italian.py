@@ -132,7 +132,7 @@ class Italian(Language):
 
     def __init__(self):
         super().__init__()
-        # The subject of a verb with essere undergoes what it says, as an object does, and stands where one would.
+        # The subject of a verb with essere undergoes what it says, as an object does, and is where one would.
         self.late = frozenset(past for past, forms in self.verbs.items() if forms[0][0] == "è")
 
     def agreeing(self, *forms: str) -> tuple[str, ...]:

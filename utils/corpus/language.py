@@ -80,7 +80,7 @@ class Language:
     # The order of words
 
     def stands_before(self, kind: str) -> bool:
-        """Does this kind of adjective stand before its noun?"""
+        """Does this kind of adjective come before its noun?"""
         return kind == "other"
 
     def verb_first(self, clause: Clause) -> bool:

@@ -85,7 +85,7 @@ class _Translation:
         return target + self.noun_phrase(tree.object, self.language.before_object(tree.object))
 
     def noun_and_form(self, tree: NounPhrase) -> tuple[int, int]:
-        """Where the noun of a phrase that begins here will stand, and its place in TAGS."""
+        """Where the noun of a phrase that begins here will be, and its place in TAGS."""
         before = 1 if tree.owner is None else 3 + len(tree.owner.adjectives)
         english.NOUNS[tree.noun]
         return len(self.said) + before + len(tree.adjectives), self.language.form(tree)

@@ -236,7 +236,7 @@ def _use_follows(name: str) -> bool:
 
 
 def _meant(passed: Any) -> str:
-    """The exercise whose name was passed, or stands in the line that called the verb, or was defined last."""
+    """The exercise whose name was passed, or is in the line that called the verb, or was defined last."""
     frame = sys._getframe(3)  # the caller of check, hint, …
     words = [passed] if isinstance(passed, str) else [type(passed).__name__]
     words += re.findall(r"\w+", linecache.getline(frame.f_code.co_filename, frame.f_lineno))

@@ -133,7 +133,7 @@ class Exercise:
 
     @property
     def stub(self) -> str:
-        """What stands in the notebook in place of an answer: the broken code, or else `return ...`."""
+        """What is in the notebook in place of an answer: the broken code, or else `return ...`."""
         return given(self.reference, self.broken.function if self.broken else None)
 
     @functools.cached_property

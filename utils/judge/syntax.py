@@ -23,7 +23,7 @@ def tree_of(function: Callable) -> ast.FunctionDef | None:
 
 
 def numbers_of(tree: ast.FunctionDef | None) -> list[int]:
-    """The whole numbers that stand in a function, without a sign."""
+    """The whole numbers that are in a function, without a sign."""
     nodes = list(ast.walk(tree)) if tree else []
     negated = {id(node.operand) for node in nodes if isinstance(node, ast.UnaryOp)}
     whole = [node for node in nodes if isinstance(node, ast.Constant) and type(node.value) is int]
@@ -65,7 +65,7 @@ def is_stub(function: Callable) -> bool:
 def define(code: str | ast.stmt, name: str, space: dict[str, Any], file: str = "<answer>", apart: bool = False) -> Any:
     """The function or class `name` that a text or a tree defines, among the names of `space`.
 
-    Where it stands `apart`, `space` is left as it is: `name` goes on to mean there what it meant.
+    Where it is `apart`, `space` is left as it is: `name` goes on to mean there what it meant.
     """
     module = code if isinstance(code, str) else ast.Module([code], [])
     made: dict[str, Any] = {} if apart else space
@@ -109,7 +109,7 @@ def source_and_names(value: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _lines(code: CodeType) -> list[str]:
-    """The lines of the file or cell that a function stands in; none where they are not found.
+    """The lines of the file or cell that a function is in; none where they are not found.
 
     Under a magic such as %%time a cell has no lines that Python knows: it is the last one in the kernel's history that
     makes this very code."""
@@ -119,7 +119,7 @@ def _lines(code: CodeType) -> list[str]:
     for cell in reversed(shell.history_manager.input_hist_raw):
         magic, _, body = cell.lstrip().partition("\n")
         if magic.startswith("%%"):
-            with contextlib.suppress(SyntaxError, ValueError):  # under another magic stands another language
+            with contextlib.suppress(SyntaxError, ValueError):  # under another magic is another language
                 body = shell.transform_cell(body)
                 if code in _codes(shell.compile(ast.parse(body), code.co_filename, "exec")):
                     return body.splitlines(keepends=True)

@@ -1,6 +1,6 @@
 """What the judge says: a `Verdict` on an answer, and of a wrong one the `Finding` that speaks.
 
-A finding has a key and fields. The words stand in `sentences/en.txt`, and of a known mistake in its row; they are put
+A finding has a key and fields. The words are in `sentences/en.txt`, and of a known mistake in its row; they are put
 together here and nowhere else, so no code can look into them.
 """
 
@@ -22,7 +22,7 @@ IN_A_ROW = "in a row"  # the key of several findings, one behind the other
 
 @dataclass(frozen=True)
 class Finding:
-    """What is said: the key of a sentence, and what stands in its fields, other findings among them.
+    """What is said: the key of a sentence, and what is in its fields, other findings among them.
 
     `words` are those of a known mistake, whose key is its name; `names` are the known mistakes that an answer fell
     into; `change` is the change that makes it right, where one was found, for the last hint; `by` is who speaks.
@@ -70,7 +70,7 @@ def in_a_row(*findings: Finding | None, **how: Any) -> Finding:
 
 
 def grounds(said: Finding) -> Iterator[tuple[str, str]]:
-    """What stands in the fields of a finding, and of those in it."""
+    """What is in the fields of a finding, and of those in it."""
     for name, value in said.fields.items():
         if isinstance(value, Finding):
             yield from grounds(value)

@@ -122,7 +122,7 @@ def in_per_cent(share: float) -> str:
     return f"{round(share, 2) + 0.0:.0%}"
 
 
-SHARES, SHARES_END = 200, 310  # where the shares begin and end, but for the last one's number
+SHARES, SHARES_END = 200, 310  # where the shares begin and end, except for the last one's number
 
 
 def draw_adding_up(canvas: Phone, top: float, share: np.ndarray, pitch: float) -> None:
@@ -194,13 +194,13 @@ def read_einsum(equation: str, shapes: Sequence[tuple]) -> tuple[list[str], str,
     Raises ValueError with the reason where the string cannot be read. (PyTorch also takes capitals and a string without
     an arrow.)"""
     if len(equation) > LONGEST_EINSUM:
-        raise ValueError(f"it is longer than {LONGEST_EINSUM} signs")
+        raise ValueError(f"it is longer than {LONGEST_EINSUM} characters")
     left, arrow, result = (part.replace(" ", "") for part in equation.partition("->"))
     tensors = left.split(",")
     if not arrow:
         raise ValueError("write -> and after it the axes of the result (nothing after it: a single number)")
     if max(group.count("...") for group in (*tensors, result)) > 1:
-        raise ValueError("three dots stand twice in one group of letters")
+        raise ValueError("three dots occur twice in one group of letters")
     if strange := sorted(set("".join([*tensors, result]).replace("...", "")) - set(LETTERS)):
         raise ValueError(f"axes are named by small letters or three dots, not by {' '.join(strange)}")
     if len(tensors) != len(shapes):
@@ -210,7 +210,7 @@ def read_einsum(equation: str, shapes: Sequence[tuple]) -> tuple[list[str], str,
     if unknown := sorted(set(result) - set(sizes)):
         raise ValueError(f"{' '.join(unknown)} in the result comes from no tensor on the left")
     if len(set(result)) < len(result):
-        raise ValueError("a letter stands twice in the result")
+        raise ValueError("a letter occurs twice in the result")
     return tensors, result, sizes
 
 
@@ -361,7 +361,7 @@ def einsum_loops() -> Explorer:
 # Shapes
 def draw_shapes(n_queries: int, n_keys: int, d_head: int, d_value: int) -> View:
     """The matrices of attention drawn to scale, each with its shape, where their rows and columns meet; the first row
-    and column of each product are framed, and what they make. On the way to the weights stands what the scores go
+    and column of each product are framed, and what they make. On the way to the weights is what the scores go
     through."""
     side = min(14, 238 // (d_head + n_keys + d_value), 100 // max(d_head, n_keys), 72 // n_queries)
     columns = {"Q": (d_head, side), "S": (n_keys, side), "Z": (d_value, side)}

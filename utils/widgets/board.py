@@ -1,5 +1,5 @@
-"""Where the numbers of attention stand, wherever it is computed: every query is one horizontal line from its row of Q
-over its scores and weights to its output; Kᵀ stands above the scores, V above the outputs."""
+"""Where the numbers of attention are, wherever it is computed: every query is one horizontal line from its row of Q
+over its scores and weights to its output; Kᵀ is above the scores, V above the outputs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from .canvas import Phone, cut, two_decimals
 Place = tuple[float, float, float, float]  # of a cell: left, top, width, height
 
 ROW, ABOVE = 24, 20  # heights of a row, and of one of the matrices above it
-LEFT_OF = {"K": "S", "V": "Z"}  # a matrix above stands where that below it stands
+LEFT_OF = {"K": "S", "V": "Z"}  # a matrix above is where that below it is
 LETTER = 6.6  # width of a digit in the smallest letters, of 11
 
 
@@ -25,8 +25,8 @@ def width_of(text: str, size: float = 11) -> float:
 
 @dataclass(frozen=True)
 class Board:
-    """Where the matrices of attention stand on a phone: on one line for each of the `queries` its rows of Q, scores S,
-    weights A and outputs Z; these begin at the height `top`. Above S stands the matrix Kᵀ, above Z the matrix V.
+    """Where the matrices of attention are on a phone: on one line for each of the `queries` its rows of Q, scores S,
+    weights A and outputs Z; these begin at the height `top`. Above S is the matrix Kᵀ, above Z the matrix V.
 
     columns: {"Q": (how many, how wide), …} of those that are shown, from the left. ValueError: there is no room."""
 
@@ -40,7 +40,7 @@ class Board:
 
     @cached_property
     def lefts(self) -> dict[str, float]:
-        """Where each matrix begins; what room is left stands between them."""
+        """Where each matrix begins; what room is left is between them."""
         names = max(width_of(cut(word, self.longest), 12.5) for word in self.queries) + 8
         room = 352 - names - sum(count * wide for count, wide in self.columns.values())
         gap = room / max(1, len(self.columns) - 1)
@@ -114,7 +114,7 @@ def draw_products(
 
 
 def draw_shares(canvas: Phone, y: float, shares: ArrayLike, words: Sequence[str], texts: Sequence[str]) -> None:
-    """One bar, shared out: each share is as long as its number is large, and below stands whose it is."""
+    """One bar, shared out: each share is as long as its number is large, and its owner is written below."""
     shares, x = as_numbers(shares, 1), 14.0
     for number, (share, word, text) in enumerate(zip(shares / shares.sum(), words, texts)):
         wide, column = 328 * float(share), 14 + 328 * (number + 0.5) / len(words)

@@ -182,7 +182,7 @@ class Phone(Canvas):
         super().__init__(356, round(height))
 
     def prose(self, x: float, y: float, text: str, size: float = 12.5, width: float = 348, **more: object) -> float:
-        """Text in as many lines as it needs; returns where the next one would stand."""
+        """Text in as many lines as it needs; returns where the next one would be."""
         for line in textwrap.wrap(text, int((width - x) / ((0.63 if more.get("bold") else 0.56) * size))):
             self.text(x, y, line, size, "start", **more)
             y += 1.4 * size
@@ -199,7 +199,7 @@ def _short(value: object) -> str:
 
 
 def in_xml(text: object) -> str:
-    """Text as it stands in XML; what XML cannot hold at all, as control characters, becomes the replacement sign."""
+    """Text as it is in XML; what XML cannot hold at all, as control characters, becomes the replacement character."""
     return escape(NOT_XML.sub(REPLACEMENT, str(text)))
 
 
@@ -247,7 +247,7 @@ def draw_attending(
 
 def draw_heads(canvas: Phone, top: float, layers: int, heads: int, layer: int, head: int) -> float:
     """A row for each layer with a cell for each head, counted from 1, the chosen one framed; a click sets the controls
-    `layer` and `head`. Returns where the next thing can stand."""
+    `layer` and `head`. Returns where the next thing can be drawn."""
     wide, left = min(40.0, 288 / heads), 62
     for row in range(1, layers + 1):
         y = top + 25 * (row - 1)

@@ -192,7 +192,7 @@ def letters(label: str) -> int:
 
 
 def named(label: str) -> str:
-    """A piece as it stands in a sentence."""
+    """A piece as it is shown in a sentence."""
     return f"“{label.strip() or 'blank'}”"
 
 
@@ -242,7 +242,7 @@ def draw_candidates(canvas: Phone, top: float, scene: Scene, taken: Mapping[int,
 
 
 def draw_answer(canvas: Phone, top: float, scene: Scene, shares: np.ndarray) -> float:
-    """The pieces of the answer, which can be clicked, and … for one to come; returns where the next thing can stand."""
+    """The pieces of the answer, which can be clicked, and … for one to come; returns where the next thing comes."""
     labels = scene.answer + [" …"] * (scene.written is None)
     boxes = list(boxes_of(labels, top))
     draw_pieces(canvas, labels, boxes, shares, scene.place, len(scene.answer))

@@ -142,7 +142,7 @@ def target_of(writer: Writer, beginning: list[int], candidates: int, limit: int)
 
 class Draft(NamedTuple):
     """A picture's data: the words of the beginning; the words written, with their probabilities; the place that is
-    looked at, from 1; its candidates with their probabilities, and their ranks, from 1; which of them, from 0, stands
+    looked at, from 1; its candidates with their probabilities, and their ranks, from 1; which of them, from 0, is
     there and which one the rule would write (None: none of them); how many others there are, and their probability
     together; the sum of logs of what is written; whether the sentence has ended, and whether there is room for more;
     is the task done?"""
@@ -226,7 +226,7 @@ def in_lines(labels: Sequence[str], least: int) -> list[tuple[int, int]]:
 
 def draw_sentence(canvas: Phone, top: float, draft: Draft, taken: Mapping[int, int]) -> float:
     """The words so far, each with its probability below it; a click on one goes back to before it. Returns where the
-    next thing can stand."""
+    next thing can be drawn."""
     labels = [cut(word, LONGEST) for word in draft.beginning] + [cut(word, len(END)) for word, _ in draft.written]
     goes_on = not draft.ended and draft.room
     places = in_lines(labels + [" … "] * goes_on, 5)
@@ -248,7 +248,7 @@ def draw_sentence(canvas: Phone, top: float, draft: Draft, taken: Mapping[int, i
 
 
 def draw_choices(canvas: Phone, top: float, draft: Draft, taken: Mapping[int, int]) -> float:
-    """The candidates for the next word as bars; a click on one writes it. Returns where the next thing can stand."""
+    """The candidates for the next word as bars; a click on one writes it. Returns where the next thing can be drawn."""
     before = {place: rank for place, rank in taken.items() if place < draft.place}
     for number, (word, share) in enumerate(draft.candidates):
         y, here = top + ROW * number, number == draft.here
@@ -319,7 +319,7 @@ def next_word(
     The words that were chosen stay, the others follow.
 
     step(tokens (1, 1), state) → logits (1, 1, v), state, and whatever else, as for `utils.decoding.write`; the first
-    state is None. beginning: words that stand there already. limit: how many words more there can be.
+    state is None. beginning: words that are there already. limit: how many words more there can be.
 
     ValueError: candidates that are not 2 to 12, a limit below 1, words of the beginning that are not in the vocabulary,
     a vocabulary of another size than the model's."""

@@ -149,12 +149,12 @@ class Explorer:
             return
         try:
             self.redraw()
-        except Exception as error:  # noqa: BLE001  a callback has no cell to fail in, so the message stands where the view was
+        except Exception as error:  # noqa: BLE001  a callback has no cell to fail in, so the message is where the view was
             self.show(f'<pre role="alert">{in_xml(f"{type(error).__name__}: {error}")}</pre>')
 
     def close(self) -> None:
         """Take the widget away, with all that it is made of: a model of its own for each control, layout and style."""
-        parts = [self.box, *self.controls.values()]  # some stand in no row
+        parts = [self.box, *self.controls.values()]  # some are in no row
         for part in parts:  # grows while it is walked through
             parts += getattr(part, "children", ())
             parts += [part.layout, *filter(None, [getattr(part, "style", None)])] if hasattr(part, "layout") else []
@@ -195,7 +195,7 @@ SLIDERS = (ipywidgets.IntSlider, ipywidgets.FloatSlider)
 
 
 def pause(description: str, leader: Widget) -> int:
-    """For how many milliseconds a picture stands while it plays: until its text is read, which is shorter than its
+    """For how many milliseconds a picture is shown while it plays: until its text is read, which is shorter than its
     description, and all of them in 90 seconds."""
     pictures = (leader.max - leader.min) / leader.step + 1
     return round(min(700 + 20 * len(description), 90_000 / pictures))

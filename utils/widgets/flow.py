@@ -62,7 +62,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Scene:
-    """A step, from 1, of query number i: the numbers, the board on which they stand, the canvas, what the entries of a
+    """A step, from 1, of query number i: the numbers, the board on which they are, the canvas, what the entries of a
     value say."""
 
     words: Sequence[str]
@@ -191,7 +191,7 @@ MEETINGS = {"score": ("Q", "K", "S", ("query", "key")), "output": ("A", "V", "Z"
 
 
 def draw_beams(scene: Scene) -> None:
-    """From the row and from the column that make a number to its cell: drawn first, so that numbers stand on them."""
+    """From the row and from the column that make a number to its cell: drawn first, so that numbers are on them."""
     kind, at = scene.now
     if kind in MEETINGS:
         left, above, part, roles = MEETINGS[kind]

@@ -155,6 +155,10 @@ def draw_number(asked: Question, measured: float, guess: int | None, shown: bool
 
 
 # A curve
+def label(place: float | str) -> str:
+    return place if isinstance(place, str) else f"{place:,}"
+
+
 def draw_points(sheet: Sheet, points: Sequence[tuple[float, float]], role: str, dashes: str = "none") -> None:
     for (x1, y1), (x2, y2) in zip(points, points[1:]):
         sheet.line(x1, y1, x2, y2, role, 2.5, stroke_dasharray=dashes)
@@ -162,7 +166,7 @@ def draw_points(sheet: Sheet, points: Sequence[tuple[float, float]], role: str, 
         sheet.add("circle", cx=x, cy=y, r=4.5, fill=role)
 
 
-def draw_curve(asked: Question, curve: Mapping[float, float], levels: Sequence[int], shown: bool) -> View:
+def draw_curve(asked: Question, curve: Mapping[float | str, float], levels: Sequence[int], shown: bool) -> View:
     """A curve with a handle at each point but the first, which is given; once it is shown, the measured one beside it.
     As many shapes before as after, so that a film can be cut where handles are independent."""
     sheet, last, places = Sheet(asked), len(asked.scale) - 1, list(curve)
@@ -172,7 +176,7 @@ def draw_curve(asked: Question, curve: Mapping[float, float], levels: Sequence[i
         sheet.text(LEFT - 8, foot - unit * level + 4, asked.write(asked.scale[level]), 12, "end", "quiet")
     xs = np.linspace(LEFT + 14, RIGHT - 14, len(places)).tolist()
     for x, place in zip(xs, places):
-        sheet.text(x, foot + 20, f"{place:,}", 12, fill="quiet")
+        sheet.text(x, foot + 20, label(place), 12, fill="quiet")
     sheet.text(RIGHT, foot + 38, asked.x, 12, "end", "quiet")
     begin = asked.at(curve[places[0]])
     mine = [(x, foot - unit * level) for x, level in zip(xs, (begin, *levels))]
@@ -184,27 +188,28 @@ def draw_curve(asked: Question, curve: Mapping[float, float], levels: Sequence[i
         if shown:
             sheet.add("circle", cx=x, cy=y, r=4.5, fill="here")
         else:
-            sheet.handle(x, y, f"your guess at {places[number]:,}", level, y=(f"level_{number}", foot, -unit))
+            sheet.handle(x, y, f"your guess at {label(places[number])}", level, y=(f"level_{number}", foot, -unit))
     sheet.text(LEFT, foot + 38, "- - your guess", 12, "start", "here")
     sheet.text(LEFT + 110, foot + 38, "— measured" if shown else "", 12, "start", "data")
     sheet.button(foot + 50, "Guess again" if shown else "Show me", shown)
     explained = asked.explain(asked.write(curve[places[-1]]))
     sheet.explanation(foot + 98, explained, shown)
-    guessed = "; ".join(f"{place:,} {asked.write(asked.scale[level])}" for place, level in zip(places[1:], levels))
-    known = "; ".join(f"{place:,} {asked.write(value) if shown else '?'}" for place, value in curve.items())
+    guessed = "; ".join(f"{label(place)} {asked.write(asked.scale[level])}" for place, level in zip(places[1:], levels))
+    known = "; ".join(f"{label(place)} {asked.write(value) if shown else '?'}" for place, value in curve.items())
     ends = one_clause(explained if shown else "Drag the points, then show the result.")
     return sheet.view(f"{one_clause(asked.question)} Your guess: {guessed}. Measured: {known}. {ends}")
 
 
 def guess(
     name: str, options: Mapping[str, float] | None = None, number: float | None = None,
-    curve: Mapping[float, float] | None = None,
+    curve: Mapping[float | str, float] | None = None,
 ) -> Explorer:  # fmt: skip
     """Ask for a guess, and show the result only after it: both side by side, with the sentence that explains it.
 
     name: of a question in guesses.toml. Its result is one of these: options {what can be chosen: what was measured of
-    it}, of which one is the answer; a number; a curve {x: y} of 3 to 8 points, whose first is given. The first
-    guess is kept for `progress()`. ValueError: no such question, not one result, or a result outside the scale."""
+    it}, of which one is the answer; a number; a curve {x: y} of 3 to 8 points, whose first is given, each x a number
+    or a name. The first guess is kept for `progress()`. ValueError: no such question, not one result, or a result
+    outside the scale."""
     if name not in questions():
         raise ValueError(f"{name!r} is not a question of guesses.toml: {', '.join(questions())}")
     given = [one for one in (options, number, curve) if one is not None]
@@ -245,12 +250,14 @@ def guess_number(name: str, asked: Question, measured: float) -> Explorer:
     return Explorer(lambda guess, shown: draw_number(asked, measured, guess, shown), controls, replaced=controls)
 
 
-def guess_curve(name: str, asked: Question, curve: Mapping[float, float]) -> Explorer:
+def guess_curve(name: str, asked: Question, curve: Mapping[float | str, float]) -> Explorer:
     if not 3 <= len(curve) <= MOST_POINTS:
         raise ValueError(f"the curve has {len(curve)} points; give 3 to {MOST_POINTS}")
     begin, *_ = (math.floor(asked.at(value) + 0.5) for value in curve.values())
     levels = [(asked.write(value), level) for level, value in enumerate(asked.scale)]
-    points = {f"level_{number}": menu(f"at {x:,}", levels, begin, "170px") for number, x in enumerate(curve) if number}
+    points = {
+        f"level_{number}": menu(f"at {label(x)}", levels, begin, "170px") for number, x in enumerate(curve) if number
+    }
     show = checkbox("show the result", False)
 
     def keep(_change):

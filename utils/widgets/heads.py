@@ -226,13 +226,13 @@ TOP = 74  # where the numbers begin
 
 
 def corner(head: int, num_heads: int) -> tuple[float, float]:
-    """Where the table of a head begins: four stand in two columns, two below one another."""
+    """Where the table of a head begins: four are in two columns, two below one another."""
     down, across = divmod(head, 2) if num_heads == 4 else (head, 0)
     return CELLS + 128 * across, TOP + (CELL_HEIGHT * N + 10) * down
 
 
 def places_of(stage: int, num_heads: int, direct: bool) -> dict[int, tuple[float, float]]:
-    """Where each of the 80 numbers of Q stands at a stage from 1 to 4: {its number in Q: (x, y)}."""
+    """Where each of the 80 numbers of Q is at a stage from 1 to 4: {its number in Q: (x, y)}."""
     e, found = D_MODEL // num_heads, {}
     heads, merged = split_and_merge(np.arange(N * D_MODEL).reshape(N, D_MODEL), num_heads, direct)
     if stage == 2 and direct:  # all rows in one line, of which each head gets a piece
@@ -251,7 +251,7 @@ def places_of(stage: int, num_heads: int, direct: bool) -> dict[int, tuple[float
 
 
 def misplaced(stage: int, num_heads: int, direct: bool) -> list[int]:
-    """The numbers that stand where another one belongs, once there are heads."""
+    """The numbers that are where another one belongs, once there are heads."""
     if stage < 3:
         return []
     where, right = places_of(stage, num_heads, direct), places_of(stage, num_heads, False)

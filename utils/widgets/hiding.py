@@ -12,7 +12,7 @@ from .controls import Explorer, menu
 PITCH, LEFT, RIGHT = 22, 112, 232  # from one word to the next, where English words end, where Spanish ones begin
 NONE, END = "—", "</s>"
 MOST = 12  # English words
-DETERMINERS = {  # as a chip shows them: the word, and whether it stands before several things
+DETERMINERS = {  # as a chip shows them: the word, and whether it is before several things
     "the": ("the", False), "the …s": ("the", True), "a": ("a", False), "these": ("this", True), "two": ("two", True),
 }  # fmt: skip
 ADJECTIVES = NONE, "green", "happy", "brave", "young", "small"
@@ -62,7 +62,7 @@ def draw_links(
 
 
 def draw_written(canvas: Phone, top: float, target: Sequence[str], now: Sequence[str], row: Sequence[str]) -> None:
-    """The Spanish words; where another one is written now, the old one is struck out; row: what stands before each."""
+    """The Spanish words; where another one is written now, the old one is struck out; row: what is before each."""
     for i, (old, new) in enumerate(zip(target, now)):
         y, same = top + PITCH * i, old == new
         canvas.text(RIGHT - 4, y + 4.5, row[i], 11.5, "end", "weight")

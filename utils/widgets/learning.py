@@ -52,7 +52,7 @@ class Cards(NamedTuple):
 
 
 def read_cards(cards: np.ndarray) -> Cards:
-    """ValueError: what stands there is no row of cards, each of which asks for exactly one of them."""
+    """ValueError: what is there is no row of cards, each of which asks for exactly one of them."""
     letters, asked, digits = (part.argmax(-1).tolist() for part in np.split(cards, [8, 16], axis=1))
     if any(letters.count(letter) != 1 for letter in asked):
         raise ValueError("each card should ask for a letter that exactly one card of the row has")
@@ -76,7 +76,7 @@ def draw_loss(canvas: Phone, frames: Sequence[Frame], shown: int) -> None:
 
 
 def draw_reads(canvas: Phone, top: float, frame: Frame, most: Mapping[str, float]) -> float:
-    """For each matrix a bar for each of the 26 numbers of a card. Returns where the next thing can stand."""
+    """For each matrix a bar for each of the 26 numbers of a card. Returns where the next thing can be drawn."""
     for column, (name, role) in enumerate(ROLES.items()):
         canvas.text(70 + 96 * column, top, name, 12.5, "start", role, True)
     y = top + 8

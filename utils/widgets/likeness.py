@@ -113,7 +113,7 @@ class Walk(NamedTuple):
     """What an analogy of three words leads to.
 
     corners: those of its parallelogram (4, 2) in its own plane. answers: the words nearest to the fourth corner, with
-    their cosines. beside: where they stand (k, 2), each as far from the fourth corner as it is, in the direction of its
+    their cosines. beside: where they are (k, 2), each as far from the fourth corner as it is, in the direction of its
     shadow. reach: how far that corner is from the nearest word that is not in the question."""
 
     corners: np.ndarray

@@ -82,7 +82,7 @@ def draw_sizes(canvas: Phone, sizes: Sequence[int], size: int) -> None:
 
 def draw_scores(canvas: Phone, scores: np.ndarray, values: np.ndarray | None, size: int, at: int) -> float:
     """The scores as bars, block number `at`, from 0, framed; those before it forgotten, those after it to come. Below,
-    their values, and the blocks, to choose one. Returns where the next thing can stand."""
+    their values, and the blocks, to choose one. Returns where the next thing can be drawn."""
     pitch, low = WIDE / len(scores), 200 if values is None else 219
     canvas.line(LEFT, ZERO, LEFT + WIDE, ZERO)
     canvas.text(LEFT - 6, ZERO + 4, "score", 12, "end", "data", True)
@@ -127,7 +127,7 @@ def draw_sum(
 ) -> float:
     """A sum after block number `at` as bars, row by row: what is left of the old one, which is dashed, what the block
     adds, the new sum, and after the last block the same sum, made `at_once`. One scale for all blocks, in `kept`.
-    Returns where the next thing can stand."""
+    Returns where the next thing can be drawn."""
     one, ends = kept[at], [end for each in kept for end in (each.old, each.left, each.total)]
     low, high = rounded_up(max(0.0, -min(ends))), rounded_up(max(0.0, *ends))
     scale = LONG / ((low + high) or 1.0)

@@ -15,7 +15,6 @@ from .masking import draw_buttons
 
 Reader = Callable[[Tensor], tuple[Tensor, Tensor]]  # ids (1, n) → logits (1, n, v), weights (1, h, n, n)
 
-FIRST_WORD = 2  # the ids below it are padding and the start of a sentence: these are not exchanged
 LEFT, CELL, ROW = 66, 20, 24  # where the map begins; width and height of a cell
 
 
@@ -44,10 +43,9 @@ def read(reader: Reader, row: Sequence[int], lexicon: Sequence[str]) -> Reading:
     return Reading(words[:-1], as_numbers(weights[0].mean(0), 2), guesses, words[1:])
 
 
-def exchange(row: Sequence[int], position: int, size: int) -> list[int]:
-    """The row with another word at a position: the one with the next id, after the last one the first."""
-    other = (row[position] + 1 - FIRST_WORD) % (size - FIRST_WORD) + FIRST_WORD
-    return [*row[:position], other, *row[position + 1 :]]
+def exchange(row: Sequence[int], position: int, others: Sequence[int]) -> list[int]:
+    """The row with another word at a position, the one that `others` (v,) has for it."""
+    return [*row[:position], others[row[position]], *row[position + 1 :]]
 
 
 def draw_map(canvas: Phone, top: float, now: Reading, before: Reading, changed: int) -> None:
@@ -99,7 +97,7 @@ def draw_peeking(
     earlier = sum(now.guesses[row] != before.guesses[row] for row in range(max(changed, 0)))
     task = "○ Exchange a word so that an earlier guess changes: click it."
     if changed >= 0:
-        other = f"{now.words[changed]} stands in place of {before.words[changed]}. "
+        other = f"{now.words[changed]} replaces {before.words[changed]}. "
         task = f"○ {other}No earlier guess has changed. Try other words, and other models."
         if earlier:
             task = f"✔ {other}Earlier guesses that changed: {earlier}. They knew what was to come."
@@ -109,13 +107,18 @@ def draw_peeking(
     return canvas.view(f"Model {model} reads {sentence} and guesses: {guesses}. {fact} {task}")
 
 
-def peeking(models: Mapping[str, Reader], sentences: Mapping[str, Sequence[int]], lexicon: Sequence[str]) -> Explorer:
+def peeking(
+    models: Mapping[str, Reader], sentences: Mapping[str, Sequence[int]], lexicon: Sequence[str], others: Sequence[int]
+) -> Explorer:  # fmt: skip
     """See where each of the models looks in each of the sentences, and exchange a word to see which guesses change.
 
     A model is called with ids (1, n) and returns its logits (1, n, v) and weights (1, h, n, n). A sentence is a row of
     ids into the lexicon that begins with the start: a model reads all of them but the last and guesses all but the
-    first. ValueError: no model, no sentence, or one that is not of 3 to 11 ids."""
-    require_list(lexicon=lexicon)
+    first. others: for each id of the lexicon the one that it is exchanged for. ValueError: no model, no sentence, one
+    that is not of 3 to 11 ids, or not one of the others for each word."""
+    require_list(lexicon=lexicon, others=others)
+    if len(others) != len(lexicon):
+        raise ValueError(f"{len(others)} others for {len(lexicon)} words: give one for each word")
     if not models or not sentences or any(not 3 <= len(row) <= 11 for row in sentences.values()):
         raise ValueError("give models, and sentences of 3 to 11 ids each")
     longest = max(map(len, sentences.values())) - 1
@@ -124,7 +127,7 @@ def peeking(models: Mapping[str, Reader], sentences: Mapping[str, Sequence[int]]
         row = [*map(int, sentences[sentence])]
         changed = changed if changed < len(row) - 1 else -1
         before = read(models[model], row, lexicon)
-        other = exchange(row, changed, len(lexicon)) if changed >= 0 else row
+        other = exchange(row, changed, others) if changed >= 0 else row
         now = read(models[model], other, lexicon)
         return draw_peeking([*models], [*sentences], model, sentence, now, before, changed, longest)
 

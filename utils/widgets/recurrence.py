@@ -17,8 +17,8 @@ from .controls import Explorer, menu, slider
 
 
 def draw_unrolled(reads: Sequence[str], writes: Sequence[str] = (), encoder: int = 0) -> View:
-    """A recurrent network, one column a step: the words it `reads` below, those it `writes` above, where there are any;
-    they are turned where columns are too narrow for them.
+    """A recurrent network, one column per step: the words it `reads` below, those it `writes` above, if any; they
+    are turned where columns are too narrow for them.
 
     The first `encoder` columns are those of an encoder that reads in both directions; its two last states, at either
     end, make the context c, which enters every step of the decoder after them."""
@@ -157,7 +157,7 @@ def draw_fading(name: str, back: int, reach: Mapping[str, ArrayLike], states: Ma
     table, curves = as_numbers(states[name], 2), {key: as_numbers(norms, 1) for key, norms in reach.items()}
     count, canvas = len(table), Phone(396)
     width = 300 / count
-    x_of = [48 + width * (count - 0.5 - k) for k in range(count)]  # by words back: now stands on the right
+    x_of = [48 + width * (count - 0.5 - k) for k in range(count)]  # by words back: now is on the right
     roles = dict(zip(curves, itertools.cycle(CURVES)))
     draw_names(canvas, name, roles)
     canvas.text(42, 74, "state", 12.5, "end")

@@ -157,7 +157,7 @@ def read_shelf(model: Reader, symbols: Sequence[int], places: Sequence[int]) -> 
 
 
 def draw_weights_of_head(canvas: Phone, y: float, name: str, row: np.ndarray, number: str) -> None:
-    """The weights (8,) of one head as bars that stand at height y."""
+    """The weights (8,) of one head as bars that are at height y."""
     canvas.text(82, y - 6, name, 12, "end", bold=True)
     canvas.line(87, y, 352, y)
     for place, (x, weight) in enumerate(zip(PLACE_X, row.tolist())):

@@ -45,7 +45,7 @@ def draw_slope(canvas: Phone, x: float, foot: float, slope: float, bounded: bool
 
 def draw_fall(canvas: Phone, top: float, gradients: Mapping[str, np.ndarray], power: int, name: str) -> None:
     """How the median of queries' gradients changes with d_k = 2⁰ … 2¹⁰, on a scale of powers of ten: {name: medians
-    (11,)}, each curve as far as d_k, and a dot where the learner stands, at `power` on the curve `name`; it is dragged,
+    (11,)}, each curve as far as d_k, and a dot where the learner is, at `power` on the curve `name`; it is dragged,
     and a name is clicked."""
     canvas.text(8, top, "median gradient of 500 queries, by d_k", 12, "start", bold=True)
     for tens in (0, 3, 6, 9):
@@ -69,7 +69,7 @@ def draw_fall(canvas: Phone, top: float, gradients: Mapping[str, np.ndarray], po
 
 
 def name_parts(canvas: Phone, title: str, arrow: str, powers: str, dashed: str) -> None:
-    """The title, what bars, arrows and outlines are, and the lines on which the bars stand."""
+    """The title, what bars, arrows and outlines are, and the lines on which the bars are."""
     canvas.text(8, 18, title, 14.5, "start", bold=True)
     canvas.text(8, 38, "scores", 12, "start", "data", True)
     canvas.text(348, 38, f"arrow: {arrow}", 12, "end", "here")

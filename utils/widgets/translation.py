@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from .canvas import Phone
 from .controls import Explorer, slider
 
-LEFT, FOOT, TALL = 40, 104, 66  # where the bars begin, on which height they stand, and how high one of 100% is
+LEFT, FOOT, TALL = 40, 104, 66  # where the bars begin, on which height they are, and how high one of 100% is
 
 
 def corrected(words: Sequence[str], right: Sequence[str]) -> list[tuple[str, str]]:
-    """Each of the words with its role: "ink" where it is right, "wrong" where it should not stand, and in between, as
+    """Each of the words with its role: "ink" where it is right, "wrong" where it should not be, and in between, as
     "right", those that should."""
     found = []
     for kind, begin, end, first, last in difflib.SequenceMatcher(None, words, right, False).get_opcodes():

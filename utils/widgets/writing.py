@@ -303,8 +303,8 @@ def draw_looks(steps: Steps, whole: Steps, step: int, off: str, size: tuple[floa
 def two_looks(
     translator: TransformerTranslator, sentences: Sequence[Sequence[str]], english: Vocabulary, spanish: Vocabulary
 ) -> Explorer:
-    """Watch a sentence being written, one line a step, from the word that is read over the look at the words so far and
-    the look at the source to the next word; cut one of the looks in all blocks, and see what is written then.
+    """Watch a sentence being written, one line per step, from the word that is read over the look at the words so far
+    and the look at the source to the next word; cut one of the looks in all blocks, and see what is written then.
 
     ValueError as in `writing_step`, or a sentence of more than 9 words."""
     require_translator(translator, sentences, english, spanish)
@@ -480,7 +480,7 @@ def draw_shares(
 
 
 def write_facts(canvas: Phone, top: float, facts: Mapping[str, Iterable[object]]) -> float:
-    """A line for each fact, a number for each stage; returns where the next thing can stand."""
+    """A line for each fact, a number for each stage; returns where the next thing can be drawn."""
     for line, (name, numbers) in enumerate(facts.items()):
         canvas.text(80, top + 20 * line, name, 12, "end", "quiet")
         for stage, fact in enumerate(numbers):

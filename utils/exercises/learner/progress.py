@@ -22,7 +22,7 @@ def notebook_of(found: Exercise) -> str:
 
 def progress() -> None:
     """Print every exercise, notebook by notebook: ○ not tried, ✘ not right yet, ✔ right; level, minutes, tries, and
-    whether your answer is kept and the solution was opened. Below them stand those of earlier editions of the course
+    whether your answer is kept and the solution was opened. Below them are those of earlier editions of the course
     that you tried; they are not counted."""
     try:
         tried, guessed, remark = entries(), guesses(), ""
@@ -58,7 +58,7 @@ def _line(name: str, size: str, entry: dict | None, is_kept: bool) -> str:
 
 
 def my_answers(exercise: Callable | str = "") -> None:
-    """Print which right answers of yours are kept, or, of one exercise, the code: it runs as it stands, also in its
+    """Print which right answers of yours are kept, or, of one exercise, the code: it runs as it is, also in its
     exercise where that is empty again.
 
     ValueError where there is neither an answer nor an exercise of that name.

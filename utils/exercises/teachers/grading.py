@@ -250,7 +250,7 @@ class Judge:
         self.compiled.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         self.space = {"__name__": "__main__", "display": display, "get_ipython": get_ipython}
         self.answers: dict[tuple[int, str], Any] = {}  # the reference replaces a wrong one
-        self.ran: set[ast.stmt] = set()  # at their place: definitions, and what stands in exercise cells
+        self.ran: set[ast.stmt] = set()  # at their place: definitions, and what is in exercise cells
 
     def all_cells(self) -> None:
         for number, names in enumerate(self.notebook.exercises):
@@ -299,7 +299,7 @@ class Judge:
             else:
                 new += [one] if one not in self.ran else []
         left = [*needed.items()] if new else []
-        while left:  # what stands below a statement that needs it is there when that one is tried again
+        while left:  # what is below a statement that needs it is there when that one is tried again
             before, left = left, [(place, one) for place, one in left if self._fails(place[0], one)]
             if len(left) == len(before):
                 break

@@ -1,6 +1,6 @@
 """What notebooks exported for nbgrader and otter-grader call (tools/notebooks/export.py): points for one exercise.
 
-Below an exercise's cell stands one that judges what it defined and says why, as `check` does. Then the notebook goes on
+Below an exercise's cell is one that judges what it defined and says why, as `check` does. Then the notebook goes on
 with the reference where the answer is not right, so that no mistake costs the points of a later exercise.
 """
 

@@ -268,7 +268,7 @@ class Notebook:
     def needed(self, names: list[str], number: int, stand_ins: set[str]) -> dict[Place, ast.stmt | str]:
         """What the answers `names` in cell `number` need of other cells, in the order of the notebook.
 
-        At each place a statement, or the name of an exercise whose answer, judged before, stands there. An exercise of
+        At each place a statement, or the name of an exercise whose answer, judged before, is there. An exercise of
         `stand_ins` to which no cell above holds an answer is placed before all cells.
         """
         here = number, len(self.cell(number).statements)

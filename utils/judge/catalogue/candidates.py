@@ -102,7 +102,7 @@ def _put_in(row: rows.Mistake) -> str:
 
 
 def _taken_out(reference: Callable, row: rows.Mistake) -> str:
-    """The code of the reference in whose place it stands."""
+    """The code of the reference in whose place it is."""
     body = rows.body_of(reference)[1]
     return " ".join(body[edit.start : edit.end] for edit in row.edits) if row.edits else body
 
@@ -191,7 +191,7 @@ class Known:
         only_raised = all(done.error is not None for done in runs if not done.right)
         for stage in stages:
             if only_raised and stage in ("pairs", "mixed"):
-                continue  # what stands behind an exception cannot be seen
+                continue  # what is behind an exception cannot be seen
             for candidate in getattr(self, stage):
                 if all(self._alike(candidate, done) for done in runs) and candidate.source.fits(source):
                     return candidate

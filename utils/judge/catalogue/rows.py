@@ -1,6 +1,6 @@
 """Known mistakes and right answers as rows of text: edits of the reference, or code in its place.
 
-They stand in a file beside the module of the exercise, named as it is, except for .txt:
+They are in a file beside the module of the exercise, named as it is, except for .txt:
 
     [attention_scores: mistakes]
     / math.sqrt(keys.shape[-1]) ->
@@ -19,7 +19,7 @@ first of the mistakes, and its sentence says what is still wrong, not how to fix
 A row is one or more lines of code, then, indented, the sentence that helps. A line `only where: PATTERN` below it says
 what an answer's code has to hold, for the sentence speaks of it. `old -> new` exchanges a piece that occurs
 exactly once in the reference's body; several edits in one row are made at once. `= expression`, or statements up to a
-`return` that is not indented, stand in its place. Two rows of edits at different places make a pair, so a sentence has
+`return` that is not indented, are in its place. Two rows of edits at different places make a pair, so a sentence has
 to hold on its own and in company. An address at the end of a row is the public thread where the mistake has happened.
 """
 
@@ -54,7 +54,7 @@ class Replacement(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """What learners write: its code as it stands in the row (its name, too), the sentence that helps, the thread where
+    """What learners write: its code as it is in the row (its name, too), the sentence that helps, the thread where
     it happened, and what an answer's code has to hold for the sentence to be said of it; as a function; as edits, where
     it is made of them."""
 
@@ -85,7 +85,7 @@ def body_of(reference: Callable) -> tuple[str, str]:
 def sections(file: Path, names: tuple[str, ...]) -> dict[tuple[str, str], str]:
     """{(exercise, one of KINDS): text} of the file of rows for the exercises `names`; empty where there is no file.
 
-    Raises ValueError for a heading that is not of this form, names none of them, or stands there twice."""
+    Raises ValueError for a heading that is not of this form, names none of them, or is there twice."""
     above, *parts = HEADING.split(file.read_text(encoding="utf-8") if file.exists() else "")
     if above.strip():
         raise ValueError(f"{file.name}: {above.strip().splitlines()[0]!r} stands above the first heading")

@@ -1,7 +1,7 @@
 """Mistakes that can be made in any exercise: an argument exchanged, turned round or left out; a step too many at the end.
 
 Each is a change of what goes into a function, or of what comes out of it, with a sentence of `sentences/en.txt`. They are tried
-on the reference, and on the known mistakes of an exercise, as a second thing that went wrong. Beside each stands an
+on the reference, and on the known mistakes of an exercise, as a second thing that went wrong. Beside each is an
 example, "exercise: body", an answer of which the sentence is said: the tests judge it.
 """
 

@@ -52,7 +52,7 @@ def diagnosis(case: Case) -> Finding:
 
 
 def at_an_edge(case: Case) -> Finding:
-    """What is seen of an answer that is wrong for an edge of what may go in: the cause stands in the edge's name."""
+    """What is seen of an answer that is wrong for an edge of what may go in: the cause is in the edge's name."""
     done = case.first_wrong
     if done.error is None and isinstance(done.result, tuple) and isinstance(done.want[0], Tensor):
         pairs = zip(done.result, done.want) if len(done.result) == len(done.want) else ()

@@ -162,8 +162,8 @@ SLIPS = (  # patterns of the source, spaced as ast.unparse spaces it
     ),
 )
 FILLING = ("masked_fill", "masked_fill_", "where")  # by which a learner hides scores
-HIDDEN = "__hidden"  # by which -∞ stands in place of a sum that hides
-PRODUCT = "__product"  # by which x @ W stands in place of F.linear
+HIDDEN = "__hidden"  # by which -∞ replaces a sum that hides
+PRODUCT = "__product"  # by which x @ W replaces F.linear
 RETURNING = set(  # methods that return a new tensor
     "masked_fill transpose permute unsqueeze squeeze reshape view float softmax t flatten unflatten expand clamp to "
     "double bool long tril triu flip detach".split()
@@ -244,7 +244,7 @@ def compared_with_text(case: Case) -> Finding | None:
 
 
 def result_not_kept(case: Case) -> Finding | None:
-    """A method that returns a new tensor stands in a line of its own, and nothing takes what it returns; not where that
+    """A method that returns a new tensor is in a line of its own, and nothing takes what it returns; not where that
     was given so in code to be fixed."""
     if case.broken and case.known_row and case.broken in case.known_row.names:
         return None
@@ -294,7 +294,7 @@ def _set_once(tree: ast.FunctionDef) -> dict[str, ast.expr]:
 
 
 def _of_a_fill(node: Any, set_once: dict[str, ast.expr]) -> Iterator[tuple[str, bool, tuple | None, ast.expr]]:
-    """A number that hides: as text, is it added, where it stands if not at the node itself, and what hides instead."""
+    """A number that hides: as text, is it added, where it is if not at the node itself, and what hides instead."""
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         parts = [part for part in ast.walk(node) if isinstance(part, ast.UnaryOp)] if name in FILLING else []

@@ -77,7 +77,7 @@ JOINS = ("cat", "concatenate", "stack")
 EXCHANGE = ("transpose", "swapaxes", "movedim", "swapdims")
 COLLECT = ("append", "extend")
 PAIRS = ((-1, -2), (-2, -3), (0, 1), (1, 2), (0, 2), (-1, -3))
-LOOP_GUARD = "__goes_on"  # stands in every `while`, so that one that a change made endless ends
+LOOP_GUARD = "__goes_on"  # is in every `while`, so that one that a change made endless ends
 FORGOTTEN = {  # what is often left out around something
     "sign": ("-({})",),
     "one off": ("({}) + 1", "({}) - 1"),
@@ -167,7 +167,7 @@ class Program:
         return shorten(self.source.splitlines()[node.lineno - 1].strip(), 100)
 
     def piece(self, edit: Mutation) -> str:
-        """What the learner wrote there; of a short thing, with the call in which it stands."""
+        """What the learner wrote there; of a short thing, with the call in which it occurs."""
         node, written = edit.at, edit.piece or self._written(edit.at)
         line = self.source.splitlines()[node.lineno - 1]
         while len(written) < 2 or _count(written, line) > 1 or self._is_callee(node):  # which one is meant?
@@ -328,7 +328,7 @@ def _axes(program: Program) -> list[ast.expr]:
 
 
 def axes(program: Program, case: Case) -> Iterator[Mutation]:
-    """Another axis; the same one wherever it stands; both axes of a transposition; the axes of a permutation."""
+    """Another axis; the same one wherever it is; both axes of a transposition; the axes of a permutation."""
     nodes = _axes(program)
     for node in nodes:
         for value in (-1, -2, -3, 0, 1, 2):
@@ -593,7 +593,7 @@ def _two_exchanged(node: ast.AST, kind: str, field: str) -> Iterator[Mutation]:
 
 
 def together(program: Program, case: Case) -> Iterator[Mutation]:
-    """Functions and transpositions that stand there more than once, exchanged or left out wherever they stand."""
+    """Functions and transpositions that are there more than once, exchanged or left out wherever they are."""
     joined = [node for node in program.nodes if isinstance(node, ast.Call) and _called(node) in JOINS]
     joined = [node for node in joined if len(node.args) == 1 and not node.keywords]
     for value in (1, -1, -2) if len(joined) > 1 else ():

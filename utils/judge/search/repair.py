@@ -219,5 +219,5 @@ def _words(text: str) -> Counter[str]:
 
 
 def _distance(one: Counter[str], other: Counter[str]) -> int:
-    """How many words stand in one of two programs alone."""
+    """How many words are in one of two programs alone."""
     return (one - other).total() + (other - one).total()
