@@ -95,7 +95,11 @@ def compare_rotary(seeds):
             for seed in seeds[: 3 if steps < 1000 else 1]:
                 training.seed(seed)
                 found.append(share_right(RotaryLayers(num_layers), task, seed, steps, 1e-2, 128, n=16))
-            print(f"{num_layers} layers, {steps:5} steps, {task.__name__:10}", *(f"{one:.2f}" for one in found), flush=True)
+            print(
+                f"{num_layers} layers, {steps:5} steps, {task.__name__:10}",
+                *(f"{one:.2f}" for one in found),
+                flush=True,
+            )
 
 
 def main():

@@ -1334,7 +1334,9 @@ def block_parts(widgets):
 
     def share(parts):
         missing = every - parts
-        return 0.2 if {"feed_forward", "more_blocks"} <= missing else 1 - 0.03 * len(missing) - 0.4 * ("skip" in missing)
+        return (
+            0.2 if {"feed_forward", "more_blocks"} <= missing else 1 - 0.03 * len(missing) - 0.4 * ("skip" in missing)
+        )
 
     def answer(parts, digits):
         return [(a + b) % 10 if "attention" in parts else 0 for a, b in zip(digits, digits[::-1])]

@@ -18,7 +18,9 @@ def test_two_words_that_move_together_keep_angles_and_product(distance):
 
 def test_two_words_at_another_distance_have_another_product():
     found = {round(sum(rotary.product({"q": q, "k": k})), 3): q - k for q in range(12) for k in range(12)}
-    assert [distance for total, distance in found.items() if abs(total - sum(rotary.product(rotary.FIRST))) < 0.01] == [2]
+    assert [distance for total, distance in found.items() if abs(total - sum(rotary.product(rotary.FIRST))) < 0.01] == [
+        2
+    ]
 
 
 def test_a_dragged_word_stops_at_whole_positions_of_the_sentence():

@@ -88,5 +88,7 @@ def draw_norm(x: Sequence[float]) -> View:
 
 def norm_circle() -> Explorer:
     """Drag a vector of three numbers: a layer norm drops it on the plane of mean 0 and puts it on a circle."""
-    controls = {f"x_{number}": slider(f"number {number}", first, LOW, HIGH, STEP) for number, first in enumerate(FIRST, 1)}
+    controls = {
+        f"x_{number}": slider(f"number {number}", first, LOW, HIGH, STEP) for number, first in enumerate(FIRST, 1)
+    }
     return Explorer(lambda x_1, x_2, x_3: draw_norm((x_1, x_2, x_3)), controls, replaced=list(controls))

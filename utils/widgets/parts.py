@@ -110,9 +110,7 @@ def digits_of(typed: str, count: int) -> list[int]:
     return found + [0] * (count - len(found))
 
 
-def block_parts(
-    answer: Answer, shares: Mapping[frozenset, float], digits: str, tries: Sequence[str] = ()
-) -> Explorer:
+def block_parts(answer: Answer, shares: Mapping[frozenset, float], digits: str, tries: Sequence[str] = ()) -> Explorer:
     """Click the parts of a block on and off: a model that was trained with these parts says, for each digit, the sum of
     itself and of its mirror image, mod 10.
 

@@ -72,7 +72,9 @@ def draw_lengths_to_reverse(generator):
 
 
 def edges_of_reversing(generator):
-    yield from ((f"{n} positions, and a d_model of {d_model}", (n, d_model)) for n, d_model in ((1, 4), (70, 2), (20, 130)))
+    yield from (
+        (f"{n} positions, and a d_model of {d_model}", (n, d_model)) for n, d_model in ((1, 4), (70, 2), (20, 130))
+    )
 
 
 @exercise(
@@ -90,8 +92,8 @@ def edges_of_reversing(generator):
         "the positions reversed, but the matrix that reverses them should be returned": lambda n, d_model: torch.zeros(
             n, d_model
         ),
-        "a matrix that moves the positions, (n, n): it should act on the columns, (d, d)": lambda n, d_model: torch.zeros(
-            n, n
+        "a matrix that moves the positions, (n, n): it should act on the columns, (d, d)": lambda n, d_model: (
+            torch.zeros(n, n)
         ),
         "one block of 2 × 2: every pair of columns needs its own, on the diagonal of (d, d)": (
             lambda n, d_model: torch.zeros(2, 2)
@@ -109,12 +111,12 @@ def reversing_matrix(n, d_model):
 
     Each pair of columns has its own 2 × 2 block on the diagonal, a reflection. All else is 0.
     """
-    blocks = torch.zeros(d_model, d_model)
+    reflecting = torch.zeros(d_model, d_model)
     for j in range(0, d_model, 2):
         angle = (n - 1) / 10000 ** (j / d_model)
         cos, sin = math.cos(angle), math.sin(angle)
-        blocks[j : j + 2, j : j + 2] = torch.tensor([[-cos, sin], [sin, cos]])
-    return blocks
+        reflecting[j : j + 2, j : j + 2] = torch.tensor([[-cos, sin], [sin, cos]])
+    return reflecting
 
 
 def draw_pairs_and_angles(generator):
@@ -244,7 +246,12 @@ def layer_norm(x, gamma, beta, eps):
 def draw_vectors_for_twins(generator):
     """Three numbers, the notebook's; more; a mean of 0, a deviation of 1; a negative mean; float64."""
     yield torch.tensor([3.0, 1.0, 0.5]), 0.0, 2.0
-    for d, mean, deviation, dtype in ((4, -2.0, 0.5, None), (8, 3.0, 1.0, None), (2, 0.0, 4.0, None), (5, 1.5, 3.0, None)):
+    for d, mean, deviation, dtype in (
+        (4, -2.0, 0.5, None),
+        (8, 3.0, 1.0, None),
+        (2, 0.0, 4.0, None),
+        (5, 1.5, 3.0, None),
+    ):
         yield 1 + 2 * torch.randn(d, generator=generator, dtype=dtype), mean, deviation
     yield torch.randn(6, generator=generator, dtype=torch.float64), 0.5, 2.5
 
@@ -419,7 +426,12 @@ def feed_forward(x, W_1, b_1, W_2, b_2):
 
 def draw_weights_to_drop(generator):
     """In training and in evaluation: one row, a map, several heads; all kept, none kept; float64."""
-    for shape, p, dtype in (((5,), 0.5, None), ((3, 4), 0.25, None), ((2, 3, 3), 0.1, None), ((2, 4), 0.6, torch.float64)):
+    for shape, p, dtype in (
+        ((5,), 0.5, None),
+        ((3, 4), 0.25, None),
+        ((2, 3, 3), 0.1, None),
+        ((2, 4), 0.6, torch.float64),
+    ):
         weights = torch.randn(shape, generator=generator, dtype=dtype).softmax(-1)
         kept = torch.rand(shape, generator=generator) > p
         kept.view(-1)[:2] = torch.tensor([True, False])
@@ -432,7 +444,10 @@ def draw_weights_to_drop(generator):
 def edges_of_dropout(generator):
     weights = torch.randn(3, 4, generator=generator).softmax(-1)
     yield "p = 0", (weights, torch.ones(3, 4).bool(), 0.0, True)
-    yield "70 rows of 66", (torch.rand(70, 66, generator=generator), torch.rand(70, 66, generator=generator) > 0.5, 0.5, True)
+    yield (
+        "70 rows of 66",
+        (torch.rand(70, 66, generator=generator), torch.rand(70, 66, generator=generator) > 0.5, 0.5, True),
+    )
 
 
 @exercise(
