@@ -8,7 +8,7 @@ import numpy as np
 from .canvas import Phone, View, two_decimals
 from .controls import Explorer, slider
 
-FIRST = (3.0, 1.0, 0.5)
+FIRST = (2.0, 1.0, 0.5)
 LOW, HIGH, STEP = -3.0, 3.0, 0.5
 AXES = np.array([[math.cos(angle), math.sin(angle)] for angle in np.radians([90, 210, 330])]) * math.sqrt(2 / 3)
 BARS, ZERO, UNIT = 36.0, 132.0, 28.0  # the first bar; the height of 0; pixels for 1
@@ -52,8 +52,8 @@ def draw_plane(canvas: Phone, centred: np.ndarray, result: np.ndarray) -> None:
         canvas.text(end[0] + (-2, 1, -1)[number], end[1] + (-3, 12, 12)[number], number + 1, 12, fill="quiet")
     far = float(np.linalg.norm(centred))
     shown = centred * min(1.0, 2.05 / far) if far else centred  # what is longer leaves the picture
-    canvas.arrow(X, Y, *on_plane(shown), "data", 3, 11, stroke_opacity="0.6")
     canvas.arrow(X, Y, *on_plane(result), "here", 4, 13)
+    canvas.arrow(X, Y, *on_plane(shown), "data", 5 if far < RADIUS else 2, 13)
     canvas.add("circle", cx=on_plane(result)[0], cy=on_plane(result)[1], r=5, fill="here", stroke="ground", data_id="n")
 
 

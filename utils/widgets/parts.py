@@ -82,8 +82,8 @@ def draw_parts(on: frozenset, share: float, digits: Sequence[int], said: Sequenc
     for part, foot in feet.items():
         draw_sublayer(canvas, foot, part, on)
     canvas.line(X, low + 46, X, low, "data", 4)
-    twice = "more_blocks" in on
-    draw_switch(canvas, 278, low - 238, "more_blocks", twice, "× 3, three blocks" if twice else "× 1, one block", 122)
+    more = "more_blocks" in on
+    draw_switch(canvas, 278, low - 238, "more_blocks", more, "× 3 blocks" if more else "× 1 block", 122)
     draw_switch(canvas, SIDE, low + 32, "positions", "positions" in on, "+ positions")
     canvas.arrow(SIDE - 59, low + 32, X + 4, low + 32, "quiet" if "positions" in on else "edge", 2)
     canvas.text(X - 10, low + 40, "digits", 12.5, "end", bold=True)
