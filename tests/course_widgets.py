@@ -1349,7 +1349,7 @@ def block_parts(widgets):
         said = answer(on, digits)
         right = sum(one == (a + b) % 10 for one, a, b in zip(said, digits, digits[::-1]))
         without = " and ".join(missing) if len(missing) < 3 else f"{len(missing)} parts"
-        name = f"without {without}" if missing else "all parts"
+        name = f"without {without}" if missing else "with all parts"
         done = every - on == {"feed_forward", "more_blocks"}
         text = f"A block {name}: {100 * share(on):.9f}% of new digits right. Digits {' '.join(map(str, digits))}: it "
         text += f"says {' '.join(map(str, said))}, {right} of 8 right. {'✔' if done else '○'} Find two parts of which "

@@ -92,7 +92,7 @@ def draw_parts(on: frozenset, share: float, digits: Sequence[int], said: Sequenc
     role = "right" if share >= GOOD else "wrong" if share < BAD else "quiet"
     canvas.rect(8, y, 340 * share, 20, role, fill_opacity="0.35", rx=3, data_id="share")
     without = " and ".join(NAMES[part] for part in missing) if len(missing) < 3 else f"{len(missing)} parts"
-    name = f"without {without}" if missing else "all parts"
+    name = f"without {without}" if missing else "with all parts"
     canvas.text(14, y + 15, f"{share:.0%} right", 13.5, "start", bold=True)
     canvas.text(342, y + 15, name, 11.5, "end")
     right = draw_digits(canvas, y + 30, digits, said)
