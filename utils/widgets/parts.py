@@ -22,13 +22,16 @@ def stands_in(shares: Mapping[frozenset, float], missing: Collection[str]) -> bo
     return len(missing) == 2 and min(alone) >= GOOD and shares[every - set(missing)] < BAD
 
 
-def draw_switch(canvas: Phone, x: float, y: float, part: str, on: bool, name: str, wide: float = 118) -> None:
-    """A part as a box, dashed and pale where it is taken out; a click puts it in or takes it out."""
+def draw_switch(
+    canvas: Phone, x: float, y: float, part: str, on: bool, name: str, wide: float = 118, where: str = ""
+) -> None:
+    """A part as a box, dashed and pale where it is taken out; a click puts it in or takes it out. where: which one of
+    two boxes it is, for screen readers."""
     more = {} if on else {"stroke_dasharray": "4 4"}
     canvas.rect(x - wide / 2, y - 15, wide, 30, "raised" if on else "ground", stroke="ink" if on else "edge",
                 stroke_width=2 if on else 1.5, rx=6, **more)  # fmt: skip
     canvas.text(x, y + 4.5, name, 12.5, fill="ink" if on else "quiet", bold=on)
-    canvas.touch(x - wide / 2, y - 15, wide, 30, NAMES[part], group="parts", on=on, **{part: not on})
+    canvas.touch(x - wide / 2, y - 15, wide, 30, NAMES[part] + where, group="parts", on=on, **{part: not on})
 
 
 def draw_sublayer(canvas: Phone, low: float, part: str, on: Collection[str]) -> None:
@@ -37,7 +40,7 @@ def draw_sublayer(canvas: Phone, low: float, part: str, on: Collection[str]) -> 
     colour = "quiet" if part in on else "edge"
     canvas.line(X, low, SIDE, low, colour, 2)
     canvas.line(SIDE, low, SIDE, back, colour, 2)
-    draw_switch(canvas, SIDE, y_norm, "norm", "norm" in on, "norm")
+    draw_switch(canvas, SIDE, y_norm, "norm", "norm" in on, "norm", where=f", at {NAMES[part]}")
     draw_switch(canvas, SIDE, y_part, part, part in on, NAMES[part].replace(" layers", ""))
     canvas.add("circle", cx=X, cy=back, r=10, fill="ground", stroke="quiet", stroke_width=1.5)
     canvas.arrow(SIDE, back, X + 10, back, colour, 2)
@@ -51,7 +54,7 @@ def draw_skip(canvas: Phone, low: float, part: str, on: Collection[str]) -> None
     more = {} if kept else {"stroke_dasharray": "2 7"}
     canvas.line(X, low, X, back + 10, "data" if kept else "edge", 4, **more)
     name = "skip" if "skip" in on else "no skip"
-    draw_switch(canvas, X - 38, low - 56, "skip", "skip" in on, name, 64)
+    draw_switch(canvas, X - 38, low - 56, "skip", "skip" in on, name, 64, f", past {NAMES[part]}")
 
 
 def draw_digits(canvas: Phone, y: float, digits: Sequence[int], said: Sequence[int]) -> int:
