@@ -4,7 +4,12 @@
 
 Eight attention layers with residual connections write strings of 6 digits backwards, 300 steps: pre-norm and post-norm
 without a warm-up, and post-norm with one of 100 steps. A row: the loss over the last 20 steps, median of the seeds, and
-the smallest and the largest. Knowing nothing is ln 10 = 2.30.
+the smallest and the largest. Knowing nothing is ln 10 = 2.30. Recorded, seeds 0 to 4:
+
+    rate               0.001              0.003              0.01               0.03               0.1
+    pre                0.11 (0.10-0.15)   0.00 (0.00-0.00)   0.00 (0.00-0.00)   0.00 (0.00-0.00)   2.09 (2.02-2.18)
+    post               1.57 (1.21-1.57)   0.09 (0.01-0.38)   1.78 (1.69-1.79)   2.30 (2.24-2.30)   2.30 (2.30-2.30)
+    post, warm-up      1.63 (1.59-1.64)   0.16 (0.04-0.32)   0.00 (0.00-0.00)   1.60 (1.60-1.90)   2.30 (2.27-2.30)
 """
 
 import argparse

@@ -1282,22 +1282,86 @@ def stations_of_torch(tagger, theirs, tokens):
 
 def rotary_hands(widgets):
     """As complex numbers: a turn is a product."""
+    begin = {1: ((1.1, 20), (0.9, 70), 40), 2: ((0.9, 120), (1.2, 60), 10)}
+
+    def at(pair, q, k):
+        (long_q, angle_q), (long_k, angle_k), turn = begin[pair]
+        one, other = (
+            torch.polar(*torch.tensor([long, math.radians(angle + turn * place)]).double())
+            for long, angle, place in ((long_q, angle_q, q), (long_k, angle_k, k))
+        )
+        return abs((one / other).angle().rad2deg().item()), (one * other.conj()).real.item()
 
     def expected(state):
-        steps = [(state["angle_q"] - 20) / 15, (state["angle_k"] - 70) / 15]
-        q, k = (
-            torch.polar(*torch.tensor([long, math.radians(angle)]).double()) for long, angle in ((1.2, 20), (0.8, 70))
-        )
-        one = torch.polar(*torch.tensor([1, math.radians(15)]).double())
-        q, k = q * one ** steps[0], k * one ** steps[1]
-        product = (q * k.conj()).real.item()
-        said = "Two entries of a query and of a key as hands of a clock; each position turns a hand by 15 "
-        said += f"degrees. q at position {steps[0]}, k at position {steps[1]}: {abs((q / k).angle().rad2deg().item())} "
-        same = steps[0] != 3 and steps[1] != 1 and steps[0] - steps[1] == 2
-        task = f"{'✔' if same else '○'} Move both hands. Can q · k still be {0.96 * math.cos(math.radians(20))}?"
-        return f"{said}degrees between them, q · k {product}. {task}", None
+        q, k = state["q"], state["k"]
+        (first, adds), (second, adds_too) = at(1, q, k), at(2, q, k)
+        at_first = at(1, 3, 1)[1] + at(2, 3, 1)[1]
+        said = f"A query at position {q} and a key at position {k}. Pair 1 turns by 40 degrees per position: {first} "
+        said += f"degrees between the hands, adds {adds}. Pair 2 turns by 10: {second} degrees, adds {adds_too}. "
+        sign = "✔" if q != 3 and k != 1 and q - k == 2 else "○"
+        return f"{said}q · k is {adds + adds_too}. {sign} Move both words. Can q · k still be {at_first}?", None
 
     return widgets.rotary_hands(), expected
+
+
+def norm_circle(widgets):
+    """By torch's layer norm; two vectors have the same normed one if both are a positive multiple of it, shifted."""
+    first = F.layer_norm(torch.tensor([2.0, 1.0, 0.5]).double(), (3,), eps=0.0)
+
+    def expected(state):
+        x = torch.tensor([state["x_1"], state["x_2"], state["x_3"]]).double()
+        flat = x.max() == x.min()
+        normed = torch.zeros(3) if flat else F.layer_norm(x, (3,), eps=0.0)
+        written = ", ".join(f"{value:g}" for value in x.tolist())
+        done = bool((x != torch.tensor([2.0, 1.0, 0.5])).all()) and torch.allclose(normed.double(), first)
+        said = f"Three numbers: {written}. Mean {x.mean():.9f}, deviation {x.var(correction=0).sqrt():.9f}. Normed: "
+        said += f"{', '.join(f'{one:.9f}' for one in normed)}, an arrow of length {0 if flat else math.sqrt(3)} in the "
+        task = "Change all three numbers, and keep the normed arrow where it is."
+        return f"{said}plane of mean 0. {'✔' if done else '○'} {task}", None
+
+    return widgets.norm_circle(), expected
+
+
+NAMES_OF_PARTS = {
+    "positions": "positions", "attention": "attention", "skip": "skip connections", "norm": "norms",
+    "feed_forward": "feed-forward layers", "more_blocks": "more blocks",
+}  # fmt: skip
+
+
+def block_parts(widgets):
+    """Made-up blocks: one without attention says 0, another one is right; a share falls by 0.1 for each missing part,
+    and to 0.2 where feed-forward layers and more blocks are missing both."""
+    every = frozenset(NAMES_OF_PARTS)
+
+    def share(parts):
+        missing = every - parts
+        return (
+            0.2 if {"feed_forward", "more_blocks"} <= missing else 1 - 0.03 * len(missing) - 0.4 * ("skip" in missing)
+        )
+
+    def answer(parts, digits):
+        return [(a + b) % 10 if "attention" in parts else 0 for a, b in zip(digits, digits[::-1])]
+
+    def expected(state):
+        on = frozenset(part for part in every if state[part])
+        missing = [NAMES_OF_PARTS[part] for part in NAMES_OF_PARTS if part not in on]
+        digits = [int(one) for one in re.findall(r"[0-9]", state["digits"])][:8]
+        digits += [0] * (8 - len(digits))
+        said = answer(on, digits)
+        right = sum(one == (a + b) % 10 for one, a, b in zip(said, digits, digits[::-1]))
+        without = " and ".join(missing) if len(missing) < 3 else f"{len(missing)} parts"
+        name = f"without {without}" if missing else "with all parts"
+        done = every - on == {"feed_forward", "more_blocks"}
+        text = f"A block {name}: {100 * share(on):.9f}% of new digits right. Digits {' '.join(map(str, digits))}: it "
+        text += f"says {' '.join(map(str, said))}, {right} of 8 right. {'✔' if done else '○'} Find two parts of which "
+        return f"{text}either may be missing, but not both.", None
+
+    shares = {
+        frozenset(some): share(frozenset(some))
+        for count in range(7)
+        for some in itertools.combinations(NAMES_OF_PARTS, count)
+    }
+    return widgets.block_parts(answer, shares, "31415926", ["00000000", "1234"]), expected
 
 
 def word_journey(widgets):
@@ -2120,6 +2184,8 @@ COURSE = {
         hiding,
         position_waves,
         rotary_hands,
+        norm_circle,
+        block_parts,
         word_journey,
         head_browser,
         writing_step,

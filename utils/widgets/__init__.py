@@ -23,7 +23,9 @@ from .likeness import analogy, winning_key
 from .looking_back import bridge
 from .masking import empty_row, paint_mask, which_to_ship
 from .mixing import first_look, translator
+from .normed import norm_circle
 from .online_softmax import softmax_in_blocks
+from .parts import block_parts
 from .peeking import peeking
 from .projections import kernel_smoothing, projections
 from .published import published_heads, search

@@ -1,7 +1,7 @@
-"""Rotary positions: pairs of numbers that are turned by an angle for each position."""
+"""Rotary positions: two words that are moved along a sentence, and the pairs of numbers that turn with them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,121 +9,123 @@ import numpy as np
 from .canvas import Canvas, Phone, View, two_decimals
 from .controls import Explorer, slider
 
-# Rotary positions
 HALO = {"stroke": "ground", "stroke_width": 5, "paint_order": "stroke"}
+PLACES = 12  # positions of the sentence, from 0
+FIRST = {"q": 3, "k": 1}
+ROLES = {"q": "query", "k": "key"}
+LEFT, WIDE, TOP = 10.0, 28.0, 78.0  # of the sentence's cells
 
 
-TURN, LAST = 15, 12  # degrees from one position to the next; the last position
+class Pair(NamedTuple):
+    """Two entries of a query and of a key: by how many degrees a position turns them, the angles (q, k) and lengths
+    (q, k) that they have at position 0, and where their clock stands."""
+
+    turn: int
+    begin: tuple[float, float]
+    length: tuple[float, float]
+    x: float
+
+    def hand(self, which: int, position: int) -> np.ndarray:
+        """The two entries (2,) of q, which = 0, or k, which = 1, at a position."""
+        return turned(np.array([self.length[which], 0.0]), math.radians(self.begin[which] + self.turn * position))
 
 
-class Hand(NamedTuple):
-    """Two entries of a query or of a key: its role, its angle at position 0, its length, where it is at first, and the
-    radius of the numbers around it."""
-
-    role: str
-    begin: float
-    length: float
-    first: int
-    dial: float
-
-    def pair(self, position: int) -> np.ndarray:
-        """Its two entries (2,) at a position."""
-        return turned(np.array([self.length, 0.0]), math.radians(self.begin + TURN * position))
+PAIRS = (Pair(40, (20, 70), (1.1, 0.9), 92), Pair(10, (120, 60), (0.9, 1.2), 264))
+Y, SCALE = 232, 62  # where the hands meet; pixels for a length of 1
 
 
-HANDS = {"q": Hand("query", 20, 1.2, 3, 148), "k": Hand("key", 70, 0.8, 1, 106)}
-X, Y, SCALE = 172, 170, 105  # where the hands meet; pixels for a length of 1
+def product(positions: Mapping[str, int]) -> list[float]:
+    """What each pair adds to the dot product of q and k at these positions."""
+    return [float(pair.hand(0, positions["q"]) @ pair.hand(1, positions["k"])) for pair in PAIRS]
 
 
-def draw_dial(canvas: Canvas, name: str, hand: Hand) -> None:
-    """A mark for each position of a hand, and the number of every third one."""
-    arc = [on_circle(X, Y, hand.pair(position), (hand.dial - 13) / hand.length) for position in range(LAST + 1)]
-    canvas.add("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in arc), fill="none", stroke="edge")
-    for position in range(LAST + 1):
-        way = hand.pair(position) / hand.length
-        marks = [*on_circle(X, Y, way, hand.dial - 16), *on_circle(X, Y, way, hand.dial - 10)]
-        canvas.line(*marks, hand.role, 1.5)
-        if position % 3 == 0:
-            across, down = on_circle(X, Y, way, hand.dial)
-            canvas.text(across, down + 4, position, 11, fill=hand.role, **HALO)
-    across, down = on_circle(X, Y, turned(np.array([1.0, 0.0]), math.radians(hand.begin - 1350 / hand.dial)), hand.dial)
-    canvas.text(across, down + 4, name, 14, fill=hand.role, bold=True)
+def draw_sentence(canvas: Phone, positions: Mapping[str, int]) -> None:
+    """The positions of a sentence as cells, the word that asks above them and the word that is asked below."""
+    for position in range(PLACES):
+        x = LEFT + WIDE * position
+        canvas.rect(x, TOP, WIDE, 24, "raised", stroke="edge")
+        canvas.text(x + WIDE / 2, TOP + 16.5, position, 12, fill="quiet")
+    for name, y in (("q", TOP - 16), ("k", TOP + 40)):
+        x = LEFT + WIDE * (positions[name] + 0.5)
+        canvas.line(x, TOP - 4 if name == "q" else TOP + 28, x, TOP + (0 if name == "q" else 24), ROLES[name], 2)
+        canvas.rect(x - 12, y - 12, 24, 24, "ground", stroke=ROLES[name], stroke_width=2, rx=5, data_id=f"word {name}")
+        canvas.text(x, y + 5, name, 14, fill=ROLES[name], bold=True, data_id=f"letter {name}")
+    for name, y in (("q", TOP - 16), ("k", TOP + 40)):
+        x = LEFT + WIDE * (positions[name] + 0.5)
+        leads = {"x": (name, LEFT + WIDE / 2, WIDE)}
+        canvas.grip(x - 14, y - 14, 28, 28, f"word {name}", f"{positions[name]} is its position", **leads)
 
 
-def draw_hand(canvas: Canvas, name: str, hand: Hand, position: int) -> None:
-    """A hand at its position, to be dragged to another one."""
-    tip = on_circle(X, Y, hand.pair(position), SCALE)
-    canvas.arrow(X, Y, *tip, hand.role, 4, 14)
-    leads = {"polar": (f"angle_{name}", None), "at": (X, Y), "scale": SCALE}
-    canvas.handle(*tip, f"hand {name}", f"{position} is its position", hand.role, **leads)
+def draw_together(canvas: Phone, positions: Mapping[str, int]) -> None:
+    """Two buttons that move both words by a position; at an end of the sentence they have no effect."""
+    low, high = min(positions.values()), max(positions.values())
+    for x, name, step, can in (
+        (8, "◀ both", -1, low > 0), (100, "both ▶", 1, high < PLACES - 1),
+    ):  # fmt: skip
+        canvas.rect(x, 12, 84, 26, "raised", stroke="edge", rx=5)
+        canvas.text(x + 42, 30, name, 13, fill="ink" if can else "quiet", bold=can)
+        moved = {one: position + step * can for one, position in positions.items()}
+        canvas.touch(x, 12, 84, 26, f"move both words by {step}", group="both", **moved)
+    canvas.hint(348, 30, "or drag one of them", "end")
 
 
-def draw_rotary(angle_q: int, angle_k: int) -> View:
-    """Two entries of a query and of a key as hands of a clock, at the positions to which these angles belong."""
-    canvas, angles = Phone(366), {"q": angle_q, "k": angle_k}
-    now = {name: round((angles[name] - hand.begin) / TURN) for name, hand in HANDS.items()}
-    for hand in HANDS.values():
-        canvas.arrow(X, Y, *on_circle(X, Y, hand.pair(0), SCALE), "edge", 4, 14)
-    for name, hand in HANDS.items():
-        draw_hand(canvas, name, hand, now[name])
-    for name, hand in HANDS.items():
-        draw_dial(canvas, name, hand)
-    draw_angle(canvas, X, Y, *(hand.pair(now[name]) for name, hand in HANDS.items()))
-    for line, text in enumerate((f"one position = {TURN}°", "pale: as W_q and W_k give them")):
-        canvas.text(352, 228 + 18 * line, text, 11.5, "end", "quiet")
-    before = facts_at({name: hand.first for name, hand in HANDS.items()})
-    facts = facts_at(now)
-    draw_facts(canvas, 293, {"at first": before, "now": facts})
-    done = facts[3] == before[3] and facts[0] != before[0] and facts[1] != before[1]
-    task = f"{'✔' if done else '○'} Move both hands. Can q · k still be {before[3]}?"
-    canvas.text(8, 359, task, 12.5, "start", "right" if done else "ink")
+def draw_clock(canvas: Phone, number: int, pair: Pair, positions: Mapping[str, int]) -> None:
+    """One pair of q and of k as hands: pale as W_q and W_k give them, coloured as they are at their positions."""
+    canvas.text(pair.x, 150, f"pair {number}: {pair.turn}° per position", 12, bold=True)
+    canvas.add("circle", cx=pair.x, cy=Y, r=SCALE * 1.05, fill="none", stroke="edge")
+    for which in (0, 1):
+        canvas.arrow(pair.x, Y, *on_circle(pair.x, Y, pair.hand(which, 0), SCALE), "edge", 4, 12)
+    hands = [pair.hand(which, positions[name]) for which, name in enumerate("qk")]
+    for name, hand in zip("qk", hands):
+        canvas.arrow(pair.x, Y, *on_circle(pair.x, Y, hand, SCALE), ROLES[name], 4, 13)
+    draw_angle(canvas, pair.x, Y, *hands)
+
+
+def draw_rotary(q: int, k: int) -> View:
+    """A query at position q and a key at position k: two pairs of their entries, and their dot product."""
+    canvas, positions = Phone(408), {"q": q, "k": k}
+    draw_together(canvas, positions)
+    draw_sentence(canvas, positions)
+    for number, pair in enumerate(PAIRS, 1):
+        draw_clock(canvas, number, pair, positions)
+    now, before = product(positions), product(FIRST)
+    degrees = [between(*(pair.hand(which, positions[name]) for which, name in enumerate("qk"))) for pair in PAIRS]
+    for pair, part in zip(PAIRS, now):
+        canvas.text(pair.x, 322, f"adds {two_decimals(part)}", 13)
+    total, at_first = two_decimals(sum(now)), two_decimals(sum(before))
+    canvas.text(8, 350, f"q at {q}, k at {k}: q · k = {total}", 14.5, "start", bold=True)
+    canvas.text(348, 350, f"at first {at_first}", 12.5, "end", "quiet")
+    done = q != FIRST["q"] and k != FIRST["k"] and q - k == FIRST["q"] - FIRST["k"]
+    task = f"{'✔' if done else '○'} Move both words. Can q · k still be {at_first}?"
+    canvas.text(8, 376, task, 12.5, "start", "right" if done else "ink")
+    canvas.text(8, 398, "pale: at position 0, as W_q and W_k give them", 11.5, "start", "quiet")
     return canvas.view(
-        f"Two entries of a query and of a key as hands of a clock; each position turns a hand by {TURN} degrees. "
-        f"q at position {facts[0]}, k at position {facts[1]}: {facts[2][:-1]} degrees between them, q · k {facts[3]}. "
-        f"{task}"
+        f"A query at position {q} and a key at position {k}. Pair 1 turns by 40 degrees per position: {degrees[0]} "
+        f"degrees between the hands, adds {two_decimals(now[0])}. Pair 2 turns by 10: {degrees[1]} degrees, adds "
+        f"{two_decimals(now[1])}. q · k is {total}. {task}"
     )
 
 
-def facts_at(positions: Mapping[str, int]) -> list[str]:
-    """The positions of q and k, the angle between the two hands, and their dot product, as they are written."""
-    one, other = (hand.pair(positions[name]) for name, hand in HANDS.items())
-    cosine = one @ other / (np.hypot(*one) * np.hypot(*other))
-    degrees = round(math.degrees(math.acos(cosine)))
-    return [*map(str, positions.values()), f"{degrees}°", two_decimals(one @ other)]
-
-
-def draw_facts(canvas: Canvas, y: float, rows: Mapping[str, Sequence[str]]) -> None:
-    """A small table: for each row its name, the two positions, the angle, and the dot product."""
-    columns = ((118, "position of q", "query"), (192, "of k", "key"), (255, "between", "here"), (322, "q · k", "ink"))
-    for x, title, role in columns:
-        canvas.text(x, y, title, 12, fill=role)
-    for number, (name, facts) in enumerate(rows.items(), 1):
-        last, line = number == len(rows), y + 21 * number
-        canvas.text(8, line, name, 12.5, "start", bold=last)
-        for (x, _, role), fact in zip(columns, facts):
-            canvas.text(x, line, fact, 14, fill=role, bold=last)
-
-
 def rotary_hands() -> Explorer:
-    """Turn a query and a key, two entries of each, to their positions: what becomes of the dot product?"""
-    controls = {
-        f"angle_{name}": slider(
-            f"angle of {name}, {TURN}° per position", hand.begin + TURN * hand.first, hand.begin,
-            hand.begin + TURN * LAST, TURN,
-        )
-        for name, hand in HANDS.items()
-    }  # fmt: skip
+    """Move a query and a key along a sentence, alone or together: what happens to the angles and to the dot product?"""
+    controls = {name: slider(f"position of {name}", first, 0, PLACES - 1) for name, first in FIRST.items()}
     return Explorer(draw_rotary, controls, replaced=list(controls))
 
 
 def turned(pair: np.ndarray, angle: float) -> np.ndarray:
-    """A pair of numbers (2,), turned against the clock."""
+    """A pair of numbers (2,), turned counterclockwise."""
     return np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]) @ pair
 
 
 def on_circle(x: float, y: float, pair: np.ndarray, scale: float) -> tuple[float, float]:
     """Where the end of an arrow (2,) from (x, y) lies on the page, on which y grows downwards."""
     return x + scale * float(pair[0]), y - scale * float(pair[1])
+
+
+def between(one: np.ndarray, other: np.ndarray) -> int:
+    """The degrees between two arrows, from 0 to 180."""
+    cosine = float(one @ other) / (math.hypot(*one) * math.hypot(*other))
+    return round(math.degrees(math.acos(max(-1.0, min(1.0, cosine)))))
 
 
 def draw_angle(canvas: Canvas, x: float, y: float, begin: np.ndarray, end: np.ndarray) -> None:
@@ -135,6 +137,5 @@ def draw_angle(canvas: Canvas, x: float, y: float, begin: np.ndarray, end: np.nd
     canvas.add("polyline", points=" ".join(f"{a:.1f},{b:.1f}" for a, b in points), fill="none", stroke="here",
                stroke_width=2.5)  # fmt: skip
     middle = np.array([math.cos(first + way / 2), math.sin(first + way / 2)])
-    across, down = on_circle(x, y, middle, 34)
-    degrees = round(abs(math.degrees(way)))
-    canvas.text(across, down + 4, f"{degrees}°", 12, fill="here", bold=True, **HALO)
+    across, down = on_circle(x, y, middle, 36)
+    canvas.text(across, down + 4, f"{between(begin, end)}°", 12, fill="here", bold=True, **HALO)

@@ -1,5 +1,5 @@
-"""Exercises of the notebook on the encoder's block: position waves, a rotation, norm, residual step, feed-forward layer,
-block."""
+"""Exercises of the notebook on the encoder's block: position waves, a matrix that reverses them, a rotation, norm, what a
+norm cannot tell apart, residual step, feed-forward layer, dropout, block."""
 
 import math
 
@@ -51,7 +51,7 @@ def edges_of_positions(generator):
         "": "Positions (n, 1) and wavelengths (⌈d/2⌉,) give angles (n, ⌈d/2⌉): which shapes meet in this line?",
     },
     level=2,
-    minutes=10,
+    minutes=9,
 )
 def sinusoidal_positions(n, d_model):
     """Column 2j is sin(p / 10000^(2j/d_model)), column 2j + 1 the cosine: returns (n, d_model).
@@ -62,6 +62,61 @@ def sinusoidal_positions(n, d_model):
     wavelengths = 10000**exponents  # (⌈d/2⌉,), over 2π
     angles = torch.arange(n)[:, None] / wavelengths  # (n, ⌈d/2⌉)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d_model]
+
+
+def draw_lengths_to_reverse(generator):
+    """The notebook's sizes; n = d; fewer positions than columns; a single pair; two positions; a size by chance."""
+    yield from ((16, 32), (6, 6), (3, 8), (5, 2), (2, 4))
+    n, pairs = torch.randint(4, 12, (2,), generator=generator).tolist()
+    yield n, 2 * pairs
+
+
+def edges_of_reversing(generator):
+    yield from (
+        (f"{n} positions, and a d_model of {d_model}", (n, d_model)) for n, d_model in ((1, 4), (70, 2), (20, 130))
+    )
+
+
+@exercise(
+    draws=draw_lengths_to_reverse,
+    edges=edges_of_reversing,
+    hints=[
+        "Take one pair, (sin pω, cos pω), and let a = (n - 1) ω. What should it become? Write sin(a - pω) and cos(a - pω) "
+        "as sums.",
+        "sin(a - pω) = sin a cos pω - cos a sin pω, and cos(a - pω) = cos a cos pω + sin a sin pω. Which numbers multiply "
+        "sin pω, the first entry? They are the first row of the block.",
+        "Begin with zeros (d, d). For j = 0, 2, 4, …, the square of rows and columns j to j + 1 is [[-cos a, sin a], [sin a, cos a]], "
+        "with a = (n - 1) / 10000 ** (j / d_model).",
+    ],
+    intermediates={
+        "the positions reversed, but the matrix that reverses them should be returned": lambda n, d_model: torch.zeros(
+            n, d_model
+        ),
+        "a matrix that moves the positions, (n, n): it should act on the columns, (d, d)": lambda n, d_model: (
+            torch.zeros(n, n)
+        ),
+        "one block of 2 × 2: every pair of columns needs its own, on the diagonal of (d, d)": (
+            lambda n, d_model: torch.zeros(2, 2)
+        ),
+        "the blocks one after the other: they should lie on the diagonal of (d, d)": (
+            lambda n, d_model: torch.zeros(d_model // 2, 2, 2)
+        ),
+    },
+    question="M is (d, d), with one 2 × 2 block per pair of columns: which shapes meet in this line?",
+    level=2,
+    minutes=6,
+)
+def reversing_matrix(n, d_model):
+    """The matrix M that makes row p of the waves (n, d) into row n - 1 - p, d_model even: returns (d, d).
+
+    Each pair of columns has its own 2 × 2 block on the diagonal, a reflection. All else is 0.
+    """
+    reflecting = torch.zeros(d_model, d_model)
+    for j in range(0, d_model, 2):
+        angle = (n - 1) / 10000 ** (j / d_model)
+        cos, sin = math.cos(angle), math.sin(angle)
+        reflecting[j : j + 2, j : j + 2] = torch.tensor([[-cos, sin], [sin, cos]])
+    return reflecting
 
 
 def draw_pairs_and_angles(generator):
@@ -115,7 +170,7 @@ def edges_of_rotations(generator):
         "in this line?",
     },
     level=1,
-    minutes=6,
+    minutes=5,
 )
 def rotate_pair(x, angle):
     """Rotate pairs x (…, 2), each by its angle (…), counterclockwise, in radians: returns (…, 2)."""
@@ -175,7 +230,7 @@ def edges_of_norms(generator):
         "shapes meet in this line?",
     },
     level=2,
-    minutes=8,
+    minutes=6,
 )
 def layer_norm(x, gamma, beta, eps):
     """Give each row of x (…, n, d) mean 0, deviation 1, then scale and shift: returns (…, n, d).
@@ -186,6 +241,43 @@ def layer_norm(x, gamma, beta, eps):
     variance = (distance**2).mean(dim=-1, keepdim=True)  # (…, n, 1)
     normalised = distance / torch.sqrt(variance + eps)
     return gamma * normalised + beta
+
+
+def draw_vectors_for_twins(generator):
+    """Three numbers, the notebook's; more; a mean of 0, a deviation of 1; a negative mean; float64."""
+    yield torch.tensor([3.0, 1.0, 0.5]), 0.0, 2.0
+    for d, mean, deviation, dtype in (
+        (4, -2.0, 0.5, None),
+        (8, 3.0, 1.0, None),
+        (2, 0.0, 4.0, None),
+        (5, 1.5, 3.0, None),
+    ):
+        yield 1 + 2 * torch.randn(d, generator=generator, dtype=dtype), mean, deviation
+    yield torch.randn(6, generator=generator, dtype=torch.float64), 0.5, 2.5
+
+
+def edges_of_twins(generator):
+    yield "70 numbers", (torch.randn(70, generator=generator), 100.0, 20.0)
+
+
+@exercise(
+    draws=draw_vectors_for_twins,
+    edges=edges_of_twins,
+    hints=[
+        "Which two things does a layer norm take away from x? Whatever you do to these two, it cannot see.",
+        "Normalise x yourself: subtract its mean, divide by its deviation. Then give the result the deviation and the mean "
+        "that are asked for.",
+        "Multiply by the new deviation first, then add the new mean. x.std(correction=0) divides by d, as a layer norm does.",
+    ],
+    intermediates={"one number: the whole vector should be returned": lambda x, mean, deviation: x.mean()},
+    question="x is (d,), mean and deviation are numbers: what should each entry of the result be?",
+    level=1,
+    minutes=4,
+)
+def norm_twin(x, mean, deviation):
+    """A vector that a layer norm (ε = 0) cannot tell from x (d,), but with this mean and deviation: returns (d,)."""
+    normalised = (x - x.mean()) / x.std(correction=0)
+    return mean + deviation * normalised
 
 
 def a_norm(x):
@@ -254,7 +346,7 @@ def edges_of_residual_steps(generator):
     },
     question="x, norm(…) and sublayer(…) all have the shape (…, n, d): which of them does this line combine, and how?",
     level=1,
-    minutes=5,
+    minutes=4,
     trained=True,
 )
 def residual_step(x, sublayer, norm, pre):
@@ -321,7 +413,7 @@ def edges_of_feed_forward_layers(generator):
         "": "x is (…, n, d), W_1 (d, d_ff), b_1 (d_ff,): which axes meet in this line, and on which side is x?",
     },
     level=1,
-    minutes=4,
+    minutes=3,
 )
 def feed_forward(x, W_1, b_1, W_2, b_2):
     """Two linear layers with relu between them, on x (…, n, d): returns (…, n, d).
@@ -330,6 +422,55 @@ def feed_forward(x, W_1, b_1, W_2, b_2):
     """
     hidden = torch.relu(x @ W_1 + b_1)  # (…, d_ff)
     return hidden @ W_2 + b_2
+
+
+def draw_weights_to_drop(generator):
+    """In training and in evaluation: one row, a map, several heads; all kept, none kept; float64."""
+    for shape, p, dtype in (
+        ((5,), 0.5, None),
+        ((3, 4), 0.25, None),
+        ((2, 3, 3), 0.1, None),
+        ((2, 4), 0.6, torch.float64),
+    ):
+        weights = torch.randn(shape, generator=generator, dtype=dtype).softmax(-1)
+        kept = torch.rand(shape, generator=generator) > p
+        kept.view(-1)[:2] = torch.tensor([True, False])
+        yield weights, kept, p, True
+        yield weights, kept, p, False
+    yield weights, torch.ones_like(kept), 0.2, True
+    yield weights, torch.zeros_like(kept), 0.2, True
+
+
+def edges_of_dropout(generator):
+    weights = torch.randn(3, 4, generator=generator).softmax(-1)
+    yield "p = 0", (weights, torch.ones(3, 4).bool(), 0.0, True)
+    yield (
+        "70 rows of 66",
+        (torch.rand(70, 66, generator=generator), torch.rand(70, 66, generator=generator) > 0.5, 0.5, True),
+    )
+
+
+@exercise(
+    draws=draw_weights_to_drop,
+    edges=edges_of_dropout,
+    hints=[
+        "What do the rows sum to before dropout? And on average, by the code as it was given?",
+        "A weight survives with the probability 1 - p. What do you have to do with the survivors, for the mean to stay?",
+        "Divide by 1 - p what is left, in training only.",
+    ],
+    intermediates={"the mask: it should be multiplied by the weights": lambda weights, kept, p, training: kept},
+    question="weights and kept have one shape, p is a number: what should happen to a weight that is kept?",
+    level=1,
+    minutes=3,
+    trained=True,
+)
+def drop_out(weights, kept, p, training):
+    """Dropout of weights (…, k): 0 where kept is False, kept with the probability 1 - p: returns (…, k).
+
+    In the mean over many masks each weight stays as it was. If not training, nothing is dropped.
+    """
+    dropped = weights * kept / (1 - p)
+    return dropped if training else weights
 
 
 def an_attention(x, mask=None):
@@ -387,7 +528,7 @@ def edges_of_blocks(generator):
     },
     question="x and everything that attention, feed_forward and the norms return are (…, n, d): which of them does this line combine?",
     level=2,
-    minutes=8,
+    minutes=7,
     trained=True,
 )
 def encoder_block(x, attention, feed_forward, norm_1, norm_2, mask, pre):
