@@ -41,6 +41,7 @@ OLD_FORM = {topic for topic, _ in LISTED} - {
     "multi_head_attention",
     "recurrent_networks",
     "rnn_with_attention",
+    "encoder_at_work",
     "writing",
     "chat_model",
 }

@@ -89,7 +89,7 @@ def draw_cells(canvas: Phone, top: float, one: Board, wide: float, tag: int, cel
             canvas.rect(x + 1, y + 1, wide - 2, ROW - 2, "raised", stroke="edge", rx=3)
         if now:
             canvas.rect(x, y, wide, ROW, stroke="here", stroke_width=2.5, rx=3, data_id="now")
-        where = f"{one.words[column]} after {name}"
+        where = f"{column + 1}, {one.words[column]}, after {name}"
         canvas.touch(x, y, wide, ROW, where, group="cells", on=now, cell=-1 if now else number)
 
 

@@ -39,7 +39,7 @@ def edges_of_verbs(generator):
         "max of the positions that fit is the nearest one; max(…, default=-1) says what to return if there are none.",
     ],
     question="words is a list of strings, verb a position: which positions does this line look at?",
-    minutes=5,
+    minutes=4,
 )
 def nearest_being(words, beings, verb):
     """The cheaper rule: the position of the being nearest to words[verb] among the words before it: returns an int.
@@ -101,7 +101,7 @@ def edges_of_encoders(generator):
     },
     question="After the first line everything is (…, n, d): what goes into this line, and what comes out of it?",
     level=2,
-    minutes=10,
+    minutes=8,
     trained=True,
 )
 def encode_tokens(tokens, vectors, positions, blocks, final_norm, mask):
@@ -151,7 +151,7 @@ def edges_of_added(generator):
     intermediates={"the mean vector: repeat it for every position": lambda added, real: added[real].mean(0)},
     question="added is (b, n, d), real is (b, n): which axes does this line take the mean over?",
     level=2,
-    minutes=7,
+    minutes=5,
 )
 def mean_cut(added, real):
     """The same for everybody: added (b, n, d) with the mean vector of all real words in every position: returns (b, n, d).
@@ -209,7 +209,7 @@ def edges_of_runs(generator):
     },
     question="x and other stay (n, d) all the way: what does this line do to each of the two?",
     level=3,
-    minutes=10,
+    minutes=8,
 )
 def run_patched(x, other, sublayers, station, position):
     """The run on x (n, d), with one vector taken from the run on other (n, d): returns (n, d), after all sublayers.
@@ -218,12 +218,13 @@ def run_patched(x, other, sublayers, station, position):
     them (0: before the first), row `position` of x is replaced by the same row of other's run. The run on
     other is not changed.
     """
+    mine, theirs = x, other
     for number, f in enumerate([*sublayers, None]):
         if number == station:
-            x = torch.cat([x[:position], other[position : position + 1], x[position + 1 :]])
+            mine = torch.cat([mine[:position], theirs[position : position + 1], mine[position + 1 :]])
         if f is not None:
-            x, other = x + f(x), other + f(other)
-    return x
+            mine, theirs = mine + f(mine), theirs + f(theirs)
+    return mine
 
 
 def all_of(sublayers, x):
@@ -266,7 +267,7 @@ def edges_of_symbols(generator):
     },
     question="symbols is (n,), whole numbers: does this line look at the past of one position, or of all positions at once?",
     level=2,
-    minutes=10,
+    minutes=8,
 )
 def induction_target(symbols):
     """The position that an induction head should look at, for each position of symbols (n,): returns (n,), integers.
@@ -310,7 +311,7 @@ def edges_of_strings(generator):
     },
     question="symbols become one-hot vectors (n, size): is this line layer 1, the scores of layer 2, or the mixture?",
     level=3,
-    minutes=12,
+    minutes=10,
 )
 def continue_by_hand(symbols, size):
     """Induction without any training, for symbols (n,) below size: returns (n, size), what layer 2 finds.
