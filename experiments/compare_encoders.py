@@ -55,10 +55,7 @@ def trained(task, kind, seed, taught, steps, look=None):
         done += 1
         return tagging.tag_loss(model, batch)
 
-    sentences = task.train + task.mixed * taught
-    batches = training.batches_by_length(
-        sentences, lambda pair: len(pair.source), lambda some: corpus.agreement(some, task.vocabulary)
-    )
+    batches = tagging.batches(task.train + task.mixed * taught, task.vocabulary)
     training.fit(model, batches, loss, steps, learning_rate=3e-3)
     if look:
         look(model)

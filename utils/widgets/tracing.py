@@ -84,7 +84,7 @@ def draw_cells(canvas: Phone, top: float, one: Board, wide: float, tag: int, cel
             canvas.text(FIRST_COLUMN - 6, y + 19, name, 11.5, "end")
         if shown or now:
             letters = canvas.shade(x + 1, y + 1, wide - 2, ROW - 2, "weight", float(share))
-            canvas.text(x + wide / 2, y + 19, f"{100 * share:.0f}", 11.5, fill=letters, bold=bool(share > 0.5))
+            canvas.text(x + wide / 2, y + 19, f"{100 * share:.0f}", 11.5, fill=letters, bold=bool(share > 0.5 and n < 8))
         else:
             canvas.rect(x + 1, y + 1, wide - 2, ROW - 2, "raised", stroke="edge", rx=3)
         if now:

@@ -103,9 +103,7 @@ def judged(chosen: Sequence[str | None]) -> tuple[str, str, str]:
     told = " ".join(f"{number}: {meant}." for number, (_, meant) in enumerate(ASKED.values(), 1))
     rule = "Your answers follow neither of the two rules that fit all four examples: the subject, or the nearest being."
     if english:
-        rule = (
-            "All three as in English. But nothing here says so: “take the nearest being” fits all four, too."
-        )
+        rule = "All three as in English. But nothing here says so: “take the nearest being” fits all four, too."
     elif near:
         rule = "You took the nearest being. That fits all four examples, and it is not the rule: 2 and 3 are wrong."
     return ("✔", "right", f"{rule} In English, {told}") if english else ("✘", "wrong", f"{rule} In English, {told}")
