@@ -102,7 +102,7 @@ def run(model, tokens, mask=None, cut=None, exchange=None):
     the stations of another run)."""
     embedding, encoder = tagging.opened(model)
     stream = [embedding(tokens)]
-    for name, part in [("embedding", None), *probes.parts(encoder, mask).items()]:
+    for name, part in [("embedding", None), *probes.sublayers(encoder, mask).items()]:
         if part is not None:
             added = part(stream[-1])
             stream.append(stream[-1] + (cut[1].expand_as(added) if cut and cut[0] == name else added))
@@ -131,7 +131,7 @@ def parts(task, kind, seed, steps):
 
     whole, stream = run(model, tokens, mask)
     real, said = mask[:, 0, 0], [f"whole {points(whole):.1f}"]
-    for number, name in enumerate(probes.parts(encoder)):
+    for number, name in enumerate(probes.sublayers(encoder)):
         added = (stream[number + 1] - stream[number])[real].mean(0)
         lost = [points(whole) - points(run(model, tokens, mask, cut=(name, one))[0]) for one in (0 * added, added)]
         said.append(f"{name} zero {lost[0]:.1f} mean {lost[1]:.1f}")

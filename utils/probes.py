@@ -118,9 +118,9 @@ def readings(tagger: Tagger, tokens: Tensor, mask: Tensor | None = None) -> tupl
     return tagger.to_logits(tagger.encoder.final_norm(torch.stack(stream))), weights  # (s, b, n, tags)
 
 
-def parts(encoder: Encoder, mask: Tensor | None = None) -> dict[str, Callable[[Tensor], Tensor]]:
+def sublayers(encoder: Encoder, mask: Tensor | None = None) -> dict:
     """{"attention 1": what it adds to x (b, n, d), "feed-forward 1": …}, the sublayers of an encoder in pre-norm, in
-    order: x = x + part(x) for each of them is what its blocks compute. ValueError: post-norm, or no feed-forward."""
+    order: x = x + f(x) for each of them is what its blocks compute. ValueError: post-norm, or no feed-forward."""
     if any(block.feed_forward is None or block.norm_1.norm != "pre" for block in encoder.blocks):
         raise ValueError("the encoder has to be in pre-norm and to have feed-forward layers")
 

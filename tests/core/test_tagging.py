@@ -5,7 +5,7 @@ import torch
 
 from utils import corpus, rnn, tagging
 from utils.masks import padding_mask
-from utils.probes import parts
+from utils.probes import sublayers
 from utils.transformer import Encoder, Tagger
 from utils.vocabulary import Vocabulary
 
@@ -48,7 +48,7 @@ def test_every_kind_of_tagger_gives_logits_and_only_attention_can_be_opened(kind
     assert [one.shape for one in weights] == [(2, 2, 3, 3)] * 2
     embedding, encoder = tagging.opened(model)
     x = embedding(tokens)
-    for part in parts(encoder, padding_mask(tokens)).values():
+    for part in sublayers(encoder, padding_mask(tokens)).values():
         x = x + part(x)
     torch.testing.assert_close(model.to_logits(encoder.final_norm(x)), logits)
 
@@ -56,8 +56,11 @@ def test_every_kind_of_tagger_gives_logits_and_only_attention_can_be_opened(kind
 def test_an_encoder_whose_parts_do_not_only_add_has_none():
     for changes in ({"norm": "post"}, {"d_ff": None}):
         with pytest.raises(ValueError, match="pre-norm"):
-            parts(Encoder(**{"d_model": 4, "num_heads": 1, "num_layers": 1, "d_ff": 8} | changes))
-    assert list(parts(Encoder(d_model=4, num_heads=1, num_layers=2, d_ff=8)))[2:] == ["attention 2", "feed-forward 2"]
+            sublayers(Encoder(**{"d_model": 4, "num_heads": 1, "num_layers": 1, "d_ff": 8} | changes))
+    assert list(sublayers(Encoder(d_model=4, num_heads=1, num_layers=2, d_ff=8)))[2:] == [
+        "attention 2",
+        "feed-forward 2",
+    ]
 
 
 def test_an_output_layer_on_another_encoder():

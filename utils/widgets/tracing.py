@@ -10,7 +10,7 @@ from torch import nn
 
 from ..checks import require_list
 from ..plots import as_numbers, largest
-from ..probes import parts
+from ..probes import sublayers
 from ..tagging import opened
 from ..transformer import Tagger
 from ..vocabulary import Vocabulary
@@ -41,20 +41,20 @@ def board(tagger: nn.Module, vocabulary: Vocabulary, sentence: str, other: str) 
         raise ValueError(f"{sentence!r} has {len(words)} words, {other!r} {len(others)}: give sentences of one length")
     embedding, encoder = opened(tagger)
     x, y = embedding(torch.tensor([vocabulary.encode(one, strict=True) for one in (words, others)]))  # (n, d) each
-    sublayers, n = list(parts(encoder).values()), len(words)
+    added, n = list(sublayers(encoder).values()), len(words)
     batch, streams = x[None], []  # those that were patched so far, the run itself first
-    for station in range(len(sublayers) + 1):
+    for station in range(len(added) + 1):
         swapped = batch[:1].repeat(n, 1, 1)  # (n, n, d)
         swapped[range(n), range(n)] = y
         streams.append(swapped)
         batch = torch.cat([batch[:1], *streams])
-        if station < len(sublayers):
-            batch = batch + sublayers[station](batch)
-            y = y + sublayers[station](y[None])[0]
+        if station < len(added):
+            batch = batch + added[station](batch)
+            y = y + added[station](y[None])[0]
             streams = [batch[1:]]
     said = tagger.to_logits(encoder.final_norm(torch.cat([batch, y[None]])))[:, -1].softmax(-1)  # (b, tags)
     shares = as_numbers(said, 2)
-    return Board(words, others, shares[0], shares[-1], shares[1:-1].reshape(len(sublayers) + 1, n, -1))
+    return Board(words, others, shares[0], shares[-1], shares[1:-1].reshape(len(added) + 1, n, -1))
 
 
 ROW, FIRST_COLUMN = 30, 96  # height of a station; where the column of the first word begins
@@ -84,7 +84,9 @@ def draw_cells(canvas: Phone, top: float, one: Board, wide: float, tag: int, cel
             canvas.text(FIRST_COLUMN - 6, y + 19, name, 11.5, "end")
         if shown or now:
             letters = canvas.shade(x + 1, y + 1, wide - 2, ROW - 2, "weight", float(share))
-            canvas.text(x + wide / 2, y + 19, f"{100 * share:.0f}", 11.5, fill=letters, bold=bool(share > 0.5 and n < 8))
+            canvas.text(
+                x + wide / 2, y + 19, f"{100 * share:.0f}", 11.5, fill=letters, bold=bool(share > 0.5 and n < 8)
+            )
         else:
             canvas.rect(x + 1, y + 1, wide - 2, ROW - 2, "raised", stroke="edge", rx=3)
         if now:
