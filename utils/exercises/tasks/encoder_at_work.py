@@ -233,53 +233,6 @@ def all_of(sublayers, x):
     return x
 
 
-def draw_repeating(generator):
-    """A period that repeats, also three times; nothing new; nothing repeated; one symbol; a pair at once; chance."""
-    yield (torch.tensor([7, 2, 5, 7, 2, 5, 7, 2, 5, 7]),)
-    yield (torch.tensor([3, 3, 3, 3]),)
-    yield (torch.tensor([4, 1, 0, 2]),)
-    yield (torch.tensor([6]),)
-    yield (torch.tensor([0, 1, 0, 2, 0, 3, 3]),)
-    yield (torch.randint(4, (9,), generator=generator),)
-    yield (torch.randint(6, (12,), generator=generator),)
-
-
-def edges_of_symbols(generator):
-    yield "symbols of two digits", (torch.tensor([12, 1, 2, 12, 21, 2, 1]),)
-    yield "symbols in the thousands", (torch.tensor([3000, 12, 3000, 5, 12]),)
-    yield "70 symbols", (torch.randint(100, (70,), generator=generator),)
-
-
-@exercise(
-    draws=draw_repeating,
-    edges=edges_of_symbols,
-    hints=[
-        "A C K B A C K: the last symbol is K. At which position did K occur first? Which position comes right after it?",
-        "symbols[:, None] == symbols compares every position (rows) with every other (columns). Which of these pairs are "
-        "in the past? .tril(-1) keeps only what is below the diagonal.",
-        "argmax of a row of 0 and 1 is the position of its first 1, and any says whether there is a 1. A loop over the "
-        "positions, which searches the symbols before each of them, works as well.",
-    ],
-    intermediates={
-        "for each position, all the positions before it: return one number per position": lambda symbols: (
-            symbols[:, None] == symbols
-        ),
-    },
-    question="symbols is (n,), whole numbers: does this line look at the past of one position, or of all positions at once?",
-    level=2,
-    minutes=8,
-)
-def induction_target(symbols):
-    """The position that an induction head should look at, for each position of symbols (n,): returns (n,), integers.
-
-    Take the symbol at a position: where did it first occur before? The position right after that one is
-    the answer, counted from 0; it may be the position itself. If the symbol is new, the answer is -1.
-    """
-    seen = (symbols[:, None] == symbols).tril(-1)  # (q, k): the same symbol, in the past
-    after = seen.int().argmax(-1) + 1  # (q,): one place after the first of them
-    return torch.where(seen.any(-1), after, -1)
-
-
 def draw_strings(generator):
     """A period that repeats, more than twice; nothing repeats; one symbol; a pair at once; chance."""
     yield torch.tensor([0, 2, 4, 1, 0, 2, 4]), 6
@@ -327,3 +280,50 @@ def continue_by_hand(symbols, size):
     past = torch.ones(len(symbols), len(symbols)).tril().bool()  # (q, k)
     weights = scores.masked_fill(~past, -torch.inf).softmax(-1)  # (q, k)
     return weights @ here
+
+
+def draw_repeating(generator):
+    """A period that repeats, also three times; nothing new; nothing repeated; one symbol; a pair at once; chance."""
+    yield (torch.tensor([7, 2, 5, 7, 2, 5, 7, 2, 5, 7]),)
+    yield (torch.tensor([3, 3, 3, 3]),)
+    yield (torch.tensor([4, 1, 0, 2]),)
+    yield (torch.tensor([6]),)
+    yield (torch.tensor([0, 1, 0, 2, 0, 3, 3]),)
+    yield (torch.randint(4, (9,), generator=generator),)
+    yield (torch.randint(6, (12,), generator=generator),)
+
+
+def edges_of_symbols(generator):
+    yield "symbols of two digits", (torch.tensor([12, 1, 2, 12, 21, 2, 1]),)
+    yield "symbols in the thousands", (torch.tensor([3000, 12, 3000, 5, 12]),)
+    yield "70 symbols", (torch.randint(100, (70,), generator=generator),)
+
+
+@exercise(
+    draws=draw_repeating,
+    edges=edges_of_symbols,
+    hints=[
+        "A C K B A C K: the last symbol is K. At which position did K occur first? Which position comes right after it?",
+        "symbols[:, None] == symbols compares every position (rows) with every other (columns). Which of these pairs are "
+        "in the past? .tril(-1) keeps only what is below the diagonal.",
+        "argmax of a row of 0 and 1 is the position of its first 1, and any says whether there is a 1. A loop over the "
+        "positions, which searches the symbols before each of them, works as well.",
+    ],
+    intermediates={
+        "for each position, all the positions before it: return one number per position": lambda symbols: (
+            symbols[:, None] == symbols
+        ),
+    },
+    question="symbols is (n,), whole numbers: does this line look at the past of one position, or of all positions at once?",
+    level=2,
+    minutes=8,
+)
+def induction_target(symbols):
+    """The position that an induction head should look at, for each position of symbols (n,): returns (n,), integers.
+
+    Take the symbol at a position: where did it first occur before? The position right after that one is
+    the answer, counted from 0; it may be the position itself. If the symbol is new, the answer is -1.
+    """
+    seen = (symbols[:, None] == symbols).tril(-1)  # (q, k): the same symbol, in the past
+    after = seen.int().argmax(-1) + 1  # (q,): one place after the first of them
+    return torch.where(seen.any(-1), after, -1)
