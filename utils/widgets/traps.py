@@ -185,11 +185,12 @@ def draw_bench(template: str, found: Mapping[str, Caught], taught: bool, wanted:
     canvas = Phone(0)
     draw_buttons(canvas, 8, 8, 110, {"before": False, "taught": True}, "taught", taught)
     y = canvas.prose(8, 56, template.replace("{}", "…"), 13.5, bold=True) + 10
-    middle, left, wide, said = 100 + 190 / 2, 100, 190, []
+    left, wide, said = 108, 184, []
+    middle = left + wide / 2
     canvas.line(middle, y - 12, middle, y + 58 * len(found) - 12, "ink", 1.3, stroke_dasharray="4 3")
     canvas.text(middle, y - 15, "a coin", 11.5, fill="quiet")
     for name, one in found.items():
-        canvas.text(left - 6, y + 20, name, 12.5, "end", bold=True)
+        canvas.text(left - 6, y + 20, cut(name, 14), 11.5, "end", bold=True)
         for row, (verbs_of, role, label) in enumerate(
             ((one.control, "quiet", "a place"), (one.trap, "here", "somebody"))
         ):
@@ -210,7 +211,7 @@ def draw_bench(template: str, found: Mapping[str, Caught], taught: bool, wanted:
     done = taught and target.fair and target.trap.share < 0.5
     task = f"Find a template that is fair, and on which {wanted}, taught, gets fewer than half right."
     task = f"{'✔' if done else '○'} {task}"
-    canvas.height = round(y + 40)
+    canvas.height = round(y + 58)
     canvas.prose(8, y + 6, task, fill="right" if done else "quiet", bold=done)
     return canvas.view(f"{template}, {'taught' if taught else 'before'}. {'. '.join(said)}. {task}")
 
