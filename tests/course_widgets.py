@@ -1408,6 +1408,216 @@ def word_journey(widgets):
 # encoder at work
 
 
+def unknown_language(widgets):
+    """Which rule three answers follow, from the sentences alone."""
+    kinds = dict(zip("mip bal sut fen kest zor ruli".split(), "●●▲▲●▲■"))
+    asked = ["da sut nu da kest gami", "da mip lo da sut gami", "ruli hoda iko da fen nu da bal veru"]
+    english = "1: the witch behind the castle arrived. 2: the wizard near the witch arrived. "
+    english += "3: the friends sang because the queen behind the king slept."
+
+    def expected(state):
+        nouns = [[word for word in one.split() if word in kinds] for one in asked]
+        mine = [some[k] if k >= 0 else None for some, k in zip(nouns, (state[f"noun_{n}"] for n in (1, 2, 3)))]
+        said = f"A language with the nouns {', '.join(f'{word} {sign}' for word, sign in kinds.items())}. Yours: "
+        said += "; ".join(f"{one}: {noun or '?'}" for one, noun in zip(asked, mine))
+        if None in mine:
+            return f"{said}. ○ {3 - mine.count(None)} of 3 answered. Which noun gives the last word its sign?", None
+        rule = "✘ Your answers follow neither of the two rules that fit all four examples: the subject, or the nearest "
+        rule += "being."
+        if mine == ["sut", "mip", "fen"]:
+            rule = "✔ All three as in English. But nothing here says so: “take the nearest being” fits all four, too."
+        elif mine == ["sut", "sut", "bal"]:
+            rule = (
+                "✘ You took the nearest being. That fits all four examples, and it is not the rule: 2 and 3 are wrong."
+            )
+        return f"{said}. {rule} In English, {english}", None
+
+    return widgets.unknown_language(), expected
+
+
+def problem_of_template(words):
+    special = [token for token in ("<pad>", "<s>", "</s>", "<unk>") if token in words]
+    if words.count("{}") != 2:
+        return "A template has {} twice, each as a word of its own: for the subject, and for somebody else."
+    if len(words) > 20:
+        return f"{len(words)} words are too many: up to 20, please."
+    if words[-1] not in ("slept", "arrived"):
+        return "The last word should be the verb of the first {}: slept or arrived."
+    return f"{special[0]} is a special token, not a word: leave it out." if special else ""
+
+
+def trap_bench(widgets):
+    """Sentence by sentence, each on its own."""
+    male, female = "wizard king boy dragon cat bear".split(), "witch queen girl turtle".split()
+    known = [*male, *female, *"the near castle tower tree slept arrived".split()]
+    vocabulary, ids = Vocabulary(known), {word: 4 + k for k, word in enumerate(sorted(known))}
+    torch.manual_seed(0)
+    sizes = dict(d_model=8, num_heads=2, num_layers=1, d_ff=16)
+    models = [Tagger(len(vocabulary), num_tags=4, **sizes).eval() for _ in range(4)]
+
+    @torch.no_grad()
+    def count(model, template, somebody):
+        tags = []
+        for noun in male + female:
+            others = (female if noun in male else male) if somebody else ["castle", "tower", "tree"]
+            for other in others:
+                words = template.replace("{}", noun, 1).replace("{}", other, 1).split()
+                given = int(model(torch.tensor([[ids[word] for word in words]]))[0][0, -1].argmax())
+                tags.append("plural" if given > 1 else "right" if (given == 0) == (noun in male) else "other")
+        return [tags.count(kind) for kind in ("right", "other", "plural")]
+
+    def expected(state):
+        words, no = state["template"].lower().split(), "✘ This template cannot be tried "
+        if words.count("{}") != 2:
+            return (
+                f"{no}A template has {{}} twice, each as a word of its own: for the subject, and for somebody else.",
+                None,
+            )
+        if len(words) > 20:
+            return f"{no}{len(words)} words are too many: up to 20, please.", None
+        if words[-1] not in ("slept", "arrived"):
+            return f"{no}The last word should be the verb of the first {{}}: slept or arrived.", None
+        special = [token for token in ("<pad>", "<s>", "</s>", "<unk>") if token in words]
+        if special:
+            return f"{no}{special[0]} is a special token, not a word: leave it out.", None
+        template, pair = " ".join(words), models[2:] if state["taught"] else models[:2]
+        said = f"{template}, {'taught' if state['taught'] else 'before'}."
+        done = False
+        for name, model in zip(("sine", "rotary"), pair):
+            control, trap = count(model, template, False), count(model, template, True)
+            lamp = "fair" if control[0] >= 27 else "unfair"
+            said += (
+                f" {name}: {control[0]} of 30 with a place, {lamp}; {trap[0]} of 48 with somebody, {trap[1]} the other "
+            )
+            said += f"gender, {trap[2]} plural."
+            done = state["taught"] and lamp == "fair" and trap[0] < 24
+        task = "Find a template that is fair, and on which rotary, taught, gets fewer than half right."
+        return f"{said} {'✔' if done else '○'} {task}", None
+
+    named = [dict(zip(("sine", "rotary"), some)) for some in (models[:2], models[2:])]
+    return widgets.trap_bench(*named, vocabulary, ["the {} near the {} slept", "the {} {} arrived"], "rotary"), expected
+
+
+@torch.no_grad()
+def run_of_torch(tagger, theirs, x, station=-1, position=0, other=None):
+    """The shares of the last word's tags, and the stream at each station; `other` is that of another run."""
+    seen = []
+    for number in range(5):
+        if number:
+            layer = theirs.layers[(number - 1) // 2]
+            y = layer.norm1(x) if number % 2 else layer.norm2(x)
+            x = x + (layer.self_attn(y, y, y)[0] if number % 2 else layer.linear2(layer.linear1(y).relu()))
+        if number == station:
+            x = x.clone()
+            x[0, position] = other[station][0, position]
+        seen.append(x)
+    return tagger.to_logits(theirs.norm(x))[0, -1].softmax(-1), seen
+
+
+def told_of_a_cell(words, mine, yours, now, cell):
+    """What one exchange makes of the last word, in words, and whether it flips late."""
+    tags, stations = corpus.TAGS, ["embedding", "attention 1", "feed-forward 1", "attention 2", "feed-forward 2"]
+    row, column = divmod(cell, len(words))
+    best, before, after = int(now.argmax()), int(mine.argmax()), int(yours.argmax())
+    flips = best == after != before
+    said = f"{words[column]} after {stations[row]}: {words[-1]} says {tags[best]}, {100 * now[best]}%. "
+    return said + ("It flips." if flips else "It does not flip."), flips and row > 2
+
+
+def patch_board(widgets):
+    """PyTorch's own layers with the same weights, one exchange at a time."""
+    pairs = [("the witch near the tower slept", "the boy near the tower slept"), ("a boy slept", "a witch slept")]
+    vocabulary, tags = Vocabulary(" ".join(map(" ".join, pairs)).split()), corpus.TAGS
+    sizes = dict(d_model=16, num_heads=2, num_layers=2, d_ff=32)
+    models, theirs = {}, {}
+    for seed, name in enumerate(("sine", "learned"), 3):
+        torch.manual_seed(seed)
+        models[name] = Tagger(len(vocabulary), num_tags=4, **sizes, positions=name).eval()
+        layer = nn.TransformerEncoderLayer(16, 2, 32, 0.0, norm_first=True, batch_first=True)
+        theirs[name] = nn.TransformerEncoder(layer, 2, nn.LayerNorm(16), enable_nested_tensor=False).eval()
+        for parameter in theirs[name].layers.parameters():
+            nn.init.normal_(parameter, std=0.5)
+        load(models[name].encoder, theirs[name])
+    stations = ["embedding", "attention 1", "feed-forward 1", "attention 2", "feed-forward 2"]
+    ids = {word: 4 + k for k, word in enumerate(sorted(set(" ".join(map(" ".join, pairs)).split())))}
+
+    def run(name, words, *exchange):
+        x = models[name].embedding(torch.tensor([[ids[word] for word in words]]))
+        return run_of_torch(models[name], theirs[name], x, *exchange)
+
+    def expected(state):
+        name, (sentence, other) = state["model"], pairs[state["pair"]]
+        words, others = sentence.split(), other.split()
+        (mine, _), (yours, seen) = run(name, words), run(name, others)
+        before, after, verb = int(mine.argmax()), int(yours.argmax()), words[-1]
+        said = f"{name}. {sentence} gives {tags[before]}, {other} gives {tags[after]}. "
+        late, cell = False, state["cell"]
+        if 0 <= cell < 5 * len(words):
+            now, _ = run(name, words, *divmod(cell, len(words)), seen)
+            one, late = told_of_a_cell(words, mine, yours, now, cell)
+            said += one
+        else:
+            said += f"In per cent: how much {verb} gives to {tags[after]}."
+        if state["shown"]:
+            for row, station in enumerate(stations):
+                shares = [100 * run(name, words, row, column, seen)[0][after] for column in range(len(words))]
+                said += f" {station}: {', '.join(f'{share}%' for share in shares)}."
+        task = f"Flip {verb}: first by an early station, then by a late one."
+        if before == after:
+            task = f"Both give {tags[after]}: nothing can flip. Take another pair, or another model."
+        return f"{said} {'✔' if late else '○'} {task}", None
+
+    return widgets.patch_board(models, vocabulary, tags, pairs), expected
+
+
+def induction(widgets):
+    """PyTorch's own attention with the same weights, layer by layer."""
+    torch.manual_seed(5)
+    tagger = Tagger(20, num_tags=20, d_model=16, num_heads=1, num_layers=2, d_ff=None, positions="learned", causal=True)
+    tagger.eval()
+    layers = [nn.MultiheadAttention(16, 1, batch_first=True).eval() for _ in range(2)]
+    with torch.no_grad():
+        for ours, theirs in zip(tagger.encoder.blocks, layers):
+            nn.init.normal_(theirs.in_proj_weight, std=0.5)
+            load(ours.attention, theirs)
+
+    @torch.no_grad()
+    def read(letters):
+        n, looks = len(letters), []
+        x = tagger.embedding(torch.tensor([[ord(letter) - 65 for letter in letters]]))
+        future = torch.ones(n, n).triu(1).bool()
+        for block, layer in zip(tagger.encoder.blocks, layers):
+            normed = F.layer_norm(x, (16,), block.norm_1.layer.gamma, block.norm_1.layer.beta)
+            added, weights = layer(normed, normed, normed, attn_mask=future)
+            x = x + added
+            looks.append(weights[0])
+        final = tagger.encoder.final_norm
+        logits = tagger.to_logits(F.layer_norm(x, (16,), final.gamma, final.beta))
+        return *looks, logits[0].softmax(-1)
+
+    def expected(state):
+        letters, no = "".join(state["string"].split()).upper(), "✘ This string cannot be read "
+        if not 2 <= len(letters) <= 14:
+            return f"{no}Type 2 to 14 letters; these are {len(letters)}.", None
+        if strange := [letter for letter in letters if not "A" <= letter <= "T"]:
+            return f"{no}The model knows the letters A to T; {strange[0]!r} is none of them.", None
+        first, second, shares = read(letters)
+        q = min(state["position"], len(letters)) - 1
+        target = int(second[q].argmax())
+        before, best = int(first[target].argmax()), int(shares[q].argmax())
+        said = f"{letters}, position {q + 1}, {letters[q]}. Layer 2 looks at position {target + 1}, {letters[target]}, "
+        said += (
+            f"with {100 * second[q, target]}%. There, layer 1 looked at position {before + 1}, {letters[before]}, with "
+        )
+        said += f"{100 * first[target, before]}%. Next: {chr(65 + best)}, {100 * shares[q, best]}%. "
+        knows = [k for k in range(len(letters) - 1) if chr(65 + int(shares[k].argmax())) == letters[k + 1]]
+        if not knows:
+            return f"{said}○ Here it never knows what comes next. Does anything repeat?", None
+        return f"{said}{'✔' if q == knows[0] else '○'} Find the first position at which it knows what comes next.", None
+
+    return widgets.induction(tagger, ["ACKBACK", "AABB"]), expected
+
+
 def head_browser(widgets):
     sentence = "the tall witch near the golden castle arrived"
     vocabulary, tags, small = Vocabulary(sentence.split()), corpus.TAGS, ("witch", "near", "castle")
@@ -2187,7 +2397,11 @@ COURSE = {
         norm_circle,
         block_parts,
         word_journey,
+        unknown_language,
         head_browser,
+        trap_bench,
+        patch_board,
+        induction,
         writing_step,
         two_looks,
         filling_cache,

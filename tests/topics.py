@@ -42,6 +42,7 @@ OLD_FORM = {topic for topic, _ in LISTED} - {
     "recurrent_networks",
     "rnn_with_attention",
     "transformer_encoder_block",
+    "encoder_at_work",
     "writing",
     "chat_model",
 }

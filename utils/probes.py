@@ -118,6 +118,24 @@ def readings(tagger: Tagger, tokens: Tensor, mask: Tensor | None = None) -> tupl
     return tagger.to_logits(tagger.encoder.final_norm(torch.stack(stream))), weights  # (s, b, n, tags)
 
 
+def sublayers(encoder: Encoder, mask: Tensor | None = None) -> dict:
+    """{"attention 1": what it adds to x (b, n, d), "feed-forward 1": …}, the sublayers of an encoder in pre-norm, in
+    order: x = x + f(x) for each of them is what its blocks compute. ValueError: post-norm, or no feed-forward."""
+    if any(block.feed_forward is None or block.norm_1.norm != "pre" for block in encoder.blocks):
+        raise ValueError("the encoder has to be in pre-norm and to have feed-forward layers")
+
+    def attend(block):
+        return lambda x: block.attention(block.norm_1.before(x), mask=mask)[0]
+
+    def think(block):
+        return lambda x: block.feed_forward(block.norm_2.before(x))
+
+    found = {}
+    for number, block in enumerate(encoder.blocks, 1):
+        found |= {f"attention {number}": attend(block), f"feed-forward {number}": think(block)}
+    return found
+
+
 @contextmanager
 def silence(encoder: Encoder, place: int) -> Iterator[None]:
     """A with block in which what is at a place keeps its weights and says nothing: its values are 0 in all layers.

@@ -619,8 +619,9 @@ def test_use_fits_a_right_answer_of_another_precision_or_kind_to_the_notebook(ca
     assert result.dtype == torch.float32 and result.tolist() == [2.0] * 3
     product = use(written("return float(a @ b)", "dot_product"))(torch.ones(3), torch.ones(3))
     assert isinstance(product, torch.Tensor) and product.dtype == torch.float32 and product.item() == 3
-    count = use(written("return torch.tensor(4 * d_model * (d_model + bias))", "count_parameters"))
-    assert count(8, 2, True) == 288 and type(count(8, 2, True)) is int
+    nearest = "max((k for k in range(verb) if words[k] in beings), default=-1)"
+    found = use(written(f"return torch.tensor({nearest})", "nearest_being"))(["the", "cat", "slept"], {"cat"}, 2)
+    assert found == 1 and type(found) is int
     assert use(right := written("return weights @ values")).__wrapped__ is right
 
 

@@ -22,6 +22,7 @@ from utils.widgets import (
     heads,
     online_softmax,
     recurrence,
+    traps,
 )
 
 MOST = {"check": 150, "test": 150, "all": 600}  # states; of more, all values of all controls and a sample
@@ -197,7 +198,9 @@ DRAWINGS = {
     "encoder and decoder, unrolled": lambda: recurrence.draw_unrolled(list("abcdefghij"), [*5 * [""], *"abcde"], 5),
     "norms": lambda: blocks.norm_axes(["unmistakable", "b", "c"], torch.arange(-9.0, 3).view(3, 4)),
     "orders": blocks.norm_orders,
-    "induction": lambda: blocks.induction_arrows(list("ABCDEFA")),
+    "agreement": lambda: traps.agreement(
+        "the old bears near a tree slept".split(), [2, 2, 2, None, 5, 5, 2], ["m pl"] * 7
+    ),
     "encoder and decoder": lambda: blocks.encoder_and_decoder(list("abcd"), "the words are in several lines".split()),
     "read in blocks, without values": lambda: online_softmax.draw_blocks(
         np.array([1.5, 2.0, 0.5, -1.0, 3.5, -3.5]), None, 2, 3, (1, 2)

@@ -111,8 +111,16 @@ def translator():
     return course_widgets.translator(widgets)[0], "sentence"
 
 
+def trap_bench():
+    return course_widgets.trap_bench(widgets)[0], "template"
+
+
+def induction():
+    return course_widgets.induction(widgets)[0], "string"
+
+
 TYPED = word_map, sentence_attention, analogy, einsum_loops, head_browser, search, published_heads, chat, next_word
-TYPED += (heads_at_work,)
+TYPED += (heads_at_work, trap_bench, induction)
 TEXT_WIDGETS = {make.__name__: make() for make in (*TYPED, translator)}
 
 

@@ -78,6 +78,8 @@ PAGES = {
         note="Here some of the chips can be chosen, in the notebook all of them.",
     ),
     "head_browser": Page(hidden=("sentence",), note="In the notebook you can type sentences of your own."),
+    "trap_bench": Page(hidden=("template",), note="In the notebook you type templates of your own."),
+    "induction": Page(hidden=("string",), note="In the notebook you type strings of your own."),
     "search": Page(hidden=("question",), note="In the notebook you can ask questions of your own."),
     "published_heads": Page(
         {"head": (1, 3, 9, 10)},

@@ -34,6 +34,8 @@ from .remembering import gate, recall
 from .rotary import rotary_hands
 from .shelf import be_the_head, shelf, two_cuts
 from .softmax import softmax_saturation, softmax_sharing
+from .tracing import induction, patch_board
 from .translation import bottleneck
+from .traps import trap_bench, unknown_language
 from .vectors import two_arrows, word_map
 from .writing import filling_cache, sampling, two_looks, writing_step

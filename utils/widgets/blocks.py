@@ -1,5 +1,5 @@
-"""Drawings of blocks: which numbers a norm takes together, a block before and after, what two layers do
-together; an encoder and a decoder side by side."""
+"""Drawings of blocks: which numbers a norm takes together, a block before and after; an encoder and a decoder side by
+side."""
 
 import textwrap
 from collections.abc import Sequence
@@ -149,46 +149,6 @@ def norm_orders() -> View:
         said.append(f"{name}: on the stream from x to the output stand {', '.join(draw_stream(canvas, x, pre))}")
     reads = "beside it attention and feed-forward read from the stream and write back at the +"
     return canvas.view(f"A block. {said[0]}; {reads}. {said[1]}; each norm stands beside it, before what it feeds.")
-
-
-# Induction
-
-
-def induction_arrows(symbols: Sequence[str]) -> View:
-    """What two layers do at the last of some symbols, which occurred before: layer 1 writes at each place which symbol
-    stands before it; layer 2 looks for the place that has the last symbol written there. ValueError: it is new."""
-    last, before = len(symbols) - 1, list(symbols[:-1])
-    if symbols[-1] not in before:
-        raise ValueError(f"{symbols[-1]!r} does not occur twice in {' '.join(symbols)}: there is nothing to go on with")
-    target = before.index(symbols[-1]) + 1
-    wide, y = min(64.0, 344 / (last + 2)), 142
-    left = 178 - wide * (last + 1) / 2
-    canvas, middle = Phone(298), [left + wide * number for number in range(len(symbols) + 1)]
-    begin, end, half = middle[last], middle[target], min(20, 0.4 * wide)
-    path = f"M{begin:.0f} {y - 20} C{begin:.0f} 60 {end:.0f} 60 {end:.0f} {y - 30}"
-    canvas.add("path", d=path, fill="none", stroke="weight", stroke_width=4)
-    canvas.arrow(end, y - 34, end, y - 21, "weight", 4)
-    canvas.text(178, 26, "layer 2 asks from the last place:", 13, fill="weight")
-    canvas.text(178, 46, f"who has “{symbols[-1]} before me” written on it?", 13, fill="weight", bold=True)
-    for number, (x, symbol) in enumerate(zip(middle, [*symbols, "?"])):
-        edge = "weight" if number in (last, target) else "edge"
-        canvas.rect(x - half, y - 20, 2 * half, 40, "ground", stroke=edge, stroke_width=2.5, rx=6)
-        canvas.text(x, y + 6, symbol, 17, fill="here" if symbol == "?" else "ink", bold=True)
-    for number in sorted(range(1, last + 1), key=lambda number: number == target):  # the one that counts on top
-        x, colour, width = middle[number], *(("key", 3.5) if number == target else ("edge", 2.5))
-        path = f"M{x:.0f} {y + 22} C{x:.0f} {y + 54} {x - wide:.0f} {y + 54} {x - wide:.0f} {y + 32}"
-        canvas.add("path", d=path, fill="none", stroke=colour, stroke_width=width)
-        canvas.arrow(x - wide, y + 34, x - wide, y + 21, colour, width)
-        fill = "ink" if number == target else "quiet"
-        canvas.text(x, y + 68, symbols[number - 1], 12.5, fill=fill, bold=number == target)
-        canvas.text(x, y + 83, "before", 11, fill=fill, bold=number == target)
-    canvas.text(178, y + 116, "layer 1: each place looks one back,", 13)
-    canvas.text(178, y + 134, "and notes what it finds there", 13)
-    return canvas.view(
-        f"The string {' '.join(symbols)} and a question mark. Layer 1: each place looks one place back and notes the "
-        f"symbol there. Layer 2: from the last place, {symbols[-1]}, to place {target + 1}, where "
-        f"“{symbols[target - 1]} before me” is noted: it holds {symbols[target]}, the answer."
-    )
 
 
 # Encoder and decoder

@@ -1,10 +1,53 @@
-"""Exercises of the notebook on the encoder at work: stack, parameters, induction."""
+"""Exercises of the notebook on the encoder at work: a cheaper rule, the stack, what is cut and patched, induction."""
 
 import torch
 
 from ...attention import scaled_dot_product_attention
 from ...judge.exercise import exercise
 from .transformer_encoder_block import another_norm
+
+WORDS = "the wizard near the witch arrived".split()
+CAN_ACT = {"wizard", "witch", "friends", "king", "cat", "fish"}
+
+
+def draw_verbs(generator):
+    """Nobody, one and two in between; the same being twice; one after the verb; a verb that is also a being; chance."""
+    yield WORDS, CAN_ACT, 5
+    yield "the friends sang because the king near the tower slept".split(), CAN_ACT, 8
+    yield "the friends sang because the king near the tower slept".split(), CAN_ACT, 2
+    yield "the cat saw the cat behind the king who slept".split(), CAN_ACT, 8
+    yield "the cat who saw the cat arrived".split(), CAN_ACT, 6
+    yield "it rained near the castle".split(), CAN_ACT, 1
+    yield "the fish fish".split(), CAN_ACT, 2
+    yield "friends slept".split(), CAN_ACT, 1
+    yield "arrived the witch".split(), CAN_ACT, 0
+    order = torch.randperm(6, generator=generator).tolist()
+    yield [WORDS[k] for k in order], CAN_ACT, 4
+
+
+def edges_of_verbs(generator):
+    yield "70 words", (["cat", *["the"] * 68, "slept"], CAN_ACT, 69)
+    yield "no being at all", (WORDS, set(), 5)
+
+
+@exercise(
+    draws=draw_verbs,
+    edges=edges_of_verbs,
+    hints=[
+        "Which positions come before the verb? Which of them hold a word that is in beings?",
+        "Walk from verb - 1 back to 0, and stop at the first word that is in beings. What if there is none?",
+        "max of the positions that fit is the nearest one; max(…, default=-1) says what to return if there are none.",
+    ],
+    question="words is a list of strings, verb a position: which positions does this line look at?",
+    minutes=4,
+)
+def nearest_being(words, beings, verb):
+    """The cheaper rule: the position of the being nearest to words[verb] among the words before it: returns an int.
+
+    words is a list of strings, beings the set of those that can act, verb a position, counted from 0. The
+    result is -1 if no being comes before the verb.
+    """
+    return max((k for k in range(verb) if words[k] in beings), default=-1)
 
 
 def a_block(x, mask):
@@ -58,7 +101,7 @@ def edges_of_encoders(generator):
     },
     question="After the first line everything is (…, n, d): what goes into this line, and what comes out of it?",
     level=2,
-    minutes=10,
+    minutes=8,
     trained=True,
 )
 def encode_tokens(tokens, vectors, positions, blocks, final_norm, mask):
@@ -75,73 +118,168 @@ def encode_tokens(tokens, vectors, positions, blocks, final_norm, mask):
     return final_norm(output)
 
 
-def draw_layer_sizes(generator):
-    """With and without biases; one head, as many heads as d; the sizes of the original paper; two drawn."""
-    yield from ((16, 4, False), (16, 4, True), (6, 3, True), (10, 1, True), (5, 5, False), (512, 8, True))
-    for bias in (False, True):
-        h, e = torch.randint(2, 12, (2,), generator=generator).tolist()
-        yield h * e, h, bias
+def draw_added(generator):
+    """With padding and without; one sentence; one word; a batch whose sentences differ much; float64."""
+    for lengths, d, dtype in (
+        ([3, 5], 4, None),
+        ([2], 3, None),
+        ([4, 1, 6], 5, None),
+        ([1], 2, None),
+        ([3, 3], 4, torch.float64),
+    ):
+        real = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]  # (b, n)
+        added = torch.randn(*real.shape, d, generator=generator, dtype=dtype)
+        yield added + torch.arange(len(lengths))[:, None, None], real
 
 
-def edges_of_layer_sizes(generator):
-    yield "a d_model of 1,024 in 128 heads", (1024, 128, True)
-    yield "a d_model of 1", (1, 1, True)
-
-
-@exercise(
-    draws=draw_layer_sizes,
-    edges=edges_of_layer_sizes,
-    hints=[
-        "Which matrices does the layer learn? How many numbers are in one of them?",
-        "Each head's part of W_q is (d, e), and there are h such parts, with h · e = d. How many numbers are in all of them together?",
-        "There are four matrices, including W_o. A bias has one number for each output of its matrix.",
-    ],
-    question="The result is one whole number, computed from d_model and bias: what does this line do with them?",
-)
-def count_parameters(d_model, num_heads, bias):
-    """Parameters of W_q, W_k, W_v, W_o, each (d, d), with a bias (d,) if bias: returns an int."""
-    matrices = 4 * d_model**2
-    biases = 4 * d_model if bias else 0
-    return matrices + biases
-
-
-def draw_encoder_sizes(generator):
-    """One block and many, d_ff = 4d, = d and neither, a single head; the original paper's; two by chance."""
-    yield from ((1, 8, 2, 20), (2, 16, 4, 64), (3, 6, 1, 6), (6, 512, 8, 2048), (4, 10, 5, 7))
-    for _ in range(2):
-        layers, heads, width, d_ff = torch.randint(2, 9, (4,), generator=generator).tolist()
-        yield layers, heads * width, heads, 5 * d_ff + 1
-
-
-def edges_of_encoder_sizes(generator):
-    yield "70 layers, with a d_model of 132 in 66 heads", (70, 132, 66, 130)
-    yield "a d_model of 1", (1, 1, 1, 1)
+def edges_of_added(generator):
+    real = torch.arange(70) < torch.tensor([[70], [1], [33]])
+    yield "70 words", (torch.randn(3, 70, 4, generator=generator), real)
+    real = torch.arange(3) < torch.tensor([[3], [2]])
+    added = torch.randn(2, 3, 4, generator=generator)
+    yield "padding of NaN", (added.masked_fill(~real[..., None], torch.nan), real)
 
 
 @exercise(
-    draws=draw_encoder_sizes,
-    edges=edges_of_encoder_sizes,
+    draws=draw_added,
+    edges=edges_of_added,
     hints=[
-        "Which parts of a block learn? Count one block first: attention, feed-forward layer, norms. How many blocks are there?",
-        "Attention has four matrices, the feed-forward layer has two, and each matrix has a bias as long as its output. "
-        "Does the number of heads change any of that?",
-        "A norm has gamma and beta, d_model numbers each, and a block has two norms. Every block has parameters of its "
-        "own.",
+        "How many vectors does the sublayer add? Those of padding should not count.",
+        "added[real] takes the vectors of real words from all sentences, one below the other, (words, d). Which axis should the mean run over?",
+        "The mean is one vector (d,). expand_as(added) repeats it for every position of every sentence.",
     ],
-    question="The result is one whole number, computed from the four sizes: what does this line do with them?",
+    intermediates={"the mean vector: repeat it for every position": lambda added, real: added[real].mean(0)},
+    question="added is (b, n, d), real is (b, n): which axes does this line take the mean over?",
     level=2,
+    minutes=5,
+)
+def mean_cut(added, real):
+    """The same for everybody: added (b, n, d) with the mean vector of all real words in every position: returns (b, n, d).
+
+    added is what a sublayer adds to each word's vector; real (b, n) is True for words and False for padding,
+    whose vectors do not count.
+    """
+    mean = added[real].mean(0)  # (d,)
+    return mean.expand_as(added)
+
+
+def mixing(x):
+    """A sublayer that lets positions hear each other, in no symmetric way."""
+    return 0.5 * scaled_dot_product_attention(x, x, x.roll(1, -1))[0]
+
+
+def thinking(x):
+    return torch.tanh(x.flip(-1)) - 0.3
+
+
+def draw_runs(generator):
+    """Every station of one to four sublayers, first, middle and last positions; float64."""
+    for n, d, sublayers, station, position, dtype in (
+        (3, 4, [mixing, thinking], 0, 1, None),
+        (3, 4, [mixing, thinking], 1, 0, None),
+        (4, 4, [mixing, thinking, mixing, thinking], 2, 3, None),
+        (4, 6, [mixing, thinking, mixing, thinking], 3, 1, None),
+        (5, 4, [thinking, mixing, mixing], 3, 4, torch.float64),
+        (2, 3, [mixing], 1, 0, None),
+    ):
+        x, other = torch.randn(2, n, d, generator=generator, dtype=dtype)
+        yield x, other, sublayers, station, position
+
+
+def edges_of_runs(generator):
+    x, other = torch.randn(2, 70, 4, generator=generator)
+    yield "70 words", (x, other, [mixing, thinking], 1, 68)
+    x, other = torch.randn(2, 3, 4, generator=generator)
+    yield "no sublayer", (x, other, [], 0, 2)
+    yield "twelve sublayers", (x, other, [thinking, mixing] * 6, 9, 1)
+
+
+@exercise(
+    draws=draw_runs,
+    edges=edges_of_runs,
+    hints=[
+        "Two runs are needed, side by side. Which row goes over from one to the other, and after how many sublayers?",
+        "Write the loop without any exchange first: x = x + f(x), and the same for other. At which turn of the loop should the row be exchanged?",
+        "Make a copy with x.clone() before you set one row of it. Station 0 comes before the loop, and the last one after it.",
+    ],
+    intermediates={
+        "x after all sublayers, with no row exchanged": lambda x, other, sublayers, station, position: all_of(
+            sublayers, x
+        ),
+    },
+    question="x and other stay (n, d) all the way: what does this line do to each of the two?",
+    level=3,
     minutes=8,
 )
-def count_encoder_parameters(num_layers, d_model, num_heads, d_ff):
-    """Parameters of num_layers blocks, nothing before or behind them: returns an int.
+def run_patched(x, other, sublayers, station, position):
+    """The run on x (n, d), with one vector taken from the run on other (n, d): returns (n, d), after all sublayers.
 
-    A block has attention with W_q, W_k, W_v and W_o, a feed-forward layer and two layer norms.
-    Every matrix has a bias.
+    sublayers is a list of functions f; in both runs each adds to the stream, x + f(x). After `station` of
+    them (0: before the first), row `position` of x is replaced by the same row of other's run. The run on
+    other is not changed.
     """
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = (d_model * d_ff + d_ff) + (d_ff * d_model + d_model)
-    norms = 2 * (d_model + d_model)
-    return num_layers * (attention + feed_forward + norms)
+    mine, theirs = x, other
+    for number, f in enumerate([*sublayers, None]):
+        if number == station:
+            mine = torch.cat([mine[:position], theirs[position : position + 1], mine[position + 1 :]])
+        if f is not None:
+            mine, theirs = mine + f(mine), theirs + f(theirs)
+    return mine
+
+
+def all_of(sublayers, x):
+    for f in sublayers:
+        x = x + f(x)
+    return x
+
+
+def draw_strings(generator):
+    """A period that repeats, more than twice; nothing repeats; one symbol; a pair at once; chance."""
+    yield torch.tensor([0, 2, 4, 1, 0, 2, 4]), 6
+    yield torch.tensor([3, 1, 3, 1, 3]), 4
+    yield torch.tensor([4, 1, 0, 2]), 5
+    yield torch.tensor([2]), 3
+    yield torch.tensor([1, 1, 0, 1, 0, 0]), 2
+    yield torch.randint(5, (9,), generator=generator), 5
+    yield torch.randint(7, (11,), generator=generator), 7
+
+
+def edges_of_strings(generator):
+    yield "70 symbols", (torch.randint(20, (70,), generator=generator), 20)
+    yield "one of a single symbol", (torch.tensor([0, 0]), 1)
+
+
+@exercise(
+    draws=draw_strings,
+    edges=edges_of_strings,
+    hints=[
+        "Begin with one-hot vectors of the symbols, (n, size). Layer 1 hands each position the row above it. Which row does the first position get?",
+        "Layer 2: queries are the symbols here, keys are what layer 1 noted. Their product is (q, k): 1 where “my symbol before me” is written. Multiply it by 20, and mask what comes later.",
+        "softmax over the keys, then times the values. Values are the one-hot vectors of the symbols themselves.",
+    ],
+    intermediates={
+        "what layer 1 noted, (n, size)": lambda symbols, size: (
+            torch.eye(size)[symbols].roll(1, 0) * (torch.arange(len(symbols)) > 0)[:, None]
+        ),
+    },
+    question="symbols become one-hot vectors (n, size): is this line layer 1, the scores of layer 2, or the mixture?",
+    level=3,
+    minutes=10,
+)
+def continue_by_hand(symbols, size):
+    """Induction without any training, for symbols (n,) below size: returns (n, size), what layer 2 finds.
+
+    Every symbol is a one-hot vector. Layer 1 hands each position the vector of the position before it (zeros
+    at the first). Layer 2: the query is the symbol's own vector, the key is what layer 1 handed over, the
+    score their dot product times 20, a position sees itself and what came before, and the value is the
+    symbol's own vector.
+    """
+    here = torch.eye(size)[symbols]  # (n, size)
+    before = torch.cat([torch.zeros(1, size), here[:-1]])  # (n, size)
+    scores = 20 * here @ before.T  # (q, k)
+    past = torch.ones(len(symbols), len(symbols)).tril().bool()  # (q, k)
+    weights = scores.masked_fill(~past, -torch.inf).softmax(-1)  # (q, k)
+    return weights @ here
 
 
 def draw_repeating(generator):
@@ -178,7 +316,7 @@ def edges_of_symbols(generator):
     },
     question="symbols is (n,), whole numbers: does this line look at the past of one position, or of all positions at once?",
     level=2,
-    minutes=10,
+    minutes=8,
 )
 def induction_target(symbols):
     """The position that an induction head should look at, for each position of symbols (n,): returns (n,), integers.

@@ -87,7 +87,7 @@ def _fits(value: Any, sign: str) -> bool:
 EXCHANGED = "elman_step: return torch.tanh(x @ W + bias @ U + state)"  # an example
 ALTERED = (  # how a value is altered, how it is done, an example
     ("inverted", lambda x: ~x if isinstance(x, Tensor) else not x,
-        "count_parameters: return 4 * d_model**2 + (0 if bias else 4 * d_model)"),
+        "mean_cut: return added[~real].mean(0).expand_as(added)"),
     ("transposed", lambda x: x.mT,
         "padding_mask: return (tokens.mT != pad_id)[:, None, None]"),
     ("negated", torch.neg,
