@@ -1437,88 +1437,104 @@ def both(words, row):
     return attends(words[: len(row)], row, min(2, int((row >= 0.005).sum())))
 
 
+def steps_of(side, x, layers):
+    """(side, name, before, added, after, weights) of each part of a block."""
+    for name, norm, layer in layers:
+        added, weights = layer(norm(x))
+        yield side, name, x, added, x + added, weights
+        x = x + added
+
+
+def attends_in(attention, memory=None, **more):
+    """A layer of PyTorch as a function: what it adds, and the mean (q, k) of its heads' weights."""
+
+    def run(y):
+        there = y if memory is None else memory
+        added, weights = attention(y, there, there, average_attn_weights=False, **more)
+        return added, weights[0].mean(0)
+
+    return run
+
+
+def computes_in(layer):
+    return lambda y: (layer.linear2(layer.linear1(y).relu()), None)
+
+
+@torch.no_grad()
+def parts_of(whole, x, y):
+    """All parts of PyTorch's own Transformer, for vectors x (1, k, d) of the source and y (1, q, d) of the target."""
+    parts = [("encoder", "source vectors", None, None, x, None)]
+    for number, layer in enumerate(whole.encoder.layers, 1):
+        parts += steps_of("encoder", x, (
+            (f"self-attention {number}", layer.norm1, attends_in(layer.self_attn)),
+            (f"feed-forward {number}", layer.norm2, computes_in(layer)),
+        ))  # fmt: skip
+        x = layer(x)
+    memory, causal = whole.encoder.norm(x), torch.ones(y.shape[1], y.shape[1]).tril() == 0
+    parts.append(("encoder", "memory", None, None, memory, None))
+    parts.append(("decoder", "target vectors", None, None, y, None))
+    for number, layer in enumerate(whole.decoder.layers, 1):
+        parts += steps_of("decoder", y, (
+            (f"self-attention {number}", layer.norm1, attends_in(layer.self_attn, attn_mask=causal)),
+            (f"cross-attention {number}", layer.norm2, attends_in(layer.multihead_attn, memory)),
+            (f"feed-forward {number}", layer.norm3, computes_in(layer)),
+        ))  # fmt: skip
+        y = layer(y, memory, tgt_mask=causal)
+    return [*parts, ("decoder", "output layer", None, None, y, None)]
+
+
+def said_of_part(name, word, written):
+    """What the widget says of a part that looks at no word."""
+    return {
+        "source vectors": f"Here {word} is nothing but its row in the table of words.",
+        "target vectors": f"Here {word} is nothing but its row in the table of words.",
+        "memory": "A last norm. These rows are all that the decoder ever sees of the source.",
+        "output layer": f"A last norm, then the score of each word. The largest wins: {written}.",
+    }.get(name, f"{word} computes by itself, looks at no other word, and adds what it finds.")
+
+
 def whole_transformer(widgets):
     """PyTorch's own layers with the same weights, called one by one; read out early by the last norm and the matrix of
     the output layer."""
     translator, sentences, english, spanish, look = small_translator()
-    writer, whole = translator.language_model, look.whole
-
-    def attended(attention, x, memory, **more):
-        added, weights = attention(x, memory, memory, average_attn_weights=False, **more)
-        return added, weights[0].mean(0)
-
-    def steps_of(side, x, layers):
-        """(name, before, added, after, weights) of each part of a block."""
-        for name, norm, layer in layers:
-            added, weights = layer(norm(x))
-            yield side, name, x, added, x + added, weights
-            x = x + added
-
-    @torch.no_grad()
-    def parts_of(words):
+    writer, walked = translator.language_model, []
+    ids = {word: 4 + number for number, word in enumerate(sorted(set(sentences[0])))}
+    for words in sentences:
         written = look(words)[0]
-        ids = {word: 4 + number for number, word in enumerate(sorted(set(sentences[0])))}
         x = translator.encoder.embedding.vectors(torch.tensor([[*(ids[word] for word in words), 2]]))
-        parts, every = [("encoder", "source vectors", None, None, x, None)], {word: i for i, word in enumerate(spanish.words)}
-        for number, layer in enumerate(whole.encoder.layers, 1):
-            parts += steps_of("encoder", x, (
-                (f"self-attention {number}", layer.norm1, lambda y, layer=layer: attended(layer.self_attn, y, y)),
-                (f"feed-forward {number}", layer.norm2,
-                 lambda y, layer=layer: (layer.linear2(layer.linear1(y).relu()), None)),
-            ))  # fmt: skip
-            x = layer(x)
-        memory = whole.encoder.norm(x)
-        parts.append(("encoder", "memory", None, None, memory, None))
-        x = writer.embedding.vectors(torch.tensor([[every[word] for word in written[:-1]]]))
-        causal = torch.ones(x.shape[1], x.shape[1]).tril() == 0
-        parts.append(("decoder", "target vectors", None, None, x, None))
-        for number, layer in enumerate(whole.decoder.layers, 1):
-            parts += steps_of("decoder", x, (
-                (f"self-attention {number}", layer.norm1,
-                 lambda y, layer=layer: attended(layer.self_attn, y, y, attn_mask=causal)),
-                (f"cross-attention {number}", layer.norm2,
-                 lambda y, layer=layer: attended(layer.multihead_attn, y, memory)),
-                (f"feed-forward {number}", layer.norm3,
-                 lambda y, layer=layer: (layer.linear2(layer.linear1(y).relu()), None)),
-            ))  # fmt: skip
-            x = layer(x, memory, tgt_mask=causal)
-        parts.append(("decoder", "output layer", None, None, x, None))
-        read = [whole.decoder.norm(one[4][0]) @ writer.to_logits.weight.T for one in parts if one[0] == "decoder"]
-        return written, parts, [None] * (len(parts) - len(read)) + [one.softmax(-1) for one in read]
+        y = writer.embedding.vectors(torch.tensor([[spanish.words.index(word) for word in written[:-1]]]))
+        parts = parts_of(look.whole, x.detach(), y.detach())
+        read = [look.whole.decoder.norm(one[4][0]) @ writer.to_logits.weight.T for one in parts if one[0] == "decoder"]
+        walked.append((written, parts, [None] * (len(parts) - len(read)) + [one.softmax(-1).detach() for one in read]))
 
-    walked = [parts_of(words) for words in sentences]
+    def asked(part, row, source, written):
+        side, name, *_, weights = part
+        if weights is None:
+            return said_of_part(
+                name, (source if side == "encoder" else written)[row], written[min(row + 1, len(written) - 1)]
+            )
+        far = side == "encoder" or name.startswith("cross")
+        words, where = (source, "the source") if far else (written, "the words so far")
+        return f"{(source if side == 'encoder' else written)[row]} asks {where}: {both(words, weights[row])}."
 
     def expected(state):
         written, parts, read = walked[state["sentence"]]
         source, i = [*sentences[state["sentence"]], "</s>"], min(state["step"], len(written) - 1) - 1
-        side, name, before, added, after, weights = parts[state["part"]]
+        side, name, before, added, after, _ = part = parts[state["part"]]
         last = [one for one in parts if one[1].startswith("cross")][-1][5]
         row = i if side == "decoder" else int(last[i].argmax())
-        word = (source if side == "encoder" else written)[row]
-        said = f"Step {i + 1}: it reads {written[i]}, and writes {written[i + 1]}. Source: {' '.join(source)}. {side}, {name}: "
-        if name.endswith("vectors"):
-            said += f"Here {word} is nothing but its row in the table of words."
-        elif name == "memory":
-            said += "A last norm. These rows are all that the decoder ever sees of the source."
-        elif name == "output layer":
-            said += f"A last norm, then the score of each word. The largest wins: {written[i + 1]}."
-        elif weights is None:
-            said += f"{word} computes by itself, looks at no other word, and adds what it finds."
-        else:
-            far = side == "encoder" or name.startswith("cross")
-            words, asked = (source, "the source") if far else (written, "the words so far")
-            said += f"{word} asks {asked}: {both(words, weights[row])}."
+        said = f"Step {i + 1}: it reads {written[i]}, and writes {written[i + 1]}. Source: {' '.join(source)}. "
+        said += f"{side}, {name}: {asked(part, row, source, [*written, ''])}"
         if added is not None:
             lengths = [one[0, row].norm().item() for one in (before, added, after)]
             said += f" To a vector of length {lengths[0]} it adds one of length {lengths[1]}; the sum has {lengths[2]}."
-        if read[state["part"]] is not None:
+        if (shares := read[state["part"]]) is not None:
             here = "Next word" if name == "output layer" else "Read out already here"
-            said += f" {here}: {attends(spanish.words, read[state['part']][i], 2)}."
+            said += f" {here}: {attends(spanish.words, shares[i], 2)}."
         tops = [None if one is None else int(one[i].argmax()) for one in read]
         first = len(tops) - next(k for k, one in enumerate([*tops[::-1], None]) if one != tops[-1])
-        sign = "✔" if state["part"] == first else "○"
-        said += f" {sign} Find the part from which on the most probable word is the one that is written."
-        return said, None
+        said += f" {'✔' if state['part'] == first else '○'} Find the part from which on the most probable word is the"
+        return f"{said} one that is written.", None
 
     return widgets.whole_transformer(translator, sentences, english, spanish), expected
 
@@ -1645,9 +1661,9 @@ def gold_frames(widgets):
         best = max(hits(pair, weights, shift)[0] for shift in (-1, 0, 1))
         where = {-1: "one row above the one that writes it", 0: "the row that writes it", 1: "the row that reads it"}
         said = f"{state['layer']}, {' '.join(pair.source)}: {' '.join(pair.target)}. "
-        said += f"A frame is in {where[state['shift']]}. {found} of {frames} frames lie on the darkest cell of their row "
-        said += f"(the end of the source left out). {'✔' if found == best else '○'} Drag the frames to the rows where"
-        return f"{said} they lie on the darkest cells.", None
+        said += f"A frame is in {where[state['shift']]}. {found} of {frames} frames lie on the darkest cell of their "
+        said += f"row (the end of the source left out). {'✔' if found == best else '○'} Drag the frames to the rows"
+        return f"{said} where they lie on the darkest cells.", None
 
     return widgets.gold_frames(pairs, maps), expected
 

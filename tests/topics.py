@@ -41,6 +41,7 @@ OLD_FORM = {topic for topic, _ in LISTED} - {
     "multi_head_attention",
     "recurrent_networks",
     "rnn_with_attention",
+    "decoder",
     "writing",
     "chat_model",
 }

@@ -165,7 +165,7 @@ def test_a_first_view_asks_something_that_is_not_done_yet(name):
 
 
 # What may stay blank of a first view from its lowest shape, but texts, to its highest one below: a quarter.
-EMPTY_ONCE = ("attention_flow", "attention_shapes", "heads_at_work", "crossing", "hiding", "three_cuts", "whole_transformer")
+EMPTY_ONCE = "attention_flow attention_shapes heads_at_work crossing hiding three_cuts whole_transformer".split()
 
 
 def heights(root):

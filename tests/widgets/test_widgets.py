@@ -31,6 +31,7 @@ from utils.widgets import (
     looking_back,
     recurrence,
     translation,
+    writing,
 )
 from utils.widgets.heads import work_of_heads
 

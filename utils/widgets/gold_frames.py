@@ -78,8 +78,9 @@ def draw_frames(
 def gold_frames(pairs: Sequence, maps: Mapping[str, Sequence[ArrayLike]]) -> Explorer:
     """Drag the gold links of a translation over the rows of the cross-attention with which it was written.
 
-    pairs: sentence pairs of the corpus, of up to 8 words; maps: {name of a layer: for each pair the weights (q, k) while
-    its translation is read from `<s>` on, `</s>` being the last source word}. ValueError: weights that do not fit."""
+    pairs: sentence pairs of the corpus, of up to 8 words; maps: {name of a layer: for each pair the weights (q, k)
+    while its translation is read from `<s>` on, `</s>` being the last source word}. ValueError: weights that do not
+    fit."""
     tables = {layer: [as_numbers(one, 2) for one in of_layer] for layer, of_layer in maps.items()}
     for layer, of_layer in tables.items():
         for pair, weights in zip(pairs, of_layer, strict=True):

@@ -107,6 +107,7 @@ def side_by_side(
     def translate(model, words):
         source = torch.tensor([english.encode(words, end=True, strict=True)])  # (1, k)
         return spanish.decode(model.translate(source, padding_mask(source))[0][0])
+
     noun = corpus.NounPhrase
     modifiers = {
         NONE: None, "near the castle": corpus.Prepositional("near", noun("castle")),

@@ -56,9 +56,7 @@ def through_block(block: torch.nn.Module, x: Tensor, layers: dict, side: str) ->
     for name, (norm, layer) in layers.items():
         normed = norm(x)
         added, weights = layer(normed)
-        parts.append(
-            Part(name, side, *map(numbers, (x, normed, added, x + added)), numbers(weights, 3))
-        )
+        parts.append(Part(name, side, *map(numbers, (x, normed, added, x + added)), numbers(weights, 3)))
         x = x + added
     return x, parts
 

@@ -117,8 +117,9 @@ def draw_streams(generator):
 
 
 def edges_of_streams(generator):
-    yield "70 positions, 66 numbers", tuple(
-        torch.randn(*shape, generator=generator) / 8 for shape in ((1, 70, 66), (66, 67), (67, 66))
+    yield (
+        "70 positions, 66 numbers",
+        tuple(torch.randn(*shape, generator=generator) / 8 for shape in ((1, 70, 66), (66, 67), (67, 66))),
     )
     yield "66 sentences", tuple(torch.randn(*shape, generator=generator) for shape in ((66, 2, 4), (4, 3), (3, 4)))
 
@@ -133,7 +134,9 @@ def edges_of_streams(generator):
         "Give the norm a name of its own, so that x stays as it came in.",
     ],
     intermediates={
-        "what the feed-forward layer adds: the skip connection, + x, should still follow": lambda x, W_1, W_2: x @ W_1 @ W_2,
+        "what the feed-forward layer adds: the skip connection, + x, should still follow": lambda x, W_1, W_2: (
+            x @ W_1 @ W_2
+        ),
         "the hidden values, (b, q, f): the product with W_2 should still follow": lambda x, W_1, W_2: x @ W_1,
     },
     question={
@@ -508,7 +511,9 @@ def edges_of_needs(generator):
         "needs & ~known says what is still missing. A row without any True is ready: .any(dim=-1). In each round, known "
         "becomes everything that is ready, and the round counts 1.",
     ],
-    question={"": "needs is (n, n), a row for each result, a column for each one that it needs: which axis meets here?"},
+    question={
+        "": "needs is (n, n), a row for each result, a column for each one that it needs: which axis meets here?"
+    },
     level=2,
     minutes=5,
 )
