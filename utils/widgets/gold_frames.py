@@ -62,8 +62,9 @@ def draw_frames(
         canvas.rect(x + 1.5, y + 1.5, wide - 3, ROW - 3, "none", stroke="here", stroke_width=2.5, rx=3,
                     data_id=f"frame {word}")  # fmt: skip
     tall = ROW * len(weights)
-    value = f"{shift}, {SHIFTS[shift]}"
-    canvas.grip(NAMES, top, wide * len(words[0]), tall, "row of the frames", value, y=("shift", top, ROW))
+    high, value = ROW * len(target), f"{shift}, {SHIFTS[shift]}"
+    place = NAMES, top + ROW * shift, wide * len(words[0]), high
+    canvas.grip(*place, "row of the frames", value, y=("shift", top + high / 2, ROW))
     hits, best = hits_of(weights, gold, shift), max(hits_of(weights, gold, one) for one in SHIFTS)
     found = hits == best
     said = f"{hits} of {len(frames)} frames lie on the darkest cell of their row (the end of the source left out)."

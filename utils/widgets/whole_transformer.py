@@ -153,7 +153,7 @@ def draw_boxes(canvas: Phone, seen: Walk, y_of: list[float], chosen: int) -> Non
     """A box for each part, with its norm before it and its plus after it."""
     for number, part in enumerate(seen.parts):
         x, y, here = SIDES[part.side], y_of[number], number == chosen
-        role = "here" if here else "value" if part.side == "encoder" else "query"
+        role = "ink" if here else "value" if part.side == "encoder" else "query"
         if part.added is not None:
             canvas.line(x, y + TALL - 3, x + 14, y + TALL - 3, "quiet", 1.5)
             canvas.line(x, y + 3, x + 14, y + 3, "quiet", 1.5)
@@ -167,7 +167,7 @@ def draw_boxes(canvas: Phone, seen: Walk, y_of: list[float], chosen: int) -> Non
         if normed:
             canvas.text(left + 5, y + 16, "norm", 11, "start", "quiet")
         middle = left + (38 + wide) / 2 if normed else left + wide / 2
-        canvas.text(middle, y + 16.5, part.name, 12, fill=role, bold=here)
+        canvas.text(middle, y + 16.5, part.name, 12, fill=role)
 
 
 def draw_next(canvas: Phone, x: float, y: float, words: Sequence[str], shares: np.ndarray, title: str) -> None:
@@ -258,10 +258,10 @@ def draw_written(canvas: Phone, seen: Walk, step: int, most: int) -> None:
     x, room = 6.0, 344 / most
     for number in range(len(seen.writes)):
         here, text = number == step, cut(seen.writes[number], 8) if number <= step else "?"
-        canvas.rect(x, 52, room - 4, 22, "raised" if here else "none", stroke="here" if here else "edge",
+        canvas.rect(x, 52, room - 4, 22, "raised" if here else "none", stroke="ink" if here else "edge",
                     stroke_width=2 if here else 1, rx=9)  # fmt: skip
         size = min(12.0, 12 * (room - 6) / width_of(text, 12))
-        canvas.text(x + room / 2 - 2, 67.5, text, max(11, size), fill="here" if here else "ink", bold=here)
+        canvas.text(x + room / 2 - 2, 67.5, text, max(11, size), fill="ink" if here else "quiet", bold=here)
         canvas.touch(x, 52, room - 4, 22, f"step {number + 1}", on=here, step=number + 1)
         x += room
 
@@ -298,7 +298,7 @@ def draw_whole(seen: Walk, step: int, chosen: int, words: Sequence[str], most: i
         left = SIDES[one.side] - 8
         canvas.touch(left, y_of[number] - 3, BOX + 26, TALL + 6, f"{one.side}, {one.name}", on=number == chosen,
                      group="parts", part=number)  # fmt: skip
-    canvas.height = round(max(y + 4, foot + 42 + 15 + 18 * (most + 1) + 210))
+    canvas.height = round(max(y + 4, foot + 227 + 18 * len(seen.source)))
     place = f"{part.side}, {part.name}"
     return canvas.view(f"{title[0].upper()}{title[1:]}. Source: {' '.join(seen.source)}. {place}: {said} {task}")
 

@@ -174,8 +174,8 @@ def three_cuts(
     translator: TransformerTranslator, sentences: Sequence[Sequence[str]], english: Vocabulary, spanish: Vocabulary,
     step: int = 1,
 ) -> Explorer:  # fmt: skip
-    """Watch a sentence being written, one line a step, from the word that is read over the look at the words so far and
-    the look at the source to the next word; cut one of the looks, or the feed-forward layer, in all blocks of the
+    """Watch a sentence being written, one line per step, from the word that is read over the look at the words so far
+    and the look at the source to the next word; cut one of the looks, or the feed-forward layer, in all blocks of the
     decoder, and see what is written then. step: the one that is shown first.
 
     ValueError: no sentence, or one of more than 9 words or with unknown ones; vocabularies of other models."""

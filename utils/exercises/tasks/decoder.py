@@ -147,7 +147,7 @@ def edges_of_streams(generator):
     minutes=6,
 )
 def think(x, W_1, W_2):
-    """The last step of a decoder block, x (b, q, d) plus what a feed-forward layer makes of its norm: (b, q, d)."""
+    """The last step of a decoder block, x (b, q, d) plus what a layer makes of its norm: returns (b, q, d)."""
     y = torch.nn.functional.layer_norm(x, x.shape[-1:])
     return x + torch.relu(y @ W_1) @ W_2
 
@@ -523,8 +523,8 @@ def sequential_steps(needs):
     needs (n, n) is True where result i needs result j first; nothing needs itself, by whatever detour.
     In one step everything is computed at once whose needs are known from the steps before.
     """
-    known, steps = torch.zeros(len(needs), dtype=torch.bool), 0
+    known, waited = torch.zeros(len(needs), dtype=torch.bool), 0
     while not known.all():
         known = ~(needs & ~known).any(dim=-1)  # (n,)
-        steps += 1
-    return steps
+        waited += 1
+    return waited
