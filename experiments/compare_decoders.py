@@ -5,6 +5,8 @@
 right      sentences right to the last word, and processor seconds of the training: positions, tied weights, key heads
 lengths    the same by the number of words of the source: training ends at 16, "longer" at 24
 alignment  error rate of the largest weight of cross-attention, in the row that writes a word and that reads it
+cuts       what is written when one layer adds nothing, in every block of the decoder or the encoder: sentences right,
+           words that belong there, sentences that say a word twice in a row, different sentences
 bugs       sentences that stay as they are without a cache, with each of five published bugs in the cache
 beams      what beam search finds: log-probability of a sentence, and sentences right
 speakers   loss per word on English test sentences: a model that speaks, after 300, 1,000 and 3,000 steps, and tables
@@ -23,7 +25,7 @@ from statistics import fmean
 import torch
 
 from experiments import cache_bugs
-from utils import corpus, measures, rnn, training
+from utils import corpus, measures, probes, rnn, training
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
 from utils.decoding import beam_search
 from utils.masks import padding_mask
@@ -168,6 +170,35 @@ def alignment(bench):
             row(view, seeds, digits=3)
 
 
+CUTS = {  # what adds nothing: in which half, which layer of each block
+    "nothing": None,
+    "the look at the source": ("decoder", "cross_attention"),
+    "the look at its own words": ("decoder", "attention"),
+    "the decoder's feed-forward layers": ("decoder", "feed_forward"),
+    "the encoder's self-attention": ("encoder", "attention"),
+    "the encoder's feed-forward layer": ("encoder", "feed_forward"),
+}
+
+
+def twice(words):
+    """Does a word follow itself?"""
+    return any(one == other for one, other in zip(words, words[1:]))
+
+
+def cuts(bench):
+    begin("model, without", ["right", "words that belong there", "a word twice in a row", "different sentences"])
+    right = [pair.target for pair in bench.test]
+    for name in ("rotary", "sine"):
+        for cut, where in CUTS.items():
+            seeds = []
+            for model, _ in bench.models_of(name):
+                written = translate_all(probes.silenced(model, *where) if where else model, bench.test, *bench.words)
+                fits = [word in wanted for words, wanted in zip(written, right) for word in set(words)]
+                doubled = 100 * fmean(map(twice, written))
+                seeds.append([per_cent(written, right), 100 * fmean(fits or [0]), doubled, len(set(written))])
+            row(f"{name}, {cut}", seeds)
+
+
 def bugs(bench):
     source, mask = bench.sources(bench.test)
 
@@ -250,7 +281,7 @@ def speakers(bench):
         row(f"{steps} steps", losses, digits=2)
 
 
-TABLES = {table.__name__: table for table in (right, lengths, alignment, bugs, beams, speakers)}
+TABLES = {table.__name__: table for table in (right, lengths, alignment, cuts, bugs, beams, speakers)}
 
 
 def main(arguments=None):

@@ -1681,29 +1681,29 @@ def small_translator():
 
     @torch.no_grad()
     def look(words, cut=None, most=20):
-        """Tokens, and for each step the weights of the encoder's last layer, of the decoder's layers, probabilities."""
+        """Tokens, and for each step the weights of the decoder's layers."""
         theirs = copy.deepcopy(whole)
         for layer in theirs.decoder.layers if cut else ():
-            getattr(layer, cut).out_proj.weight.zero_()
-            getattr(layer, cut).out_proj.bias.zero_()
+            silent = layer.linear2 if cut == "linear2" else getattr(layer, cut).out_proj
+            silent.weight.zero_()
+            silent.bias.zero_()
         ids = {word: 4 + number for number, word in enumerate(sorted(set(sentences[0])))}
         source = encoder.embedding.vectors(torch.tensor([[*(ids[word] for word in words), 2]]))
         written = [1]
         while len(written) < most + 1 and written[-1] != 2:
             x = writer.embedding.vectors(torch.tensor([written]))
             hidden = theirs(source, x, tgt_mask=nn.Transformer.generate_square_subsequent_mask(len(written)))
-            logits = hidden @ writer.to_logits.weight.T
-            written.append(int(logits[0, -1].argmax()))
-        (first, last), memory, weights = theirs.encoder.layers, theirs.encoder(source), []
-        _, of_source = asked(last.self_attn, last.norm1, first(source), None)
+            written.append(int((hidden[0, -1] @ writer.to_logits.weight.T).argmax()))
+        memory, weights = theirs.encoder(source), []
         causal = torch.ones(len(written) - 1, len(written) - 1).tril() == 0
         for layer in theirs.decoder.layers:
             added, own = asked(layer.self_attn, layer.norm1, x, None, attn_mask=causal)
             added, cross = asked(layer.multihead_attn, layer.norm2, x + added, memory)
             x, pair = layer(x, memory, tgt_mask=causal), (own[0], cross[0])
             weights.append(pair)
-        return [spanish.words[i] for i in written], of_source[0], weights, logits[0].softmax(-1)
+        return [spanish.words[i] for i in written], weights
 
+    look.whole = whole
     return translator, sentences, english, spanish, look
 
 
@@ -1712,54 +1712,235 @@ def both(words, row):
     return attends(words[: len(row)], row, min(2, int((row >= 0.005).sum())))
 
 
-def writing_step(widgets):
-    """PyTorch's own Transformer with the same weights writes, and its layers are asked for their weights."""
+def steps_of(side, x, layers):
+    """(side, name, before, added, after, weights) of each part of a block."""
+    for name, norm, layer in layers:
+        added, weights = layer(norm(x))
+        yield side, name, x, added, x + added, weights
+        x = x + added
+
+
+def attends_in(attention, memory=None, **more):
+    """A layer of PyTorch as a function: what it adds, and the mean (q, k) of its heads' weights."""
+
+    def run(y):
+        there = y if memory is None else memory
+        added, weights = attention(y, there, there, average_attn_weights=False, **more)
+        return added, weights[0].mean(0)
+
+    return run
+
+
+def computes_in(layer):
+    return lambda y: (layer.linear2(layer.linear1(y).relu()), None)
+
+
+@torch.no_grad()
+def parts_of(whole, x, y):
+    """All parts of PyTorch's own Transformer, for vectors x (1, k, d) of the source and y (1, q, d) of the target."""
+    parts = [("encoder", "source vectors", None, None, x, None)]
+    for number, layer in enumerate(whole.encoder.layers, 1):
+        parts += steps_of("encoder", x, (
+            (f"self-attention {number}", layer.norm1, attends_in(layer.self_attn)),
+            (f"feed-forward {number}", layer.norm2, computes_in(layer)),
+        ))  # fmt: skip
+        x = layer(x)
+    memory, causal = whole.encoder.norm(x), torch.ones(y.shape[1], y.shape[1]).tril() == 0
+    parts.append(("encoder", "memory", None, None, memory, None))
+    parts.append(("decoder", "target vectors", None, None, y, None))
+    for number, layer in enumerate(whole.decoder.layers, 1):
+        parts += steps_of("decoder", y, (
+            (f"self-attention {number}", layer.norm1, attends_in(layer.self_attn, attn_mask=causal)),
+            (f"cross-attention {number}", layer.norm2, attends_in(layer.multihead_attn, memory)),
+            (f"feed-forward {number}", layer.norm3, computes_in(layer)),
+        ))  # fmt: skip
+        y = layer(y, memory, tgt_mask=causal)
+    return [*parts, ("decoder", "output layer", None, None, y, None)]
+
+
+def said_of_part(name, word, written):
+    """What the widget says of a part that looks at no word."""
+    return {
+        "source vectors": f"Here {word} is nothing but its row in the table of words.",
+        "target vectors": f"Here {word} is nothing but its row in the table of words.",
+        "memory": "A last norm. These rows are all that the decoder ever sees of the source.",
+        "output layer": f"A last norm, then the score of each word. The largest wins: {written}.",
+    }.get(name, f"{word} computes by itself, looks at no other word, and adds what it finds.")
+
+
+def whole_transformer(widgets):
+    """PyTorch's own layers with the same weights, called one by one; read out early by the last norm and the matrix of
+    the output layer."""
     translator, sentences, english, spanish, look = small_translator()
-    looked = [look(words) for words in sentences]
+    writer, walked = translator.language_model, []
+    ids = {word: 4 + number for number, word in enumerate(sorted(set(sentences[0])))}
+    for words in sentences:
+        written = look(words)[0]
+        x = translator.encoder.embedding.vectors(torch.tensor([[*(ids[word] for word in words), 2]]))
+        y = writer.embedding.vectors(torch.tensor([[spanish.words.index(word) for word in written[:-1]]]))
+        parts = parts_of(look.whole, x.detach(), y.detach())
+        read = [look.whole.decoder.norm(one[4][0]) @ writer.to_logits.weight.T for one in parts if one[0] == "decoder"]
+        walked.append((written, parts, [None] * (len(parts) - len(read)) + [one.softmax(-1).detach() for one in read]))
+
+    def asked(part, row, source, written):
+        side, name, *_, weights = part
+        if weights is None:
+            return said_of_part(
+                name, (source if side == "encoder" else written)[row], written[min(row + 1, len(written) - 1)]
+            )
+        far = side == "encoder" or name.startswith("cross")
+        words, where = (source, "the source") if far else (written, "the words so far")
+        return f"{(source if side == 'encoder' else written)[row]} asks {where}: {both(words, weights[row])}."
 
     def expected(state):
-        written, of_source, weights, probable = looked[state["sentence"]]
+        written, parts, read = walked[state["sentence"]]
         source, i = [*sentences[state["sentence"]], "</s>"], min(state["step"], len(written) - 1) - 1
-        some = slice(None) if state["head"] == 0 else slice(state["head"] - 1, state["head"])
-        own, cross = (each[some].mean(0)[i] for each in weights[state["layer"] - 1])
-        of_mean = int(weights[state["layer"] - 1][1].mean(0)[i].argmax())
-        seen, reads = int(cross.argmax()), written[i]
-        place = "mean of the heads" if state["head"] == 0 else f"head {state['head']}"
-        said = f"step {i + 1}: it reads {reads}, and writes {written[i + 1]}. layer {state['layer']}, {place}: "
-        said += f"{reads} asks the words so far: {both(written, own)}; {reads} asks the source: {both(source, cross)}; "
-        said += f"{source[seen]} had asked, in the encoder: {both(source, of_source[some].mean(0)[seen])}. "
-        said += (
-            f"Next word: {attends(spanish.words, probable[i], 5)}. {'○' if seen == of_mean else '✔'} Find a head that"
-        )
-        return f"{said} looks most at another word of the source than the mean of the heads does.", None
+        side, name, before, added, after, _ = part = parts[state["part"]]
+        last = [one for one in parts if one[1].startswith("cross")][-1][5]
+        row = i if side == "decoder" else int(last[i].argmax())
+        said = f"Step {i + 1}: it reads {written[i]}, and writes {written[i + 1]}. Source: {' '.join(source)}. "
+        said += f"{side}, {name}: {asked(part, row, source, [*written, ''])}"
+        if added is not None:
+            lengths = [one[0, row].norm().item() for one in (before, added, after)]
+            said += f" To a vector of length {lengths[0]} it adds one of length {lengths[1]}; the sum has {lengths[2]}."
+        if (shares := read[state["part"]]) is not None:
+            here = "Next word" if name == "output layer" else "Read out already here"
+            said += f" {here}: {attends(spanish.words, shares[i], 2)}."
+        tops = [None if one is None else int(one[i].argmax()) for one in read]
+        first = len(tops) - next(k for k, one in enumerate([*tops[::-1], None]) if one != tops[-1])
+        said += f" {'✔' if state['part'] == first else '○'} Find the part from which on the most probable word is the"
+        return f"{said} one that is written.", None
 
-    return widgets.writing_step(translator, sentences, english, spanish), expected
+    return widgets.whole_transformer(translator, sentences, english, spanish), expected
 
 
-def two_looks(widgets):
-    """PyTorch's own Transformer writes, with the output of an attention set to nothing where it is cut."""
+def three_cuts(widgets):
+    """PyTorch's own Transformer writes, with the output of a layer set to nothing where it is cut."""
     translator, sentences, english, spanish, look = small_translator()
-    cuts = {"nothing": None, "the look at its own words": "self_attn", "the look at the source": "multihead_attn"}
+    cuts = {"nothing": None, "source": "multihead_attn", "own words": "self_attn", "feed-forward": "linear2"}
     every = itertools.product(enumerate(sentences), cuts.items())
     looked = {(number, off): look(words, cut, 10) for (number, words), (off, cut) in every}
 
     def expected(state):
         off, source = state["off"], [*sentences[state["sentence"]], "</s>"]
-        written, _, weights, _ = looked[state["sentence"], off]
+        written, weights = looked[state["sentence"], off]
         i = min(state["step"], len(written) - 1) - 1
         own, cross = (torch.cat([layer[part] for layer in weights]).mean(0)[i] for part in (0, 1))
-        looks = {"own": f"at its own words: {both(written, own[: i + 1])}"}
+        looks = {"own words": f"at its own words: {both(written, own[: i + 1])}"}
         looks |= {"source": f"at the source: {both(source, cross)}"}
-        looks = [said for name, said in looks.items() if name not in off]
+        looks = [said for name, said in looks.items() if name != off]
         said = f"Cut: {off}. Step {i + 1}: it reads {written[i]}, and writes {written[i + 1]}. The source is: "
         said += f"{' '.join(source[:-1])}. It looks {'; '.join(looks)}. Written: {' '.join(written[1 : i + 2])}."
         if off != "nothing":
-            said += f" With both looks: {' '.join(looked[state['sentence'], 'nothing'][0][1:])}."
-        ask = "Guess, then cut: which look knows what to say, and which knows what is said already?"
-        ask = "Why does it not find its way through the sentence?" if "own" in off else ask
-        return f"{said} {'Now take another sentence. What changes?' if 'source' in off else ask}", None
+            said += f" With nothing cut: {' '.join(looked[state['sentence'], 'nothing'][0][1:])}."
+        asks = {"own words": "Does it say the right words? Why not in order?"}
+        asks["source"] = "Now take another sentence. What changes?"
+        asks["feed-forward"] = "Which words does it say twice? Are the right ones missing?"
+        ask = "Cut one part after the other, in two sentences. What does each of them do for the writer?"
+        return f"{said} {asks.get(off, ask)}", None
 
-    return widgets.two_looks(translator, sentences, english, spanish), expected
+    return widgets.three_cuts(translator, sentences, english, spanish), expected
+
+
+def side_by_side(widgets):
+    """Two writers that know the translation: one forgets the last word of long sentences, the other repeats a word."""
+    modifiers = {"near the castle": corpus.Prepositional("near", corpus.NounPhrase("castle")), "—": None}
+    modifiers["who saw the cat"] = corpus.Relative("saw", corpus.NounPhrase("cat"))
+    near = corpus.Prepositional("near", corpus.NounPhrase("tree"))
+    ends = {"a boy slept": corpus.Clause(corpus.NounPhrase("boy", "a"), "slept")}
+    girls = corpus.NounPhrase("girl", plural=True, modifier=near), corpus.NounPhrase("girl", "two", modifier=near)
+    ends["the girls near the tree sang"] = corpus.Clause(girls[0], "sang")
+    seen = corpus.Clause(girls[1], "saw", corpus.NounPhrase("king"), negated=True)
+    ends["two girls near the tree did not see the king"] = seen
+    ring = corpus.NounPhrase("ring", adjectives=("golden",))
+    predicates = {"arrived": ("arrived", None), "found the golden ring": ("found", ring)}
+    predicates["greeted the king"] = "greeted", corpus.NounPhrase("king")
+    determiners = {"the": ("the", False), "the …s": ("the", True), "a": ("a", False)}
+    determiners |= {"these": ("this", True), "two": ("two", True)}
+
+    def pair_of(determiner, adjective, noun, modifier, negated, predicate, join, end):
+        word, plural = determiners[determiner]
+        subject = corpus.NounPhrase(noun, word, (adjective,) * (adjective != "—"), plural, modifiers[modifier])
+        clause = corpus.Clause(subject, *predicates[predicate], negated == "did not")
+        return corpus.translate(clause if join == "—" else corpus.Sentence((clause, ends[end]), (join,)), "es")
+
+    menus = ("the", "the …s", "a", "these", "two"), ("—", "green", "happy", "brave", "young", "small")
+    nouns, joins = ("witch", "dragon", "student", "king"), ("—", "when", "because", "but")
+    pairs = itertools.starmap(pair_of, itertools.product(
+        *menus, nouns, modifiers, ("—", "did not"), predicates, joins, ends
+    ))  # fmt: skip
+    known = {pair.source: pair.target for pair in pairs}
+    english, spanish = (Vocabulary(word for words in some for word in words) for some in (known, known.values()))
+
+    class Writer:
+        def __init__(self, wrong):
+            self.wrong = wrong
+
+        def translate(self, source, mask):
+            words = english.decode(source[0, :-1].tolist())
+            return [spanish.encode(self.wrong(list(known[tuple(words)])))], None
+
+    writers = {
+        "one": Writer(lambda words: words[:-1] if len(words) > 9 else words),
+        "other": Writer(lambda words: words[:3] + words[2:] if words[0][0] == "e" else words),
+    }
+
+    def expected(state):
+        mark = state["mark"]
+        pair = pair_of(**{name: value for name, value in state.items() if name != "mark"})
+        written = {name: writer.wrong(list(pair.target)) for name, writer in writers.items()}
+        said = f"{' '.join(pair.source)}, {len(pair.source)} words. "
+        said += "; ".join(f"{name}: {' '.join(one)}" for name, one in written.items()) + "."
+        name, at = ("one", "other")[mark // 100], mark % 100 - 1
+        words, right = [*written[name], "</s>"], [*pair.target, "</s>"]
+        good = [list(one) == list(pair.target) for one in written.values()]
+        clicked = mark > 0 and at < len(words)
+        if not clicked:
+            said += " ○ Is a word wrong? Click the first one in each column."
+        elif words == right:
+            said += f" All that {name} wrote is right."
+        else:
+            first = min(k for k, (one, other) in enumerate(zip(words, right)) if one != other)
+            if at < first:
+                said += f" {name}: {words[at]} is right."
+            elif at > first:
+                said += f" {name} went wrong before {words[at]}."
+            else:
+                said += f" ✔ {name} goes wrong at {words[at]}. Right would be {right[at]}."
+        said += f" The grammar says: {' '.join(pair.target)}." if clicked else ""
+        sign = "✔" if clicked and good[0] != good[1] else "○"
+        return f"{said} {sign} Build a sentence that only one of them gets right.", None
+
+    return widgets.side_by_side(writers, english, spanish, "es"), expected
+
+
+def gold_frames(widgets):
+    """Weights drawn at random, a little larger at the gold links, one row further down in the second layer."""
+    trees = [corpus.Clause(corpus.NounPhrase("witch", adjectives=("green",)), "arrived", negated=True)]
+    trees.append(corpus.Clause(corpus.NounPhrase("king"), "saw", corpus.NounPhrase("cat")))
+    pairs, maps = [corpus.translate(tree, "es") for tree in trees], {"layer 1": [], "layer 2": []}
+    for number, (of_layer, shift) in enumerate(zip(maps.values(), (0, 1))):
+        for pair in pairs:
+            scores = numbers(len(pair.target) + 1, len(pair.source) + 1, seed=number)
+            for i, j in pair.alignment:
+                scores[i + shift, j] += 1.5
+            of_layer.append(scores.softmax(-1))
+
+    def hits(pair, weights, shift):
+        rows = [(i + shift, j) for i, j in pair.alignment if 0 <= i + shift <= len(pair.target)]
+        return sum(int(weights[i, :-1].argmax()) == j for i, j in rows), len(rows)
+
+    def expected(state):
+        pair, weights = pairs[state["sentence"]], maps[state["layer"]][state["sentence"]]
+        found, frames = hits(pair, weights, state["shift"])
+        best = max(hits(pair, weights, shift)[0] for shift in (-1, 0, 1))
+        where = {-1: "one row above the one that writes it", 0: "the row that writes it", 1: "the row that reads it"}
+        said = f"{state['layer']}, {' '.join(pair.source)}: {' '.join(pair.target)}. "
+        said += f"A frame is in {where[state['shift']]}. {found} of {frames} frames lie on the darkest cell of their "
+        said += f"row (the end of the source left out). {'✔' if found == best else '○'} Drag the frames to the rows"
+        return f"{said} where they lie on the darkest cells.", None
+
+    return widgets.gold_frames(pairs, maps), expected
 
 
 # writing
@@ -2402,8 +2583,10 @@ COURSE = {
         trap_bench,
         patch_board,
         induction,
-        writing_step,
-        two_looks,
+        whole_transformer,
+        side_by_side,
+        three_cuts,
+        gold_frames,
         filling_cache,
         sampling,
         softmax_in_blocks,

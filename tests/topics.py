@@ -43,6 +43,7 @@ OLD_FORM = {topic for topic, _ in LISTED} - {
     "rnn_with_attention",
     "transformer_encoder_block",
     "encoder_at_work",
+    "decoder",
     "writing",
     "chat_model",
 }

@@ -1,6 +1,7 @@
-"""Measuring devices for models: what depends on what, what a single head contributes, what a training keeps, what takes
-how long."""
+"""Measuring devices for models: what depends on what, what a single head or layer contributes, what a training keeps,
+what takes how long."""
 
+import copy
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -174,6 +175,19 @@ def kept(run: Callable[[Tensor], object], x: Tensor) -> float:
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         run(x)
     return sum(storages.values()) / 2**20
+
+
+@torch.no_grad()
+def silenced(translator: nn.Module, half: str, layer: str) -> nn.Module:
+    """A copy of a `TransformerTranslator` in which one layer of every block adds nothing: the last matrix and bias of
+    the layer are 0. half: "encoder" or "decoder"; layer: "attention", "cross_attention" or "feed_forward"."""
+    changed = copy.deepcopy(translator)
+    part = changed.encoder.encoder if half == "encoder" else changed.language_model.decoder
+    for block in part.blocks:
+        silent = getattr(block, layer)
+        for weights in (silent.W_2 if layer == "feed_forward" else silent.W_o).parameters():
+            weights.zero_()
+    return changed
 
 
 def milliseconds(ways: dict[Hashable, Callable[[], object]], rounds: int = 5) -> dict[Hashable, float]:

@@ -166,7 +166,7 @@ def test_a_first_view_asks_something_that_is_not_done_yet(name):
 
 
 # What may stay blank of a first view from its lowest shape, but texts, to its highest one below: a quarter.
-EMPTY_ONCE = ("attention_flow", "attention_shapes", "heads_at_work", "crossing", "hiding", "two_looks", "writing_step")
+EMPTY_ONCE = "attention_flow attention_shapes heads_at_work crossing hiding three_cuts whole_transformer".split()
 
 
 def heights(root):
@@ -201,7 +201,6 @@ DRAWINGS = {
     "agreement": lambda: traps.agreement(
         "the old bears near a tree slept".split(), [2, 2, 2, None, 5, 5, 2], ["m pl"] * 7
     ),
-    "encoder and decoder": lambda: blocks.encoder_and_decoder(list("abcd"), "the words are in several lines".split()),
     "read in blocks, without values": lambda: online_softmax.draw_blocks(
         np.array([1.5, 2.0, 0.5, -1.0, 3.5, -3.5]), None, 2, 3, (1, 2)
     ),

@@ -18,7 +18,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from utils import decoding, plots, rnn, widgets
+from utils import decoding, plots, probes, rnn, widgets
 from utils.attention import MultiHeadAttention
 from utils.beyond import MOTIFS, MotifReader, PatchTransformer, motif_sequences
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
@@ -183,7 +183,7 @@ def test_messages_are_plain_words():
     assert "longer than 40 characters" in shown_after("einsum_loops", "a" * 41)
 
 
-def writing_step(make=widgets.writing_step, **changes):
+def whole_transformer(make=widgets.whole_transformer, **changes):
     """A small translator that was not trained, and the arguments of a widget, some of them changed."""
     torch.manual_seed(0)
     sizes = dict(d_model=8, num_heads=2, d_ff=16, num_layers=1)
@@ -215,13 +215,13 @@ def writing_step(make=widgets.writing_step, **changes):
         ({"sentences": [["the", "wtich"]]}, "'wtich' is not among the 7 words of this vocabulary; near it: witch"),
     ],
 )
-def test_a_writing_step_that_cannot_be_shown_is_refused(changes, problem):
+def test_a_transformer_that_cannot_be_shown_is_refused(changes, problem):
     with pytest.raises(ValueError, match=problem):
-        writing_step(**changes)
+        whole_transformer(**changes)
 
 
 def test_a_sentence_that_does_not_end_is_shown_as_far_as_there_is_room():
-    explorer = writing_step()
+    explorer = whole_transformer()
     explorer.controls["step"].value = explorer.controls["step"].max
     assert explorer.controls["step"].max <= 20 and "it reads" in explorer.draw(**explorer.state).description
 
@@ -295,7 +295,7 @@ def test_a_crossing_of_one_decoder_is_a_picture_a_word():
     assert list(explorer.controls) == ["sentence", "step"] and explorer.controls["step"].max == len(seen.writes)
 
 
-def test_two_looks_are_cut_one_at_a_time_and_the_model_stays_as_it_was():
+def test_layers_are_cut_one_at_a_time_and_the_model_stays_as_it_was():
     torch.manual_seed(0)
     sizes = dict(d_model=8, num_heads=2, d_ff=16, num_layers=2)
     model = TransformerTranslator(TokenEncoder(11, **sizes), LanguageModel(7, **sizes, cross=True)).eval()
@@ -303,7 +303,7 @@ def test_two_looks_are_cut_one_at_a_time_and_the_model_stays_as_it_was():
     other = torch.tensor([[6, 7, 2]]), *given[1:]
     with torch.no_grad():
         before = model(*given)[0]
-        deaf, alone = writing.without(model, "cross_attention"), writing.without(model, "attention")
+        deaf, alone = (probes.silenced(model, "decoder", off) for off in ("cross_attention", "attention"))
         assert torch.equal(deaf(*given)[0], deaf(*other)[0]) and not torch.equal(before, model(*other)[0])
         swapped = torch.tensor([[1, 5, 5]])
         assert torch.equal(alone(*given)[0][:, -1], alone(*given[:2], swapped)[0][:, -1]), "what was said is not known"
@@ -311,9 +311,9 @@ def test_two_looks_are_cut_one_at_a_time_and_the_model_stays_as_it_was():
         assert torch.equal(before, model(*given)[0])
 
 
-def test_a_sentence_too_long_for_two_looks_is_refused():
+def test_a_sentence_too_long_for_three_cuts_is_refused():
     with pytest.raises(ValueError, match="a sentence has 10 words; there is room for 9"):
-        writing_step(make=widgets.two_looks, sentences=[["the"] * 10])
+        whole_transformer(make=widgets.three_cuts, sentences=[["the"] * 10])
 
 
 def test_key_heads_are_those_that_share_the_heads_of_queries():

@@ -77,6 +77,12 @@ PAGES = {
         | {"modifier": ("—", "who saw the cat"), "predicate": ("arrived", "found the ring")},
         note="Here some of the chips can be chosen, in the notebook all of them.",
     ),
+    "side_by_side": Page(
+        {"determiner": ("the",), "adjective": ("green",), "noun": ("witch",), "modifier": ("who saw the cat",)}
+        | {"predicate": ("found the golden ring",), "join": ("when",)}
+        | {"end": ("the girls near the tree sang", "two girls near the tree did not see the king")},
+        note="Here some of the chips can be chosen, in the notebook all of them.",
+    ),
     "head_browser": Page(hidden=("sentence",), note="In the notebook you can type sentences of your own."),
     "trap_bench": Page(hidden=("template",), note="In the notebook you type templates of your own."),
     "induction": Page(hidden=("string",), note="In the notebook you type strings of your own."),

@@ -14,6 +14,7 @@ from .choosing import beam_tree, next_word
 from .crossing import crossing
 from .encoder import head_browser, position_waves, word_journey
 from .flow import attention_flow
+from .gold_frames import gold_frames
 from .guess import guess
 from .heads import head_split, heads_at_work
 from .hiding import hiding
@@ -33,9 +34,11 @@ from .recurrence import fading, rewritten_note
 from .remembering import gate, recall
 from .rotary import rotary_hands
 from .shelf import be_the_head, shelf, two_cuts
+from .side_by_side import side_by_side
 from .softmax import softmax_saturation, softmax_sharing
 from .tracing import induction, patch_board
 from .translation import bottleneck
 from .traps import trap_bench, unknown_language
 from .vectors import two_arrows, word_map
-from .writing import filling_cache, sampling, two_looks, writing_step
+from .whole_transformer import whole_transformer
+from .writing import filling_cache, sampling, three_cuts

@@ -1,7 +1,5 @@
-"""Drawings of blocks: which numbers a norm takes together, a block before and after; an encoder and a decoder side by
-side."""
+"""Drawings of blocks: which numbers a norm takes together, a block before and after."""
 
-import textwrap
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from ..plots import as_numbers
 from .board import short, width_of
-from .canvas import Phone, View, cut, indexed
+from .canvas import Phone, View, cut
 
 # Which numbers a norm takes together
 
@@ -149,88 +147,3 @@ def norm_orders() -> View:
         said.append(f"{name}: on the stream from x to the output stand {', '.join(draw_stream(canvas, x, pre))}")
     reads = "beside it attention and feed-forward read from the stream and write back at the +"
     return canvas.view(f"A block. {said[0]}; {reads}. {said[1]}; each norm stands beside it, before what it feeds.")
-
-
-# Encoder and decoder
-
-READS, WRITES = 84.0, 254.0  # the middles of the encoder and of the decoder
-FIRST, SECOND, THIRD = 392.0, 306.0, 220.0  # the middles of their layers, from the bottom up
-
-
-def draw_words(canvas: Phone, x: float, y: float, words: Sequence[str], colour: str) -> None:
-    """Words around the middle x, in as many lines as they need, up to the height y."""
-    lines = textwrap.wrap(" ".join(words), 22)
-    for number, line in enumerate(lines):
-        canvas.text(x, y + 17 * (number - len(lines) + 1), line, 12.5, fill=colour)
-
-
-def draw_layer(canvas: Phone, x: float, y: float, name: str, about: str, colour: str) -> None:
-    """A box 132 wide around its middle, with a name in one line or two and what it sees in it."""
-    lines, sees = name.split("\n"), textwrap.wrap(about, 21)
-    high = 17 * (len(lines) + len(sees)) + 12
-    canvas.rect(x - 68, y - high / 2, 136, high, "ground", stroke=colour, stroke_width=2, rx=7)
-    top = y - high / 2 + 18
-    for number, line in enumerate([*lines, *sees]):
-        named = number < len(lines)
-        canvas.text(x, top + 17 * number, line, 12.5 if named else 11.5, fill=colour if named else "ink", bold=named)
-
-
-def draw_side(
-    canvas: Phone, x: float, name: str, words: Sequence[str], colour: str, layers: dict[float, tuple]
-) -> None:
-    """Words at the bottom, an embedding, and a block of layers {middle: (name, what it sees)}."""
-    canvas.text(x, 572, name, 13, fill=colour, bold=True)
-    draw_words(canvas, x, 552, words, "ink")
-    canvas.arrow(x, 518, x, 496, "quiet", 2)
-    canvas.rect(x - 68, 468, 136, 28, "ground", stroke="quiet", stroke_width=2, rx=7)
-    canvas.text(x, 486, "embedding, positions", 11.5)
-    top = min(layers) - 42
-    canvas.rect(x - 76, top, 152, FIRST - min(layers) + 84, "raised", stroke="edge", stroke_width=2, rx=10)
-    for below, above in zip([468.0, *(middle - 32 for middle in layers)], layers):
-        canvas.arrow(x, below, x, above + 32, "quiet", 2)
-    for y, (layer, about) in layers.items():
-        draw_layer(canvas, x, y, layer, about, colour)
-    canvas.text(x - 74, top - 5, "× N", 12, "start", "quiet")
-
-
-def draw_memory(canvas: Phone, count: int) -> None:
-    """One box a source word above the encoder, and from them the way to the cross-attention."""
-    wide, top = min(30.0, 150 / count), 186
-    canvas.arrow(READS, SECOND - 32, READS, top + 30, "quiet", 2)
-    for number in range(count):
-        left = READS + wide * (number - count / 2)
-        canvas.rect(left + 1.5, top, wide - 3, 28, "ground", stroke="value", stroke_width=2, rx=5)
-        canvas.text(left + wide / 2, top + 18, indexed("m", number + 1), 12, fill="value", bold=True)
-    canvas.text(READS, top - 28, "the memory M:", 12, fill="value", bold=True)
-    canvas.text(READS, top - 11, "one row a source token", 11.5, fill="value")
-    bend, y = 169, top + 14
-    canvas.line(READS + wide * count / 2, y, bend, y, "value", 3)
-    canvas.line(bend, y - 1.5, bend, SECOND + 1.5, "value", 3)
-    canvas.arrow(bend, SECOND, WRITES - 69, SECOND, "value", 3)
-    canvas.text(bend - 6, SECOND - 46, "K and V", 12, "end", "value", bold=True)
-
-
-def encoder_and_decoder(source: Sequence[str], target: Sequence[str]) -> View:
-    """An encoder that reads the source words, and a decoder that reads `<s>` and the target words, and writes these and
-    `</s>`: what each layer sees, and where the queries, keys and values of the cross-attention come from."""
-    canvas, reads, writes = Phone(582), ["<s>", *target], [*target, "</s>"]
-    everything = {FIRST: ("self-attention", "each token sees all of the source")}
-    everything |= {SECOND: ("feed-forward", "each word by itself")}
-    draw_side(canvas, READS, "encoder: reads", [*source, "</s>"], "value", everything)
-    step_by_step = {FIRST: ("causal\nself-attention", "words up to itself")}
-    step_by_step |= {SECOND: ("cross-attention", "each token sees all of the source")}
-    step_by_step |= {THIRD: ("feed-forward", "each word by itself")}
-    draw_side(canvas, WRITES, "decoder: writes", reads, "query", step_by_step)
-    draw_memory(canvas, len(source) + 1)
-    canvas.text(WRITES + 8, (FIRST + SECOND) / 2 + 5, "Q", 13, "start", "query", bold=True)
-    canvas.arrow(WRITES, THIRD - 32, WRITES, THIRD - 62, "quiet", 2)
-    canvas.rect(WRITES - 68, THIRD - 92, 136, 28, "ground", stroke="quiet", stroke_width=2, rx=7)
-    canvas.text(WRITES, THIRD - 74, "output layer", 12)
-    canvas.arrow(WRITES, THIRD - 92, WRITES, THIRD - 114, "quiet", 2)
-    draw_words(canvas, WRITES, THIRD - 124, writes, "here")
-    return canvas.view(
-        f"Left, the encoder reads {' '.join(source)} </s>: self-attention, feed-forward; its output is the memory, "
-        f"{len(source) + 1} rows. Right, the decoder reads {' '.join(reads)}: causal self-attention, cross-attention, "
-        f"feed-forward, output layer; it writes {' '.join(writes)}. The queries of the cross-attention come from "
-        "below, from the decoder, its keys and values from the memory."
-    )

@@ -23,9 +23,8 @@ DROP = "Hide a word so that a Spanish word loses over 90 % of its weight, and st
 BUILD = "Build a sentence that the model gets wrong."
 
 
-def draw_chips(canvas: Phone, y: float, control: str, chips: Sequence[str], chosen: str) -> None:
-    """A row of words to choose from, at the height y."""
-    x = 6.0
+def draw_chips(canvas: Phone, y: float, control: str, chips: Sequence[str], chosen: str, x: float = 6.0) -> None:
+    """A row of words to choose from, at the height y, from x on."""
     for chip in chips:
         wide, here = width_of(chip, 12) + 13, chip == chosen
         shown = {"stroke": "here" if here else "edge", "stroke_width": 2 if here else 1, "rx": 10}

@@ -1,6 +1,5 @@
 """What a translator looks at while it writes a word, a cache that fills up, and a choice among words."""
 
-import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -14,32 +13,29 @@ from ..decoder import TransformerTranslator
 from ..decoding import keep_top_k, keep_top_p
 from ..masks import padding_mask
 from ..plots import as_numbers, largest
+from ..probes import silenced
 from ..vocabulary import END_ID, START_ID, Vocabulary
 from .canvas import Phone, View, cut, two_decimals
 from .controls import Explorer, checkbox, menu, slider
+from .hiding import draw_chips
 
 KEPT = "data"  # what was computed before; "here" is computed now
 LONGEST = 10  # signs of a word; a longer one is cut
 
 
-# One step of writing
+# What is written, and where it looks
 MOST_TOKENS = 20  # of a sentence; more would be too small to read
-ROW_Y = [104.0 + 21 * row for row in range(MOST_TOKENS + 2)]  # of the two columns of words
-SOURCE_X, WRITTEN_X, BOX = 64, 232, 80  # where these columns begin, and how wide the right one is
 
 
 class Steps(NamedTuple):
     """A source of k tokens, and what was written of it in q steps, each of which reads a token and writes the next; the
-    weights of the encoder's last layer (h, k, k), and of the decoder's layers, (h, q, q) and (h, q, k); the
-    probabilities (q, v) of each next token."""
+    weights of the decoder's layers, (h, q, q) and (h, q, k)."""
 
     source: list[str]
     reads: list[str]
     writes: list[str]
-    encoder: np.ndarray
     own: list[np.ndarray]
     cross: list[np.ndarray]
-    probable: np.ndarray
 
 
 @torch.no_grad()
@@ -56,15 +52,10 @@ def steps_of_writing(
     ids = translator.translate(source, mask, limit)[0][0]
     writes = ids + [END_ID] * (len(ids) < limit)
     reads = [START_ID, *writes[:-1]]
-    logits, weights = translator(source, mask, torch.tensor([reads]))  # (1, q, v)
+    _, weights = translator(source, mask, torch.tensor([reads]))
     named = [english.words[i] for i in source[0]], *([spanish.words[i] for i in some] for some in (reads, writes))
     own, cross = ([as_numbers(layer[0], 3) for layer in layers] for layers in (weights.own, weights.cross))
-    return Steps(*named, as_numbers(weights.source[-1][0], 3), own, cross, as_numbers(logits[0].softmax(-1), 2))
-
-
-def of_head(weights: np.ndarray, head: int) -> np.ndarray:
-    """Of the weights (h, …) those of one head, from 1, of the last if there are fewer; 0 is the mean of all."""
-    return weights[min(head, len(weights)) - 1] if head else weights.mean(0)
+    return Steps(*named, own, cross)
 
 
 def named_largest(words: Sequence[str], row: np.ndarray) -> str:
@@ -76,120 +67,6 @@ def named_largest(words: Sequence[str], row: np.ndarray) -> str:
 def best_first(shares: np.ndarray, count: int) -> list[int]:
     """Positions of the largest of the probabilities (v,), best first, however small they are."""
     return np.argsort(-shares, kind="stable")[:count].tolist()
-
-
-def draw_own(canvas: Phone, x: float, side: int, row: np.ndarray, asks: int, colour: str) -> None:
-    """Within one column of words: from word number `asks` an arc to each other, to the left (side -1) or right (1) of
-    x, as thick as its weight in row (n,), and the weights as numbers beyond the arcs."""
-    start = ROW_Y[asks] - 5
-    for number in np.flatnonzero(row >= 0.005):
-        weight, y = float(row[number]), ROW_Y[number] - 5
-        if number != asks:
-            bulge = x + side * min(36, 10 + 5 * abs(number - asks))
-            path = f"M{x:.1f} {start:.1f} C{bulge:.1f} {start:.1f} {bulge:.1f} {y:.1f} {x:.1f} {y:.1f}"
-            shown = {"stroke_width": 1 + 7 * weight, "opacity": f"{0.3 + 0.6 * weight:.2f}"}
-            canvas.add("path", d=path, fill="none", stroke=colour, **shown)
-        bold = number == asks
-        canvas.text(4 if side < 0 else 353, y + 5, f"{weight:.0%}", 11.5, "start" if side < 0 else "end", colour, bold)
-
-
-def draw_cross(canvas: Phone, steps: Steps, step: int, row: np.ndarray, seen: int) -> None:
-    """The source, whose word number `seen` is looked at most, and beside it the words so far with the next one; from
-    the word that is read a line to each source word, as thick as its weight in row (k,)."""
-    for number in np.flatnonzero(row >= 0.005):
-        weight, y = float(row[number]), ROW_Y[number]
-        looks = {"stroke_width": 1 + 9 * weight, "opacity": f"{0.3 + 0.5 * weight:.2f}"}
-        canvas.line(WRITTEN_X - 5, ROW_Y[step - 1] - 5, 172, y - 5, "weight", **looks)
-        canvas.text(168, y, f"{weight:.0%}", 11.5, "end", "weight")
-    for x, anchor, colour, name in (
-        (4, "start", "value", "self-attention"), (180, "middle", "weight", "cross-attention"),
-        (353, "end", "query", "self-attention"),
-    ):  # fmt: skip
-        canvas.text(x, 64, name, 12, anchor, colour, bold=True)
-    canvas.text(SOURCE_X, 83, "the encoder read", 11.5, "start", "quiet")
-    canvas.text(WRITTEN_X, 83, "written so far", 11.5, "start", "quiet")
-    for number, word in enumerate(steps.source):
-        looks = {"fill": "value" if number == seen else "ink", "bold": number == seen}
-        canvas.text(SOURCE_X, ROW_Y[number], cut(word, LONGEST), 12.5, "start", **looks)
-    for number, word in enumerate([*steps.reads[:step], steps.writes[step - 1]], 1):
-        colour, dashes = ("query", {}) if number == step else ("quiet", {"stroke_dasharray": "5 4"})
-        if number >= step:
-            box = WRITTEN_X - 5, ROW_Y[number - 1] - 15, BOX, 20
-            canvas.rect(*box, "none", stroke=colour, stroke_width=2, rx=5, **dashes)
-        ink = "query" if number == step else "ink"
-        canvas.text(WRITTEN_X, ROW_Y[number - 1], cut(word, LONGEST), 12.5, "start", ink, number >= step)
-    for number in range(step + 1, len(steps.reads) + 1):
-        canvas.rect(WRITTEN_X - 5, ROW_Y[number] - 15, BOX, 20, "raised", rx=5)
-        canvas.text(WRITTEN_X, ROW_Y[number], "to come" if number == step + 1 else "", 11.5, "start", "quiet")
-
-
-def draw_probable(canvas: Phone, top: float, words: Sequence[str], probable: np.ndarray) -> str:
-    """The five most probable next words as bars, probable (v,); returns them in words."""
-    best = [(cut(words[k], LONGEST), float(probable[k])) for k in best_first(probable, 5)]
-    for number, (word, share) in enumerate(best):
-        y = top + 20 * number
-        canvas.text(84, y, word, 12.5, "end", bold=not number)
-        canvas.rect(91, y - 11, 200 * share, 14, "data")
-        canvas.text(97 + 200 * share, y, f"{share:.1%}", 12, "start", bold=not number)
-    return ", ".join(f"{word} {share:.1%}" for word, share in best)
-
-
-def draw_writing(steps: Steps, step: int, layer: int, head: int, words: Sequence[str]) -> View:
-    """Step number `step` of writing: the three attentions in one layer and head (0: their mean), and the five most
-    probable of all `words`. Words to come are empty boxes."""
-    i, asks = step - 1, cut(steps.reads[step - 1], LONGEST)
-    below = ROW_Y[max(len(steps.reads) + 1, len(steps.source))] + 4
-    all_heads = steps.cross[layer - 1].mean(0)[i]
-    own, cross = (of_head(weights[layer - 1], head)[i] for weights in (steps.own, steps.cross))
-    seen, canvas = largest(cross)[0], Phone(below + 270)
-    encoder, heard = of_head(steps.encoder, head)[seen], cut(steps.source[seen], LONGEST)
-    draw_own(canvas, SOURCE_X - 4, -1, encoder, seen, "value")
-    draw_own(canvas, WRITTEN_X + BOX - 3, 1, own, i, "query")
-    draw_cross(canvas, steps, step, cross, seen)
-    title = f"step {step}: it reads {asks}, and writes {cut(steps.writes[i], LONGEST)}"
-    place = f"layer {layer}, " + (f"head {head}" if head else "mean of the heads")
-    looks = {
-        "query": f"{asks} asks the words so far: {named_largest(steps.reads, own)}",
-        "weight": f"{asks} asks the source: {named_largest(steps.source, cross)}",
-        "value": f"{heard} had asked, in the encoder: {named_largest(steps.source, encoder)}",
-    }
-    canvas.text(6, 20, title, min(14.5, 570 / len(title)), "start", bold=True)
-    canvas.text(6, 40, place, 12.5, "start", fill="quiet")
-    for number, (colour, said) in enumerate(looks.items()):
-        canvas.prose(6, below + 35 * number, said, fill=colour)
-    next_words = draw_probable(canvas, below + 114, words, steps.probable[i])
-    found = seen != largest(all_heads)[0]
-    sign, role = ("✔", "right") if found else ("○", "quiet")
-    task = f"{sign} Find a head that looks most at another word of the source than the mean of the heads does."
-    canvas.prose(6, below + 224, task, fill=role)
-    return canvas.view(f"{title}. {place}: {'; '.join(looks.values())}. Next word: {next_words}. {task}")
-
-
-def writing_step(
-    translator: TransformerTranslator, sentences: Sequence[Sequence[str]], english: Vocabulary, spanish: Vocabulary
-) -> Explorer:
-    """Choose a sentence, a step of writing its translation, a layer of the decoder and a head: what the word just read
-    asks of the words so far, and of the source; what the source word that it looks at most had asked, in the encoder's
-    last layer; and the five most probable next words.
-
-    ValueError: no sentence, or one that is too long or has words that are not `english`; vocabularies of other models.
-    """
-    require_translator(translator, sentences, english, spanish)
-    written = [steps_of_writing(translator, words, english, spanish) for words in sentences]
-    longest = max(len(one.reads) for one in written)
-
-    def draw(sentence, step, layer, head):
-        one = written[sentence]
-        return draw_writing(one, min(step, len(one.reads)), layer, head, spanish.words)
-
-    layers, heads = len(written[0].own), len(written[0].own[0])
-    controls = {
-        "sentence": menu("sentence", [(" ".join(one.source[:-1]), number) for number, one in enumerate(written)]),
-        "step": slider("step of writing", 1, 1, longest),
-        "layer": menu("layer", range(1, layers + 1), layers),
-        "head": menu("head", [("mean of all", 0), *range(1, heads + 1)]),
-    }
-    return Explorer(draw, controls)
 
 
 def require_translator(
@@ -207,22 +84,10 @@ def require_translator(
         raise ValueError(f"sentences {sentences!r} must be {form}")
 
 
-# Two looks, and what is written without one of them
-CUTS = {"nothing": None, "the look at its own words": "attention", "the look at the source": "cross_attention"}
+# Two looks and a layer that computes, and what is written without one of them
+CUTS = {"nothing": None, "source": "cross_attention", "own words": "attention", "feed-forward": "feed_forward"}
 MOST_WRITTEN = 10  # tokens
-LINE, FIRST_LINE, NAMES = 22, 128, 66  # of the rows of words: their height, the first, how wide the words are
-
-
-@torch.no_grad()
-def without(translator: TransformerTranslator, name: str | None) -> TransformerTranslator:
-    """A copy of the translator in which one attention of every block of the decoder adds nothing; None: the same."""
-    if name is None:
-        return translator
-    changed = copy.deepcopy(translator)
-    for block in changed.language_model.decoder.blocks:
-        for weights in getattr(block, name).W_o.parameters():
-            weights.zero_()
-    return changed
+LINE, FIRST_LINE, NAMES = 22, 158, 66  # of the rows of words: their height, the first, how wide the words are
 
 
 def mean_map(layers: Sequence[np.ndarray]) -> np.ndarray:
@@ -236,8 +101,8 @@ def draw_map(
 ) -> None:  # fmt: skip
     """The weights (q, k) of the steps so far, a line each, over the words that are asked; empty where it is cut off.
     Below, plain cells for the steps to come: to_come says how many in each."""
-    canvas.text(left, 48, title, 12.5, "start", "wrong" if cut_off else "weight", True)
-    canvas.text(left, 64, "cut" if cut_off else "", 12, "start", "wrong")
+    canvas.text(left, FIRST_LINE - 80, title, 12.5, "start", "wrong" if cut_off else "weight", True)
+    canvas.text(left, FIRST_LINE - 64, "cut" if cut_off else "", 12, "start", "wrong")
     for number, word in enumerate(words):
         x = left + wide * (number + 0.4)
         turned = {"transform": f"rotate(-90 {x + 4:.1f} {FIRST_LINE - 6})"}
@@ -256,14 +121,16 @@ def draw_map(
 
 def draw_looks(steps: Steps, whole: Steps, step: int, off: str, size: tuple[float, int]) -> View:
     """Step number `step` of writing, with `off` cut: a line for each step, over its look at the words so far and its
-    look at the source to the word that it writes. whole: what is written with both looks; size: how wide a column is,
+    look at the source to the word that it writes. whole: what is written with nothing cut; size: how wide a column is,
     and for how many words so far there is room."""
     i, (wide, lines), asks = step - 1, size, cut(steps.reads[step - 1], LONGEST)
     own, cross = mean_map(steps.own)[:step], mean_map(steps.cross)[:step]
     low, later = FIRST_LINE + LINE * len(steps.reads), range(step + 1, len(steps.reads) + 1)
     canvas, left = Phone(low + 148), NAMES + 12 + wide * lines
     title = f"step {step}: it reads {asks}, and writes {cut(steps.writes[i], LONGEST)}"
-    canvas.text(6, 20, title, min(14.5, 570 / len(title)), "start", bold=True)
+    canvas.text(6, 19, "cut:", 12, "start", "quiet")
+    draw_chips(canvas, 4, "off", list(CUTS), off, 36)
+    canvas.text(6, 48, title, min(14.5, 570 / len(title)), "start", bold=True)
     for heading, x, rows, words, name, to_come in (
         ("1 own words", NAMES, np.tril(own), steps.reads[:step], "attention", later),
         ("2 source", left, cross, steps.source, "cross_attention", [len(steps.source)] * len(later)),
@@ -278,6 +145,8 @@ def draw_looks(steps: Steps, whole: Steps, step: int, off: str, size: tuple[floa
         moves = canvas.appear(0.3) if here else {}
         canvas.text(end + 6, y, cut(written, 9), 12.5, "start", "here" if here else "ink", here, **moves)
     canvas.rect(1, FIRST_LINE + LINE * i, 354, LINE, stroke="here", stroke_width=2, rx=4)
+    for number in range(len(steps.reads)):
+        canvas.touch(1, FIRST_LINE + LINE * number, 354, LINE, f"step {number + 1}", on=number == i, step=number + 1)
     looks = {
         "at its own words": ("attention", steps.reads[:step], own[i, :step]),
         "at the source": ("cross_attention", steps.source, cross[i]),
@@ -287,11 +156,12 @@ def draw_looks(steps: Steps, whole: Steps, step: int, off: str, size: tuple[floa
     so_far = " ".join(steps.writes[:step])
     texts = {f"The source is: {' '.join(steps.source[:-1])}.": "quiet", looked: "ink", f"Written: {so_far}.": "here"}
     if CUTS[off]:
-        texts[f"With both looks: {' '.join(whole.writes)}."] = "quiet"
+        texts[f"With nothing cut: {' '.join(whole.writes)}."] = "quiet"
     ask = {
-        "nothing": "Guess, then cut: which look knows what to say, and which knows what is said already?",
-        "the look at its own words": "Why does it not find its way through the sentence?",
-        "the look at the source": "Now take another sentence. What changes?",
+        "nothing": "Cut one part after the other, in two sentences. What does each of them do for the writer?",
+        "own words": "Does it say the right words? Why not in order?",
+        "source": "Now take another sentence. What changes?",
+        "feed-forward": "Which words does it say twice? Are the right ones missing?",
     }[off]
     y = low + 16
     for text, role in (texts | {ask: "quiet"}).items():
@@ -300,17 +170,19 @@ def draw_looks(steps: Steps, whole: Steps, step: int, off: str, size: tuple[floa
     return canvas.view(f"Cut: {off}. {title[0].upper()}{title[1:]}. {' '.join([*texts, ask])}")
 
 
-def two_looks(
-    translator: TransformerTranslator, sentences: Sequence[Sequence[str]], english: Vocabulary, spanish: Vocabulary
-) -> Explorer:
+def three_cuts(
+    translator: TransformerTranslator, sentences: Sequence[Sequence[str]], english: Vocabulary, spanish: Vocabulary,
+    step: int = 1,
+) -> Explorer:  # fmt: skip
     """Watch a sentence being written, one line per step, from the word that is read over the look at the words so far
-    and the look at the source to the next word; cut one of the looks in all blocks, and see what is written then.
+    and the look at the source to the next word; cut one of the looks, or the feed-forward layer, in all blocks of the
+    decoder, and see what is written then. step: the one that is shown first.
 
-    ValueError as in `writing_step`, or a sentence of more than 9 words."""
+    ValueError: no sentence, or one of more than 9 words or with unknown ones; vocabularies of other models."""
     require_translator(translator, sentences, english, spanish)
     if max(map(len, sentences)) >= MOST_WRITTEN:
         raise ValueError(f"a sentence has {max(map(len, sentences))} words; there is room for {MOST_WRITTEN - 1}")
-    models = {name: without(translator, off) for name, off in CUTS.items()}
+    models = {name: silenced(translator, "decoder", off) if off else translator for name, off in CUTS.items()}
     written = {
         (number, name): steps_of_writing(model, words, english, spanish, MOST_WRITTEN)
         for number, words in enumerate(sentences)
@@ -325,7 +197,7 @@ def two_looks(
 
     titles = [(" ".join(words), number) for number, words in enumerate(sentences)]
     controls = {"sentence": menu("sentence", titles), "off": menu("cut", list(CUTS))}
-    return Explorer(draw, controls | {"step": slider("step of writing", 1, 1, lines)})
+    return Explorer(draw, controls | {"step": slider("step of writing", step, 1, lines)}, replaced=["off"])
 
 
 # A cache that fills up

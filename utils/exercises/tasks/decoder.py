@@ -1,5 +1,5 @@
-"""Exercises of the notebook on the decoder: cross-attention, who moves whom, the shift of the target, a decoder that is
-given one word after the other, tied logits."""
+"""Exercises of the notebook on the decoder: cross-attention, a feed-forward step to fix, who moves whom, tied logits, the
+shift of the target, a decoder that is given one word after the other, and how many steps have to wait."""
 
 import math
 
@@ -101,6 +101,55 @@ def cross_attention(x, M, W_q, W_k, W_v, source_mask):
     scores = queries @ keys.mT / math.sqrt(keys.shape[-1])  # (b, q, k)
     weights = torch.softmax(scores.masked_fill(~source_mask[:, None], -math.inf), dim=-1)
     return weights @ values, weights
+
+
+def draw_streams(generator):
+    """All sizes different; b = q; d = f; one position; vectors far longer than what is added; a mean far from 0; float64."""
+    for (b, q, d, f), scale, shift, dtype in (
+        ((2, 3, 4, 6), 1, 0, None),
+        ((3, 3, 5, 5), 3, 0, None),
+        ((1, 1, 6, 3), 1, 2, None),
+        ((2, 4, 3, 8), 50, 0, None),
+        ((2, 5, 8, 4), 2, -3, torch.float64),
+    ):
+        x = scale * torch.randn(b, q, d, generator=generator, dtype=dtype) + shift
+        yield x, *(torch.randn(*shape, generator=generator, dtype=dtype) for shape in ((d, f), (f, d)))
+
+
+def edges_of_streams(generator):
+    yield (
+        "70 positions, 66 numbers",
+        tuple(torch.randn(*shape, generator=generator) / 8 for shape in ((1, 70, 66), (66, 67), (67, 66))),
+    )
+    yield "66 sentences", tuple(torch.randn(*shape, generator=generator) for shape in ((66, 2, 4), (4, 3), (3, 4)))
+
+
+@exercise(
+    draws=draw_streams,
+    edges=edges_of_streams,
+    hints=[
+        "What does the cell below show? How much of the first vector should a skip connection let through?",
+        "Two things are made of x: what goes into the matrices, and what the result is added to. Which of the two should be "
+        "normed?",
+        "Give the norm a name of its own, so that x stays as it came in.",
+    ],
+    intermediates={
+        "what the feed-forward layer adds: the skip connection, + x, should still follow": lambda x, W_1, W_2: (
+            x @ W_1 @ W_2
+        ),
+        "the hidden values, (b, q, f): the product with W_2 should still follow": lambda x, W_1, W_2: x @ W_1,
+    },
+    question={
+        "layer_norm": "layer_norm takes the sizes of the axes that it norms over: x.shape[-1:], as given.",
+        "": "x is (b, q, d), W_1 (d, f), W_2 (f, d): which axes meet in this line?",
+    },
+    level=1,
+    minutes=6,
+)
+def think(x, W_1, W_2):
+    """The last step of a decoder block, x (b, q, d) plus what a layer makes of its norm: returns (b, q, d)."""
+    y = torch.nn.functional.layer_norm(x, x.shape[-1:])
+    return x + torch.relu(y @ W_1) @ W_2
 
 
 def running_sum(tokens):
@@ -207,6 +256,62 @@ def moves(run, tokens):
         other[0, j] += 1
         columns.append((run(other) != before)[0].any(dim=-1))  # (m,)
     return torch.stack(columns, dim=-1)
+
+
+def draw_states_and_embeddings(generator):
+    """All sizes different; v = d; n = v; b = n = d = v; a single state; few words; float64."""
+    for b, n, d, v in ((2, 3, 4, 6), (2, 3, 5, 5), (1, 4, 3, 4), (3, 3, 3, 3), (1, 1, 2, 7), (2, 5, 6, 2)):
+        dtype = torch.float64 if v == 7 else torch.float32
+        states = torch.randn(b, n, d, generator=generator, dtype=dtype)
+        yield states, torch.randn(v, d, generator=generator, dtype=dtype)
+
+
+def edges_of_logits(generator):
+    yield (
+        "70 positions, 66 words",
+        (torch.randn(2, 70, 67, generator=generator), torch.randn(66, 67, generator=generator)),
+    )
+    yield "66 sentences", (torch.randn(66, 2, 3, generator=generator), torch.randn(4, 3, generator=generator))
+
+
+@exercise(
+    draws=draw_states_and_embeddings,
+    edges=edges_of_logits,
+    hints=[
+        "Row i of E is the vector of word i. Which single number tells how well a state matches this word?",
+        "Take the dot product of each state with each of the v rows. Which axis do states (b, n, d) and E (v, d) have in "
+        "common? The sum should run over it.",
+        "A matrix product adds up over the last axis on its left and the second-to-last on its right: E should be "
+        "transposed, so that d comes first. The result is the logits: nothing follows.",
+    ],
+    intermediates={
+        "(b, v, n): words and positions are swapped": lambda states, E: (states @ E.mT).mT,
+        "the products, (b, n, v, d), which should still be summed over d": lambda states, E: states[:, :, None] * E,
+        "(b, v), one position for each sentence, but each position should have its own logits": lambda states, E: (
+            states @ E.mT
+        )[:, -1],
+        "(n, v), but each sentence should have its own logits": lambda states, E: states[0] @ E.mT,
+        "(b, n), one number for each position, but each should have the logits of all words": lambda states, E: states[
+            ..., 0
+        ],
+        "(b·n, v), but sentence and position should keep their axes": lambda states, E: (states @ E.mT).flatten(0, 1),
+        "the states, which should be multiplied with the vectors of the words": lambda states, E: states,
+    },
+    question={
+        "einsum": "states is bnd, E vd: does your string have a letter for each axis, and does each letter stand for one length?",
+        "embedding|E\\[": "E is a matrix of vectors here, and states are not ids: what should be compared?",
+        "": "states is (b, n, d), E (v, d): which axis do they share, and where is it in this line?",
+    },
+    level=1,
+    minutes=4,
+    trained=True,
+)
+def tied_logits(states, E):
+    """Logits of the v words for states (b, n, d), from the embeddings E (v, d): returns (b, n, v).
+
+    The output layer is the table of embeddings itself: there is no other matrix, and no bias.
+    """
+    return states @ E.T
 
 
 def draw_targets(generator):
@@ -361,57 +466,65 @@ def word_by_word(step, target):
     return torch.cat(logits, dim=1)
 
 
-def draw_states_and_embeddings(generator):
-    """All sizes different; v = d; n = v; b = n = d = v; a single state; few words; float64."""
-    for b, n, d, v in ((2, 3, 4, 6), (2, 3, 5, 5), (1, 4, 3, 4), (3, 3, 3, 3), (1, 1, 2, 7), (2, 5, 6, 2)):
-        dtype = torch.float64 if v == 7 else torch.float32
-        states = torch.randn(b, n, d, generator=generator, dtype=dtype)
-        yield states, torch.randn(v, d, generator=generator, dtype=dtype)
+def draw_needs(generator):
+    """A chain; nothing needs anything; a short cut beside a chain; a tree; the last needs all; a chain in another order;
+    two chains of different lengths, drawn at random; one result."""
+    yield (torch.zeros(4, 4).bool(),)
+    chain = torch.ones(6, 6).tril(-1).triu(-1).bool()
+    yield (chain,)
+    short = chain.clone()
+    short[5, 0] = True
+    yield (short,)
+    tree = torch.zeros(7, 7).bool()
+    for i in range(3):
+        tree[i, 2 * i + 1] = tree[i, 2 * i + 2] = True
+    yield (tree,)
+    last = torch.zeros(5, 5).bool()
+    last[4, :4] = True
+    yield (last,)
+    for n in (6, 8, 9):
+        needs = torch.rand(n, n, generator=generator).tril(-1) > 0.65
+        order = torch.randperm(n, generator=generator)
+        yield (needs[order][:, order],)
+    order = torch.randperm(7, generator=generator)
+    both = torch.zeros(7, 7).bool()
+    for i, j in ((1, 0), (2, 1), (3, 2), (5, 4), (6, 5)):
+        both[i, j] = True
+    yield (both[order][:, order],)
+    yield (torch.zeros(1, 1).bool(),)
 
 
-def edges_of_logits(generator):
-    yield (
-        "70 positions, 66 words",
-        (torch.randn(2, 70, 67, generator=generator), torch.randn(66, 67, generator=generator)),
-    )
-    yield "66 sentences", (torch.randn(66, 2, 3, generator=generator), torch.randn(4, 3, generator=generator))
+def edges_of_needs(generator):
+    order = torch.randperm(70, generator=generator)
+    chain = torch.ones(70, 70).tril(-1).triu(-1).bool()
+    yield "a chain of 70", (chain[order][:, order],)
+    yield "66 results, each of which needs all before it", (torch.ones(66, 66).tril(-1).bool(),)
 
 
 @exercise(
-    draws=draw_states_and_embeddings,
-    edges=edges_of_logits,
+    draws=draw_needs,
+    edges=edges_of_needs,
     hints=[
-        "Row i of E is the vector of word i. Which single number tells how well a state matches this word?",
-        "Take the dot product of each state with each of the v rows. Which axis do states (b, n, d) and E (v, d) have in "
-        "common? The sum should run over it.",
-        "A matrix product adds up over the last axis on its left and the second-to-last on its right: E should be "
-        "transposed, so that d comes first. The result is the logits: nothing follows.",
+        "At the first step, which results can be computed? Those that need nothing. And at the second?",
+        "Keep a list of what is known. A result can be computed as soon as all that it needs is known; how many rounds "
+        "pass until everything is?",
+        "needs & ~known says what is still missing. A row without any True is ready: .any(dim=-1). In each round, known "
+        "becomes everything that is ready, and the round counts 1.",
     ],
-    intermediates={
-        "(b, v, n): words and positions are swapped": lambda states, E: (states @ E.mT).mT,
-        "the products, (b, n, v, d), which should still be summed over d": lambda states, E: states[:, :, None] * E,
-        "(b, v), one position for each sentence, but each position should have its own logits": lambda states, E: (
-            states @ E.mT
-        )[:, -1],
-        "(n, v), but each sentence should have its own logits": lambda states, E: states[0] @ E.mT,
-        "(b, n), one number for each position, but each should have the logits of all words": lambda states, E: states[
-            ..., 0
-        ],
-        "(b·n, v), but sentence and position should keep their axes": lambda states, E: (states @ E.mT).flatten(0, 1),
-        "the states, which should be multiplied with the vectors of the words": lambda states, E: states,
-    },
     question={
-        "einsum": "states is bnd, E vd: does your string have a letter for each axis, and does each letter stand for one length?",
-        "embedding|E\\[": "E is a matrix of vectors here, and states are not ids: what should be compared?",
-        "": "states is (b, n, d), E (v, d): which axis do they share, and where is it in this line?",
+        "": "needs is (n, n), a row for each result, a column for each one that it needs: which axis meets here?"
     },
-    level=1,
-    minutes=4,
-    trained=True,
+    level=2,
+    minutes=5,
 )
-def tied_logits(states, E):
-    """Logits of the v words for states (b, n, d), from the embeddings E (v, d): returns (b, n, v).
+def sequential_steps(needs):
+    """How many steps it takes, one after the other, until all n results are known: returns a whole number.
 
-    The output layer is the table of embeddings itself: there is no other matrix, and no bias.
+    needs (n, n) is True where result i needs result j first; nothing needs itself, by whatever detour.
+    In one step everything is computed at once whose needs are known from the steps before.
     """
-    return states @ E.T
+    known, waited = torch.zeros(len(needs), dtype=torch.bool), 0
+    while not known.all():
+        known = ~(needs & ~known).any(dim=-1)  # (n,)
+        waited += 1
+    return waited
