@@ -15,12 +15,16 @@ from utils.beyond import (
     MotifReader,
     PatchRestorer,
     PatchTransformer,
+    colour_patches,
+    lay_colours,
     motif_pairs,
     motif_sequences,
     one_hot_bases,
     patchify,
+    photograph,
     plant,
     unpatchify,
+    windows,
 )
 from utils.exercises import catalogue
 
@@ -56,6 +60,19 @@ def test_images_laid_out_from_any_patches_give_them_back(rows, columns, size):
 def test_images_that_cannot_be_cut_are_refused(shape, size):
     with pytest.raises(ValueError, match="height|width|size"):
         patchify(torch.zeros(shape), size)
+
+
+def test_a_photograph_in_patches_is_laid_out_again():
+    picture = photograph(8)
+    assert picture.shape == (53, 80, 3) and 0 <= picture.min() < 0.1 < 0.9 < picture.max() <= 1
+    coarser = picture[:52].view(26, 2, 40, 2, 3).mean((1, 3))
+    torch.testing.assert_close(photograph(16), coarser)
+    tiles = windows(picture, 16, 16)
+    assert torch.equal(tiles, torch.stack([picture[y : y + 16, x : x + 16] for y in (0, 16, 32) for x in range(0, 80, 16)]))
+    assert len(windows(picture, 16)) == 38 * 65
+    patches = colour_patches(tiles, 4)
+    assert patches.shape == (15, 16, 48) and torch.equal(patches[2, 5, 16:32], tiles[2, 4:8, 4:8, 1].flatten())
+    assert torch.equal(lay_colours(patches, 16, 16), tiles)
 
 
 # The models
@@ -119,10 +136,8 @@ def test_patch_embedding_is_one_product_and_one_convolution(rows, columns, size,
 @few
 @given(rows=sizes, columns=sizes, size=sizes)
 def test_the_exercises_and_the_course_cut_alike(rows, columns, size):
-    images, exercises = torch.randn(2, rows * size, columns * size), catalogue()
-    patches = exercises["patchify"](images, size)
-    assert torch.equal(patches, patchify(images, size))
-    assert torch.equal(exercises["unpatchify"](patches, rows * size, columns * size), images)
+    images = torch.randn(2, rows * size, columns * size)
+    assert torch.equal(catalogue()["patchify"](images, size), patchify(images, size))
 
 
 @pytest.mark.parametrize("summary, rows", [("mean", 16), ("cls", 17)])
