@@ -151,7 +151,7 @@ class PatchTransformer(nn.Module):
 class PatchRestorer(nn.Module):
     """The hidden patches of an image, from those that can be seen (He et al. 2022; Xie et al. 2022).
 
-    Sizes are as in `PatchTransformer`, but for d_patch, the numbers of a patch.
+    Sizes are as in `PatchTransformer`; a patch has d_patch numbers.
     Called with patches (b, n, d_patch) and hidden (b, n), True where one learned row takes a patch's place, it returns
     all patches as the model restores them (b, n, d_patch) and a list with the weights (b, h, q, k) of each layer."""
 

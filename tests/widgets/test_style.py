@@ -260,7 +260,7 @@ FIGURES = {
         "score", 0, level=("8 · 8", 64), message=["la: read here"],
     ),
     "photographs": lambda: plots.photographs(
-        {"seen, a rather long title of it": np.full((24, 12, 3), np.nan), "as it was": np.full((24, 12, 3), 0.5)}
+        dict.fromkeys(["seen, a rather long title", "restored", "smoothed", "as it was"], np.full((24, 12, 3), 0.5))
     ),
     "a cone": lambda: plots.cone(WINDOWS),
     "maps by offset": lambda: plots.offsets(

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ..style import letters_on
 from .canvas import Phone, View
 from .controls import Explorer, checkbox, slider
 
@@ -47,12 +48,12 @@ def draw_roads(canvas: Phone, points: Points, mask: np.ndarray, comes: np.ndarra
 def draw_nodes(canvas: Phone, points: Points, shares: np.ndarray, comes: np.ndarray, layers: int) -> None:
     """The nodes, the deeper the more of the source is in them; ringed where it arrives in this layer."""
     for (name, (x, y)), share, layer in zip(points.items(), shares.tolist(), comes.tolist()):
-        canvas.add("circle", cx=x, cy=y, r=19, fill="ground")
+        canvas.rect(x - 19, y - 19, 38, 38, "ground", rx=19)
         edge = {"stroke": "here" if layer == layers else "edge", "stroke_width": 3 if layer == layers else 1.2}
-        canvas.add("circle", cx=x, cy=y, r=19, fill="weight", fill_opacity=f"{0.75 * share**0.5:.2f}", **edge)
+        depth = round(0.75 * share**0.5, 2)
+        canvas.rect(x - 19, y - 19, 38, 38, "weight", rx=19, fill_opacity=f"{depth:.2f}", **edge)
         text = f"{share:.0%}" if share >= 0.005 else "<1%" if share else "0"
-        fill = "ground" if share > 0.5 else "ink"
-        canvas.text(x, y + 4.5, text, 12, fill=fill, bold=share > 0)
+        canvas.text(x, y + 4.5, text, 12, fill=letters_on("weight", depth), bold=share > 0)
         canvas.text(x, y + 34, name, 12)
 
 
