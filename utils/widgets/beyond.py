@@ -431,18 +431,18 @@ def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
 
 def patch_sizes() -> Explorer:
     """Patch size against the length of the sequence, its scores and parameters, for images of 8 x 8 to 224 x 224."""
-    sides = menu("image", [(f"{side} x {side}", side) for side in COSTS], width="200px")
+    sides = menu("image", [(f"{side} x {side}", side) for side in COSTS], 96, width="200px")
 
     def sizes_of(side, state):
         kept = state.get("size")
         options = [(f"{size} x {size}", size) for size in COSTS[side]]
-        return {"size": Options(options, kept if kept in COSTS[side] else COSTS[side][1])}
+        return {"size": Options(options, kept if kept in COSTS[side] else COSTS[side][len(COSTS[side]) // 2])}
 
     sizes = menu("patches", *sizes_of(sides.value, {})["size"], width="200px")
     controls = {
         "side": sides,
         "size": sizes,
-        "channels": menu("colours", [("grey, 1 number a pixel", 1), ("red, green, blue, 3 numbers", 3)], width="300px"),
+        "channels": menu("colours", [("grey, 1 number a pixel", 1), ("red, green, blue, 3 numbers", 3)], 3, "300px"),
         "d_model": menu("model", [(f"{name}, d = {d}", d) for d, name in MODELS.items()], width="240px"),
     }
     return Explorer(draw_costs, controls, follows={"side": sizes_of})
