@@ -28,6 +28,7 @@ from utils.widgets import (
     attention,
     beyond,
     controls,
+    graphs,
     looking_back,
     recurrence,
     translation,
@@ -612,7 +613,9 @@ def test_loose_patches_glide_to_where_they_belong_and_the_next_bag_is_closed():
     before, said = explorer.screen.value, explorer.first.description
     explorer.touch({"answer": 3})
     assert "✔ It is a 3." in explorer.screen.value and "○ Choose a digit." in said
-    places = [re.findall(r'x="([^"]*)" y="([^"]*)"[^>]*data-id="patch 5"', svg) for svg in (before, explorer.screen.value)]
+    places = [
+        re.findall(r'x="([^"]*)" y="([^"]*)"[^>]*data-id="patch 5"', svg) for svg in (before, explorer.screen.value)
+    ]
     assert len(places[0]) == len(places[1]) == 1 and places[0] != places[1]
     explorer.touch({"image": 1})
     assert explorer.state == {"image": 1, "answer": -1} and "Bag 2 of 2" in explorer.screen.value
