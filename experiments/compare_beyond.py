@@ -23,7 +23,7 @@ from torch import nn
 from utils import beyond, measures, training, transformer
 
 F = nn.functional
-DISTANCE = beyond.DISTANCE  # (n, n)
+DISTANCE = beyond.distances()  # (n, n)
 
 
 # Images

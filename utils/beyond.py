@@ -43,12 +43,12 @@ def unpatchify(patches: Tensor, height: int, width: int) -> Tensor:
     return squares.transpose(-3, -2).flatten(-2).flatten(-3, -2)
 
 
-def photograph(shrink: int = 4) -> Tensor:
+def photograph(shrink: int = 4, device: torch.device | None = None) -> Tensor:
     """A tower above a lake in colour, (H, W, 3) from 0 to 1: each pixel the mean of shrink² of the original, which has
     427 x 640 and comes with scikit-learn (china.jpg, by danielbuechele, CC BY 2.0)."""
     from sklearn.datasets import load_sample_image  # only here: it takes a second to import
 
-    pixels = torch.tensor(load_sample_image("china.jpg") / 255, dtype=torch.float32)
+    pixels = torch.tensor(load_sample_image("china.jpg") / 255, dtype=torch.float32, device=device)
     height, width = (side // shrink for side in pixels.shape[:2])
     squares = pixels[: height * shrink, : width * shrink].view(height, shrink, width, shrink, 3)
     return squares.mean((1, 3))
@@ -70,10 +70,10 @@ def windows(picture: Tensor, side: int, step: int = 1) -> Tensor:
     return picture.unfold(0, side, step).unfold(1, side, step).flatten(0, 1).permute(0, 2, 3, 1)
 
 
-def photograph_in_windows() -> tuple[Tensor, Tensor]:
+def photograph_in_windows(device: torch.device | None = None) -> tuple[Tensor, Tensor]:
     """The photograph in windows of 16 x 16 pixels, each in 16 patches of 48 numbers: all windows on the left and on the
     right, to learn from (b, 16, 48), and of what is between them the 6 x 3 that fill it (18, 16, 48)."""
-    photo = photograph()
+    photo = photograph(device=device)
     sides = torch.cat([windows(part, 16) for part in (photo[:, :48], photo[:, 96:])])
     return colour_patches(sides, 4), colour_patches(windows(photo[:96, 48:96], 16, 16), 4)
 
@@ -87,12 +87,15 @@ def lay_windows(patches: Tensor) -> Tensor:
 def shuffled(patches: Tensor, seed: int) -> Tensor:
     """The patches (b, n, p) of each image in an order of its own."""
     generator = torch.Generator().manual_seed(seed)
-    order = torch.rand(patches.shape[:2], generator=generator).argsort(-1)  # (b, n)
-    return patches.gather(1, order[..., None].expand_as(patches))
+    order = torch.rand(patches.shape[:2], generator=generator, device=generator.device).argsort(-1)  # (b, n)
+    return patches.gather(1, order.to(patches.device)[..., None].expand_as(patches))
 
 
-PLACES = torch.cartesian_prod(torch.arange(4.0), torch.arange(4.0))  # (16, 2), row and column of a patch
-DISTANCE = torch.cdist(PLACES, PLACES)  # (16, 16), neighbours are 1 apart
+def distances(device: torch.device | None = None) -> Tensor:
+    """How far the 16 places of an image, in rows of four, are from each other: (16, 16), neighbours are 1 apart."""
+    rows = torch.arange(4.0, device=device)
+    places = torch.cartesian_prod(rows, rows)  # (16, 2), row and column
+    return torch.cdist(places, places)
 
 
 def likeness(table: Tensor) -> Tensor:
@@ -108,15 +111,16 @@ def favourites(weight: Tensor) -> Tensor:
 
 def nearest_two(weight: Tensor) -> float:
     """The mean distance of the two other places that each place of an image looks at most, in weights (16, 16)."""
-    return DISTANCE[torch.arange(16)[:, None], favourites(weight)].mean().item()
+    return distances(weight.device).gather(1, favourites(weight)).mean().item()
 
 
 def nearest_by_chance(weight: Tensor, draws: int = 5000) -> tuple[float, float]:
     """Between which numbers `nearest_two` lies in 95 of 100 cases, if the 16 places have random names."""
-    names = torch.rand(draws, 16, generator=torch.Generator().manual_seed(0)).argsort(-1)  # (draws, 16)
-    distances = DISTANCE[names[:, :, None], names[:, favourites(weight)]].mean((1, 2))  # (draws,)
-    low, high = distances.quantile(torch.tensor([0.025, 0.975])).tolist()
-    return low, high
+    generator = torch.Generator().manual_seed(0)
+    names = torch.rand(draws, 16, generator=generator, device=generator.device).argsort(-1)  # (draws, 16)
+    best = favourites(weight).to(names.device)  # (16, 2)
+    means = distances(names.device)[names[:, :, None], names[:, best]].mean((1, 2))  # (draws,)
+    return means.quantile(0.025).item(), means.quantile(0.975).item()
 
 
 def sides(weight: Tensor) -> dict[str, float]:

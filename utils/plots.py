@@ -590,8 +590,8 @@ def photographs(pictures: Named) -> Figure:
     wide = style.WIDE / len(tables)  # pixels
     tall = max(table.shape[0] / table.shape[1] for table in tables.values())
     titles = [style.wrap(title, wide - 4, 12) for title in tables]
-    above = 15 * max(title.count("\n") + 1 for title in titles) + 8
-    figure, [panels] = new_figure(style.WIDE, wide * tall + above, "", 1, len(tables))
+    above = 17 * max(title.count("\n") + 1 for title in titles) + 12
+    figure, [panels] = new_figure(style.WIDE, (wide - 8) * tall + above + 8, "", 1, len(tables))
     said = []
     for axes, written, (title, table) in zip(panels, titles, tables.items()):
         axes.imshow(np.nan_to_num(table, nan=0.55).clip(0, 1), interpolation="none")

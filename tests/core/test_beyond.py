@@ -12,12 +12,12 @@ from torch.nn import functional as F
 
 from utils.beyond import (
     BASES,
-    DISTANCE,
     MOTIFS,
     MotifReader,
     PatchRestorer,
     PatchTransformer,
     colour_patches,
+    distances,
     lay_colours,
     lay_windows,
     likeness,
@@ -115,10 +115,11 @@ def test_sides_are_the_means_over_the_neighbours():
 
 
 def test_who_looks_at_neighbours_is_nearer_than_chance():
-    looks = 1 / (0.1 + DISTANCE)
+    distance = distances()
+    looks = 1 / (0.1 + distance)
     assert nearest_two(looks.fill_diagonal_(99)) == 1, "oneself does not count"
     low, high = nearest_by_chance(looks)
-    assert 1.7 < low < DISTANCE.sum().item() / 240 < high < 2.6
+    assert 1.7 < low < distance.sum().item() / 240 < high < 2.6
     everybody = [nearest_two(torch.rand(16, 16)) for _ in range(200)]
     assert 0.85 < fmean(low <= one <= high for one in everybody) <= 1
 
