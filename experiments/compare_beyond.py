@@ -1,10 +1,11 @@
 """Train the small models of the notebook beyond text with several seeds, for its tables.
 
-    python -m experiments.compare_beyond [digits rivals map fits motifs distance] [--seeds 0 1 2 3 4]    fifteen minutes
+    python -m experiments.compare_beyond [digits rivals map photo fits motifs distance] [--seeds 0 1 2 3 4]
 
-digits: what positions and shuffling do to a Transformer of patches; rivals: the same for a convolutional network and
-logistic regression; map: where a hidden patch looks, and the map rebuilt from that; fits: the same without a model;
-motifs: accuracy, where the largest weight lies, and what cutting changes; distance: two motifs whose distance decides.
+(Eighteen minutes.) digits: what positions and shuffling do to a Transformer of patches; rivals: the same for a
+convolutional network and logistic regression; map: where a hidden patch looks, and the map rebuilt from that; photo:
+patches of a photograph restored, and whether the position vectors become a map; fits: the map without a model; motifs:
+accuracy, where the largest weight lies, and what cutting changes; distance: two motifs whose distance decides.
 Each figure is the mean over the seeds, and from the smallest to the largest.
 """
 
@@ -22,8 +23,7 @@ from torch import nn
 from utils import beyond, measures, training, transformer
 
 F = nn.functional
-GRID = torch.cartesian_prod(torch.arange(4.0), torch.arange(4.0))  # (n, 2), row and column of a patch
-DISTANCE = torch.cdist(GRID, GRID)  # (n, n)
+DISTANCE = beyond.distances()  # (n, n)
 
 
 # Images
@@ -34,12 +34,6 @@ def digits():
     data = load_digits()
     order = torch.randperm(1797, generator=torch.Generator().manual_seed(0))
     return torch.tensor(data.images / 16, dtype=torch.float32), torch.tensor(data.target), order[500:], order[:500]
-
-
-def one_by_one(patches, seed=1):
-    """Each image's patches (b, n, p) in an order of its own."""
-    order = torch.rand(patches.shape[:2], generator=torch.Generator().manual_seed(seed)).argsort(-1)
-    return patches.gather(1, order[..., None].expand_as(patches))
 
 
 def fixed_order():
@@ -63,22 +57,21 @@ def trained(model, draw, steps, rate, loss=training.loss_of, batch=64):
 
 def as_on_the_map(positions, places):
     """Spearman's correlation of how alike position vectors (n, d) are with how near their places (n,) are."""
-    centred = F.normalize(positions.detach() - positions.detach().mean(0), dim=-1)
     upper = torch.triu_indices(16, 16, 1)
     near = -DISTANCE[places][:, places][tuple(upper)]
-    return spearmanr((centred @ centred.T)[tuple(upper)], near).statistic
+    return spearmanr(beyond.likeness(positions.detach())[tuple(upper)], near).statistic
 
 
 def classify(seed, positions=True, summary="mean", order=None, own=False, steps=800):
     images, targets, train, test = digits()
     patches = beyond.patchify(images, 2)
     patches = patches if order is None else patches[:, order]
-    patches = one_by_one(patches) if own else patches
+    patches = beyond.shuffled(patches, 1) if own else patches
     training.seed(seed)
     model = beyond.PatchTransformer(summary, positions)
     begun = model.positions.detach().clone() if positions else None
     trained(model, some_of(patches, targets, train), steps, 3e-3)
-    shuffled = one_by_one(patches[test], 9)
+    shuffled = beyond.shuffled(patches[test], 9)
     measured = [measures.accuracy(model, given, targets[test]) for given in (patches[test], shuffled)]
     left = torch.randperm(16, generator=torch.Generator().manual_seed(3))[:12]
     with torch.no_grad():
@@ -109,7 +102,7 @@ def rivals(seed, kind, order=None, own=False):
     images, targets, train, test = digits()
     patches = beyond.patchify(images, 2)
     patches = patches if order is None else patches[:, order]
-    laid = beyond.unpatchify(one_by_one(patches) if own else patches, 8, 8)
+    laid = beyond.unpatchify(beyond.shuffled(patches, 1) if own else patches, 8, 8)
     if kind == "logistic":
         model = LogisticRegression(max_iter=3000, random_state=seed)
         return [model.fit(laid[train].flatten(1), targets[train]).score(laid[test].flatten(1), targets[test])]
@@ -140,11 +133,10 @@ def looks(weights, hidden):
     return mean / (mean.sum(0) / (len(mean) - 1))
 
 
-def nearest_two(map_of_looks, places):
-    """The mean distance on the true map of the two patches that each patch looks at most."""
-    others = map_of_looks.clone().fill_diagonal_(-1)
-    best = others.topk(2).indices  # (n, 2)
-    return DISTANCE[places[:, None], places[best]].mean().item()
+def laid(weight, places):
+    """Numbers (n, n) for patches that belong to these places (n,), in the order of the places."""
+    back = places.argsort()
+    return weight[back][:, back]
 
 
 def lay_out(weight, starts=20):
@@ -179,11 +171,11 @@ def patches_right(place, places):
     return max((one[place] == places).float().mean().item() for one in turned)
 
 
-def restore(seed, order=None, own=False, steps=1200, rate=6e-3):
+def restore(seed, order=None, own=False, steps=1200, rate=6e-3, shuffle=3):
     images, _, train, test = digits()
     patches = beyond.patchify(images, 2)
     patches = patches if order is None else patches[:, order]
-    patches = one_by_one(patches, 3) if own else patches
+    patches = beyond.shuffled(patches, shuffle) if own else patches
     places = torch.arange(16) if order is None else order
     training.seed(seed)
 
@@ -198,9 +190,43 @@ def restore(seed, order=None, own=False, steps=1200, rate=6e-3):
     mean = patches[train].mean(0).expand(500, -1, -1)
     measured = [error, F.mse_loss(mean[hidden], patches[test][hidden]).item()]
     for seen in [looks(one, hidden) for one in weights]:
-        place = lay_out(seen)
-        measured += [nearest_two(seen, places), neighbours_kept(place, places), patches_right(place, places)]
-    return measured
+        place, near = lay_out(seen), beyond.nearest_two(laid(seen, places))
+        measured += [near, neighbours_kept(place, places), patches_right(place, places)]
+    first = laid(looks(weights[0], hidden), places)
+    measured += [*beyond.sides(first).values(), *beyond.nearest_by_chance(first)]
+    return [*measured, as_on_the_map(model.positions, places)]
+
+
+def by_neighbours(patches, hidden):
+    """Hidden patches (b, n, 3 p) in the mean colour of the neighbours that are visible, or of all that are."""
+    near = ((DISTANCE == 1) & ~hidden[:, None]).float()  # (b, q, k)
+    near = torch.where(near.sum(-1, keepdim=True) > 0, near, (~hidden[:, None]).float().expand_as(near))
+    colours = patches.unflatten(-1, (3, -1)).mean(-1)  # (b, n, 3)
+    mean = near @ colours / near.sum(-1, keepdim=True)
+    return mean[..., None].expand(-1, -1, -1, patches.shape[-1] // 3).flatten(2)
+
+
+def photo(seed, own=False, steps=500, rate=6e-3):
+    """Windows of a photograph; three columns of them are left out, and restored. own: each in an order of its own."""
+    inputs, left_out = beyond.photograph_in_windows()
+    training.seed(seed)
+
+    def draw(count):
+        patches = inputs[torch.randint(len(inputs), (count,))]
+        if own:
+            order = torch.rand(count, 16).argsort(-1)
+            patches = patches.gather(1, order[..., None].expand_as(patches))
+        return patches, hide(count)
+
+    model = trained(beyond.PatchRestorer(d_patch=48), draw, steps, rate, restored_loss)
+    torch.manual_seed(0)
+    hidden = hide(len(left_out))
+    with torch.no_grad():
+        restored, weights = model(left_out, hidden)
+    rival, mean = by_neighbours(left_out, hidden), inputs.mean((0, 1)).expand_as(left_out)
+    errors = [F.mse_loss(one[hidden], left_out[hidden]).item() for one in (restored, rival, mean)]
+    order = torch.arange(16)
+    return [*errors, as_on_the_map(model.positions, order), beyond.nearest_two(laid(looks(weights[0], hidden), order))]
 
 
 def without_a_model(_):
@@ -213,19 +239,15 @@ def without_a_model(_):
     measured = []
     for alike in (linear / (linear.sum(0) / 15), torch.corrcoef(patches.mean(-1).T)):
         place = lay_out(alike)
-        measured += [nearest_two(alike, order), neighbours_kept(place, order), patches_right(place, order)]
+        measured += [beyond.nearest_two(laid(alike, order)), neighbours_kept(place, order), patches_right(place, order)]
     return measured
 
 
 # DNA
 
 
-def one_hot(bases):
-    return F.one_hot(bases, 4).float()
-
-
 def by_rule(bases):
-    """The class by the rule itself: A and B both somewhere in the bases (b, n), whoever put them there."""
+    """The class by the rule itself: AP-1 and E-box both somewhere in the bases (b, n), whoever put them there."""
     words = ["".join(beyond.BASES[i] for i in row) for row in bases.tolist()]
     return torch.tensor([int(("TGACTCA" in word or "TGAGTCA" in word) and "CACGTG" in word) for word in words])
 
@@ -266,13 +288,6 @@ class PlacedWindowReader(nn.Module):
         return self.to_logits(F.relu(self.hidden(largest))), None
 
 
-def top_windows(weights, places, tolerance=3):
-    """For A, B and the decoy: how often some head's largest weight (b, h, 1, k) lies at most 3 from its place."""
-    top = weights[:, :, 0].argmax(-1)  # (b, h)
-    near = ((top[:, :, None] - places[:, None]).abs() <= tolerance).any(1)  # (b, 3)
-    return [near[places[:, m] >= 0, m].float().mean().item() for m in range(3)]
-
-
 def motifs(seed, shuffle=False, rival=False, steps=700, rate=4e-3):
     draw = torch.Generator().manual_seed(100)
     bases, labels, places = beyond.motif_sequences(8000, draw)
@@ -280,20 +295,23 @@ def motifs(seed, shuffle=False, rival=False, steps=700, rate=4e-3):
     training.seed(seed)
     model = WindowReader() if rival else beyond.MotifReader()
     taught = labels[torch.randperm(8000)] if shuffle else labels
-    trained(model, some_of(one_hot(bases), taught, torch.arange(8000)), steps, rate)
+    trained(model, some_of(beyond.one_hot(bases), taught, torch.arange(8000)), steps, rate)
     with torch.no_grad():
-        logits, weights = model(one_hot(test))
+        logits, weights = model(beyond.one_hot(test))
     found = logits.argmax(-1)
     measured = [(found == truth).float().mean().item(), (by_rule(test) == truth).float().mean().item()]
-    measured += [0.0] * 3 if rival else top_windows(weights[0], test_places)
-    both = (truth == 1) & (found == 1) & (test_places[:, 2] >= 0)
+    measured += [found.float().mean().item()]
+    measured += [0.0] * 3 if rival else beyond.top_windows(weights[0], test_places).values()
+    both = (truth == 1) & (test_places[:, 2] >= 0)
+    both &= True if shuffle else found == 1
     elsewhere = torch.where((test_places[:, :, None] - torch.arange(110)).abs().amin(1) > 9, 1.0, 0.0)
-    control = elsewhere[both].multinomial(1, generator=draw)[:, 0] if both.any() else None
-    for where in (*test_places[both].T, control) if both.any() else ():
+    before, flipped, moved = logits[both].diff(dim=-1), [], []
+    for where in (*test_places[both].T, elsewhere[both].multinomial(1, generator=draw)[:, 0]):
         with torch.no_grad():
-            again = model(one_hot(cut(test[both], where, 7, draw)))[0].argmax(-1)
-        measured.append((again == 0).float().mean().item())
-    return measured + [0.0] * (9 - len(measured))
+            after = model(beyond.one_hot(cut(test[both], where, 7, draw)))[0].diff(dim=-1)
+        flipped.append(((after > 0) != (before > 0)).float().mean().item())
+        moved.append((after - before).abs().mean().item())
+    return [*measured, *flipped, *(1000 * one for one in moved)]
 
 
 READERS = {  # before and after the motifs are known
@@ -315,11 +333,11 @@ def distance(seed, kind, begins=True, steps=700):
     first, model = READERS[kind]()
     every = torch.arange(8000)
     if begins:
-        trained(first, some_of(one_hot(bases), labels, every), 700, 4e-3)
+        trained(first, some_of(beyond.one_hot(bases), labels, every), 700, 4e-3)
         model.load_state_dict(first.state_dict())
     training.seed(seed)
-    trained(model, some_of(one_hot(pairs), near, every), steps, 3e-3)
-    return [measures.accuracy(model, one_hot(test), truth), (truth == 0).float().mean().item()]
+    trained(model, some_of(beyond.one_hot(pairs), near, every), steps, 3e-3)
+    return [measures.accuracy(model, beyond.one_hot(test), truth), (truth == 0).float().mean().item()]
 
 
 TABLES = {
@@ -352,19 +370,27 @@ TABLES = {
     ),
     "map": (
         ["error", "mean image"]
-        + [f"{what}, {layer}" for layer in ("1", "2") for what in ("two nearest", "neighbours", "right")],
+        + [f"{what}, {layer}" for layer in ("1", "2") for what in ("two nearest", "neighbours", "right")]
+        + ["left", "right", "above", "below", "by chance from", "to", "positions as on the map"],
         {
             "as it is": restore,
             "one order for all": lambda seed: restore(seed, fixed_order()),
             "each its own order": lambda seed: restore(seed, fixed_order(), own=True),
+            "and another one for each seed": lambda seed: restore(seed, fixed_order(), own=True, shuffle=10 + seed),
         },
+    ),
+    "photo": (
+        ["error", "mean of neighbours", "mean colour", "positions as on the map", "two nearest"],
+        {"as it is": photo, "each its own order": lambda seed: photo(seed, own=True)},
     ),
     "fits": (
         [f"{what}, {how}" for how in ("linear fit", "correlations") for what in ("two nearest", "neighbours", "right")],
         {"no model": without_a_model},
     ),
     "motifs": (
-        ["test", "the rule", "top on A", "top on B", "top on decoy", "cut A", "cut B", "cut decoy", "cut elsewhere"],
+        ["test", "the rule", "says 1"]
+        + [f"top on {motif}" for motif in beyond.MOTIFS]
+        + [f"{what} {where}" for what in ("flips:", "logit, 1/1000:") for where in (*beyond.MOTIFS, "elsewhere")],
         {
             "labels": motifs,
             "shuffled labels": lambda seed: motifs(seed, shuffle=True),

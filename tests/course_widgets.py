@@ -2066,6 +2066,49 @@ def softmax_in_blocks(widgets):
 # beyond text
 
 
+def loose_patches(widgets):
+    """The image is laid out anew from the patches that are named, where they are said to belong."""
+    images, digits = torch.rand(3, 8, 8, generator=torch.Generator().manual_seed(1)), torch.tensor([7, 0, 4])
+
+    def expected(state):
+        image, answer, digit = images[state["image"]], state["answer"], digits[state["image"]]
+        means = image.reshape(4, 2, 4, 2).mean((1, 3)).flatten()
+        lit = ", ".join(str(k) for k in range(16) if means[k] > 0.6) or "none"
+        lies = torch.randperm(16, generator=torch.Generator().manual_seed(state["image"])).tolist()
+        where, said = "where they belong", f"✔ It is a {digit}."
+        if answer < 0:
+            where, said = f"loose; from the first one on patches {', '.join(map(str, lies))}", "○ Choose a digit."
+        elif answer != digit:
+            said = f"✘ It is a {digit}, not a {answer}."
+        return f"Bag {state['image'] + 1} of 3. 16 patches, {where}. Mostly ink: {lit}. {said}", None
+
+    return widgets.loose_patches(images, digits), expected
+
+
+def graph(widgets):
+    """News walk from node to node, one road a layer, and split equally, the part that stays included."""
+    names = "witch dragon knight castle cook".split()
+    points = {name: (30 + 70 * k, 80) for k, name in enumerate(names)}
+    first = [(0, 1), (1, 2), (2, 3), (3, 4)]
+
+    def expected(state):
+        roads = [pair for pair in itertools.combinations(range(5), 2) if state[f"road_{pair[0]}_{pair[1]}"]]
+        near = [{i} | {j for road in roads if i in road for j in road} for i in range(5)]
+        shares, heard = [1.0, 0, 0, 0, 0], [0, 9, 9, 9, 9]
+        for layer in range(1, 5):
+            heard = [min(heard[i], layer if any(heard[j] < layer for j in near[i]) else 9) for i in range(5)]
+            if layer <= state["layers"]:
+                shares = [sum(shares[j] for j in near[i]) / len(near[i]) for i in range(5)]
+        told = ", ".join(f"{name} {100 * share}%" for name, share in zip(names, shares) if share)
+        lines = ", ".join(f"{names[i]} – {names[j]}" for i, j in roads) or "none"
+        after = "1 layer" if state["layers"] == 1 else f"{state['layers']} layers"
+        done = set(first) < set(roads) and len(roads) == 5 and heard[4] <= 2
+        task = f"{'✔' if done else '○'} Add one road, so that the cook hears of the witch within two layers."
+        return f"How much witch is in each node after {after}: {told}. Roads: {lines}. {task}", None
+
+    return widgets.graph(points, first, "witch", "cook"), expected
+
+
 def patches(widgets):
     """With a [CLS] row; the encoder is computed anew with torch's own layers."""
     torch.manual_seed(8)
@@ -2130,7 +2173,7 @@ def motifs(widgets):
         model.windows.weight.mul_(4)
     spelled = ["".join("ACGT"[base] for base in row) for row in bases.tolist()]
     assert not any(re.search("TGA[CG]TCA|CACGTG|GGGCGG", row) for row in spelled), "draw others"
-    written = {"A": "TGACTCA", "B": "CACGTG", "decoy": "GGGCGG"}
+    written = {"AP-1": "TGACTCA", "E-box": "CACGTG", "GC box": "GGGCGG"}
 
     @torch.no_grad()
     def expected(state):
@@ -2151,7 +2194,7 @@ def motifs(widgets):
                     if len(set(range(i, i + 8)) & set(range(start, start + len(written[name])))) >= 4:
                         mass[name] += looked[i]
                         if i == first:
-                            place = "the decoy" if name == "decoy" else f"motif {name}"
+                            place = name
             said += f" Head {head}: largest weight {100 * looked[first]}%, bases {first} to {first + 7}, on {place}"
             said += (
                 "; in all on " * bool(mass) + ", ".join(f"{name} {100 * part}%" for name, part in mass.items()) + "."
@@ -2172,7 +2215,8 @@ def patch_sizes(widgets):
         n = layer(torch.empty(1, colours, side, side, device="meta")).flatten(2).shape[-1]
         parameters, entries = sum(x.numel() for x in layer.parameters()), layer.weight[0].numel()
         products = n * n * d + n * n * d  # scores and weighted sums
-        block = 4 * n * d * d + n * d * 4 * d + n * 4 * d * d + products
+        wide = 2 * d if d == 48 else 4 * d
+        block = 4 * n * d * d + n * d * wide + n * wide * d + products
         said = f"{side} x {side} pixels {'in grey' if colours == 1 else 'in colour'} in patches of {size} x {size}: "
         said += f"n = {n} patches of {entries} numbers, {n * n} scores a head and layer. For d = {d} the embedding has "
         said += f"{parameters} parameters, and a block multiplies {block} times, {100 * products / block}% of that for "
@@ -2590,6 +2634,8 @@ COURSE = {
         filling_cache,
         sampling,
         softmax_in_blocks,
+        loose_patches,
+        graph,
         patches,
         motifs,
         patch_sizes,

@@ -45,6 +45,7 @@ OLD_FORM = {topic for topic, _ in LISTED} - {
     "encoder_at_work",
     "decoder",
     "writing",
+    "beyond_text",
     "chat_model",
 }
 

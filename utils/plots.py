@@ -382,76 +382,6 @@ def describe_masks(grids: dict[str, np.ndarray], leaks: bool) -> str:
 
 
 @in_style
-def graph(
-    places: Mapping[str, tuple[float, float]], roads: Sequence[tuple[int, int]], heard: Named, source: str
-) -> Figure:
-    """News on a graph, layer by layer, one picture below the other, with in each node after how many layers they
-    arrived, and a ring around those where they just did.
-
-    places: {name: (right, up)} of the n nodes, in the distance of two nodes; roads: pairs of nodes, which count from 0.
-    heard: {title: boolean (n,)}, who has heard the news of the node `source` after one layer, after two, and so on."""
-    names, points = list(places), as_numbers(list(places.values()), 2)
-    layers = arrivals(names, roads, {title: as_numbers(who, 1) > 0 for title, who in heard.items()}, source)
-    across, up = np.ptp(points, axis=0)
-    step = (style.WIDE - 60) / max(across, 1)  # pixels between two nodes that are 1 apart
-    figure, panels = new_figure(style.WIDE, len(heard) * (step * up + 80), f"News of the {source}", len(heard))
-    for panel, title, now in zip(panels.flat, heard, range(1, len(heard) + 1)):
-        draw_roads(panel, points, roads, layers, now)
-        for name, point, layer in zip(names, points, layers):
-            draw_node(panel, name, point, layer, now, len(heard))
-        low, high = points.min(0), points.max(0)
-        panel.set(xlim=(low[0] - 28 / step, high[0] + 28 / step), ylim=(low[1] - 32 / step, high[1] + 16 / step))
-        panel.set(xticks=[], yticks=[], aspect="equal")
-        panel.spines[:].set_visible(False)
-        panel.set_title(title, color=LIGHT["quiet"])
-    legend = "number: after how many layers they arrive · ringed: just now"
-    figure.supxlabel(style.wrap(legend, style.WIDE, 12), fontsize=12, color=LIGHT["quiet"])
-    lines = ", ".join(f"{names[one]} – {names[other]}" for one, other in roads)
-    told = [f"{title}: {', '.join(np.array(names)[layers <= now])}" for now, title in enumerate(heard, 1)]
-    figure.description = f"A graph; roads: {lines}. Who has heard of the {source}: {'; '.join(told)}."
-    shown = [["yes" if layer <= now else "no" for layer in layers] for now in range(1, len(heard) + 1)]
-    figure.table = style.folded_tables({f"News of the {source}": (list(heard), names, shown)})
-    return figure
-
-
-def arrivals(names: list[str], roads: Sequence[tuple], heard: Mapping[str, np.ndarray], source: str) -> np.ndarray:
-    """After how many layers each of n nodes has heard of the source: (n,), infinity where it never does."""
-    n = len(names)
-    if source not in names:
-        raise ValueError(f"no node is named {source!r}: they are {names}")
-    if beyond := [road for road in roads if not set(road) <= set(range(n))]:
-        raise ValueError(f"roads {beyond} lead to nodes that are none: they count from 0 to {n - 1}")
-    for title, who in heard.items():
-        if who.shape != (n,):
-            raise ValueError(f"heard {title!r} {who.shape} must be ({n},): say of each node whether it has heard")
-    reached = np.stack([np.arange(n) == names.index(source), *heard.values()])  # (layers + 1, n)
-    return np.where(reached.any(0), reached.argmax(0), np.inf)
-
-
-def draw_roads(axes: Axes, points: np.ndarray, roads: Sequence[tuple[int, int]], layers: np.ndarray, now: int) -> None:
-    """The roads between points (n, 2); strong those over which news, at the nodes after layers (n,), come just now."""
-    for one, other in roads:
-        first, last = sorted(layers[[one, other]])
-        comes = last == now and first < now
-        look = {"color": LIGHT["here"], "linewidth": 2.5} if comes else {"color": LIGHT["quiet"], "linewidth": 1}
-        axes.plot(*points[[one, other]].T, zorder=1, **look)
-
-
-def draw_node(axes: Axes, name: str, point: np.ndarray, layer: float, now: int, most: int) -> None:
-    """A node at a point (2,) with its name below: lit where news have arrived, the earlier the stronger."""
-    lit = layer <= now
-    share = round(1 - 0.75 * layer / most, 2) if lit else 0.0
-    edge, thick = ("here", 3) if layer == now else ("weight", 1.2) if lit else ("quiet", 1.2)
-    dot = {"s": 24**2, "linewidth": thick}
-    axes.scatter(*point, color=LIGHT["ground"], zorder=2, **dot)  # no road is seen through the tint
-    axes.scatter(*point, facecolor=[(LIGHT["weight"], share)], edgecolor=LIGHT[edge], zorder=3, **dot)
-    middle = {"ha": "center", "va": "center", "textcoords": "offset points"}
-    written = LIGHT[letters_on("weight", share)] if lit else LIGHT["quiet"]
-    axes.annotate(f"{layer:.0f}" if lit else "–", point, (0, 0), color=written, **middle)
-    axes.annotate(name, point, (0, -20), size=11, **middle)
-
-
-@in_style
 def cone(tables: Named, word: int = -1) -> Figure:
     """Whom one word of the last layer hears in each row below, down to the input: lines from it to the words that it
     hears, from these to theirs, and so on; all else is pale.
@@ -650,6 +580,29 @@ def gallery(pictures: Named, columns: int = 8, patch: int = 0, kind: str = "ink"
     for axes in figure.axes[len(tables) :]:
         axes.axis("off")
     figure.description = f"Small pictures, dark = {kind}. {'; '.join(said)}."
+    return figure
+
+
+@in_style
+def photographs(pictures: Named) -> Figure:
+    """Pictures in colour (r, c, 3), from 0 to 1, side by side; `pictures` maps a title to each. NaN is hidden, grey."""
+    tables = {title: np.array(np.asarray(table).tolist(), dtype=float) for title, table in pictures.items()}
+    wide = style.WIDE / len(tables)  # pixels
+    tall = max(table.shape[0] / table.shape[1] for table in tables.values())
+    titles = [style.wrap(title, wide - 4, 12) for title in tables]
+    above = 17 * max(title.count("\n") + 1 for title in titles) + 12
+    figure, [panels] = new_figure(style.WIDE, (wide - 8) * tall + above + 8, "", 1, len(tables))
+    said = []
+    for axes, written, (title, table) in zip(panels, titles, tables.items()):
+        axes.imshow(np.nan_to_num(table, nan=0.55).clip(0, 1), interpolation="none")
+        axes.set_title(written, size=12, loc="center")
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set(visible=True, color=LIGHT["quiet"], linewidth=1)
+        hidden = int(np.isnan(table).any(-1).sum())
+        colour = ", ".join(f"{part:.2f}" for part in np.nanmean(table, axis=(0, 1)))
+        shape = "x".join(map(str, table.shape[:2]))
+        said.append(f"{title}: {shape}, mean of red, green, blue {colour}{f', {hidden} hidden' if hidden else ''}")
+    figure.description = f"Pictures in colour. {'; '.join(said)}."
     return figure
 
 

@@ -2,6 +2,7 @@
 to be."""
 
 import re
+from statistics import fmean
 
 import pytest
 import torch
@@ -15,12 +16,27 @@ from utils.beyond import (
     MotifReader,
     PatchRestorer,
     PatchTransformer,
+    colour_patches,
+    distances,
+    lay_colours,
+    lay_windows,
+    likeness,
     motif_pairs,
     motif_sequences,
+    nearest_by_chance,
+    nearest_two,
+    one_hot,
     one_hot_bases,
     patchify,
+    photograph,
+    photograph_in_windows,
     plant,
+    shuffled,
+    sides,
+    spelled,
+    top_windows,
     unpatchify,
+    windows,
 )
 from utils.exercises import catalogue
 
@@ -56,6 +72,61 @@ def test_images_laid_out_from_any_patches_give_them_back(rows, columns, size):
 def test_images_that_cannot_be_cut_are_refused(shape, size):
     with pytest.raises(ValueError, match="height|width|size"):
         patchify(torch.zeros(shape), size)
+
+
+def test_a_photograph_in_patches_is_laid_out_again():
+    picture = photograph(8)
+    assert picture.shape == (53, 80, 3) and 0 <= picture.min() < 0.1 < 0.9 < picture.max() <= 1
+    coarser = picture[:52].view(26, 2, 40, 2, 3).mean((1, 3))
+    torch.testing.assert_close(photograph(16), coarser)
+    tiles = windows(picture, 16, 16)
+    assert torch.equal(
+        tiles, torch.stack([picture[y : y + 16, x : x + 16] for y in (0, 16, 32) for x in range(0, 80, 16)])
+    )
+    assert len(windows(picture, 16)) == 38 * 65
+    patches = colour_patches(tiles, 4)
+    assert patches.shape == (15, 16, 48) and torch.equal(patches[2, 5, 16:32], tiles[2, 4:8, 4:8, 1].flatten())
+    assert torch.equal(lay_colours(patches, 16, 16), tiles)
+
+
+def test_the_windows_that_are_left_out_fill_the_part_between_the_others():
+    seen, left_out = photograph_in_windows()
+    photo = photograph()
+    assert left_out.shape == (18, 16, 48) and torch.equal(lay_windows(left_out), photo[:96, 48:96])
+    assert seen.shape == (91 * (33 + 49), 16, 48)  # 106 - 15 rows; 48 - 15 and 64 - 15 columns
+    assert torch.equal(seen[0], colour_patches(photo[None, :16, :16], 4)[0])
+
+
+def test_each_image_is_shuffled_in_its_own_way():
+    patches = torch.arange(24.0).view(2, 6, 2)
+    mixed = shuffled(patches, 3)
+    assert torch.equal(mixed, shuffled(patches, 3)) and not torch.equal(mixed[0] + 12, mixed[1])
+    assert torch.equal(mixed.flatten(1).sort(-1).values.view(2, 6, 2), patches), "each keeps its patches, whole"
+
+
+# Maps of places
+
+
+def test_sides_are_the_means_over_the_neighbours():
+    weight = torch.rand(16, 16)
+    for side, step, border in (("left", -1, 0), ("right", 1, 3), ("above", -4, None), ("below", 4, None)):
+        pairs = [(i, i + step) for i in range(16) if 0 <= i + step < 16 and i % 4 != border]
+        assert sides(weight)[side] == pytest.approx(fmean(weight[pair].item() for pair in pairs)), side
+
+
+def test_who_looks_at_neighbours_is_nearer_than_chance():
+    distance = distances()
+    looks = 1 / (0.1 + distance)
+    assert nearest_two(looks.fill_diagonal_(99)) == 1, "oneself does not count"
+    low, high = nearest_by_chance(looks)
+    assert 1.7 < low < distance.sum().item() / 240 < high < 2.6
+    everybody = [nearest_two(torch.rand(16, 16)) for _ in range(200)]
+    assert 0.85 < fmean(low <= one <= high for one in everybody) <= 1
+
+
+def test_likeness_is_the_cosine_of_what_is_left_without_the_mean():
+    table = torch.tensor([[1.0, 0], [3, 0], [2, 1], [2, -1]])
+    torch.testing.assert_close(likeness(table)[0], torch.tensor([1.0, -1, 0, 0]))
 
 
 # The models
@@ -119,10 +190,8 @@ def test_patch_embedding_is_one_product_and_one_convolution(rows, columns, size,
 @few
 @given(rows=sizes, columns=sizes, size=sizes)
 def test_the_exercises_and_the_course_cut_alike(rows, columns, size):
-    images, exercises = torch.randn(2, rows * size, columns * size), catalogue()
-    patches = exercises["patchify"](images, size)
-    assert torch.equal(patches, patchify(images, size))
-    assert torch.equal(exercises["unpatchify"](patches, rows * size, columns * size), images)
+    images = torch.randn(2, rows * size, columns * size)
+    assert torch.equal(catalogue()["patchify"](images, size), patchify(images, size))
 
 
 @pytest.mark.parametrize("summary, rows", [("mean", 16), ("cls", 17)])
@@ -212,3 +281,23 @@ def test_planting_leaves_the_rest_alone():
     plant(bases, torch.tensor([2, -1, 15]), "CACG")
     assert bases.count_nonzero(-1).tolist() == [3, 0, 3]
     assert bases[0, 2:6].tolist() == [1, 0, 1, 2] == bases[2, 15:19].tolist()
+
+
+def test_planted_motifs_are_spelled_in_capitals():
+    bases, _, places = motif_sequences(20, torch.Generator().manual_seed(3))
+    for row, where in zip(bases, places):
+        capitals = "".join(letter if letter.isupper() else " " for letter in spelled(row, where)).split()
+        there = [motif for motif, place in zip(MOTIFS.values(), where.tolist()) if place >= 0]
+        assert sorted(re.sub("TGA.TCA", "TGASTCA", word) for word in capitals) == sorted(there)
+        assert spelled(row, where).upper() == "".join(BASES[base] for base in row)
+
+
+def test_the_largest_weight_lies_on_a_motif_if_it_is_at_most_three_bases_away():
+    weights = torch.zeros(2, 2, 1, 113)
+    weights[0, 0, 0, 23] = weights[0, 1, 0, 50] = weights[1, :, 0, 9] = 1
+    found = top_windows(weights, torch.tensor([[20, 54, -1], [13, 6, 9]]))
+    assert found == {"AP-1": 0.5, "E-box": 0.5, "GC box": 1.0}
+
+
+def test_one_hot_bases_have_a_column_each():
+    assert one_hot(torch.tensor([[0, 3]])).tolist() == [[[1, 0, 0, 0], [0, 0, 0, 1]]]

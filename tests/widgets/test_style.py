@@ -192,19 +192,8 @@ def test_a_picture_of_numbers_is_a_table_too():
     assert plots.images({"large": np.eye(25)}).table == ""
 
 
-NODES = dict(zip("witch dragon knight castle cook king".split(), [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0.8), (5, 0)]))
-ROADS = [(0, 1), (1, 2), (2, 3), (3, 4), (3, 5), (4, 5)]
 WINDOW = np.tri(9) - np.tri(9, k=-3)  # a word hears itself and the two before it
 WINDOWS = {f"layers: {depth}": np.linalg.matrix_power(WINDOW, depth) > 0 for depth in (1, 2, 3)}
-
-
-def news_of_the_witch(source="witch", roads=ROADS, n=6):
-    neighbours = np.eye(n)
-    for one, other in roads:
-        neighbours[one, other] = neighbours[other, one] = 1
-    start = list(NODES).index(source)
-    heard = {f"{k} layers": np.linalg.matrix_power(neighbours, k)[start] > 0 for k in (1, 2, 3)}
-    return plots.graph(NODES, roads, heard, source)
 
 
 # Nothing written in a figure leaves it or covers something else that is written
@@ -270,7 +259,9 @@ FIGURES = {
         {"la: read here": 63.0, "reina: comes next": 2.0, "verde": -11.0},
         "score", 0, level=("8 · 8", 64), message=["la: read here"],
     ),
-    "news on a graph": lambda: news_of_the_witch(),
+    "photographs": lambda: plots.photographs(
+        dict.fromkeys(["seen, a rather long title", "restored", "smoothed", "as it was"], np.full((24, 12, 3), 0.5))
+    ),
     "a cone": lambda: plots.cone(WINDOWS),
     "maps by offset": lambda: plots.offsets(
         dict.fromkeys(["A", "B", "linear fit"], np.eye(16)), "the stronger, the more it is looked at"
@@ -403,38 +394,6 @@ def test_the_line_that_bars_begin_at_is_at_0():
     assert upright == [0] and not axes.spines.left.get_visible() and axes.get_xlim()[0] <= -11
 
 
-@pytest.mark.parametrize(
-    "source, arrive",
-    [("witch", "0 1 – – – – 0 1 2 – – – 0 1 2 3 – –"), ("cook", "– – – 1 0 1 – – 2 1 0 1 – 3 2 1 0 1")],
-)
-def test_a_graph_shows_when_news_arrive(source, arrive):
-    figure = news_of_the_witch(source)
-    said = [text.get_text() for axes in figure.axes for text in axes.texts if text.get_text() not in NODES]
-    assert " ".join(said) == arrive
-    for layer, axes in enumerate(figure.axes, 1):
-        dots = axes.collections[1::2]  # each above one in the colour of the page, which hides the roads
-        lit = [float(dot.get_facecolor()[0, 3]) for dot in dots]
-        ringed = [to_hex(dot.get_edgecolor()[0]) == style.LIGHT["here"] for dot in dots]
-        numbers = [text.get_text() for text in axes.texts[::2]]
-        assert [share > 0 for share in lit] == [number != "–" for number in numbers]
-        assert ringed == [number == str(layer) for number in numbers], "the newest alone"
-        strength = dict(sorted(zip(numbers, lit), reverse=True))
-        assert list(strength.values()) == sorted(strength.values()), "the earlier, the stronger"
-        come = [line for line in axes.get_lines() if line.get_color() == style.LIGHT["here"]]
-        assert len(come) >= sum(ringed) > 0
-    assert "3 layers: witch, dragon, knight, castle." in news_of_the_witch().description
-
-
-def test_a_graph_that_does_not_fit_is_refused():
-    heard = {"1 layer": np.ones(6)}
-    with pytest.raises(ValueError, match="no node is named 'wizard'"):
-        plots.graph(NODES, ROADS, heard, "wizard")
-    with pytest.raises(ValueError, match=r"roads \[\(0, 6\)\] lead to nodes that are none: they count from 0 to 5"):
-        plots.graph(NODES, [(0, 1), (0, 6)], heard, "witch")
-    with pytest.raises(ValueError, match=r"heard '1 layer' \(5,\) must be \(6,\)"):
-        plots.graph(NODES, ROADS, {"1 layer": np.ones(5)}, "witch")
-
-
 @pytest.mark.parametrize("word, reach", [(-1, [3, 5, 7]), (4, [3, 5, 5]), (0, [1, 1, 1])])
 def test_a_cone_is_what_the_tables_say(word, reach):
     figure = plots.cone(WINDOWS, word)
@@ -454,6 +413,17 @@ def test_a_cone_is_what_the_tables_say(word, reach):
 def test_a_cone_wants_tables_of_one_size():
     with pytest.raises(ValueError, match=r"table 'two' \(9, 8\) must be \(9, 9\)"):
         plots.cone({"one": WINDOW, "two": WINDOW[:, :8]})
+
+
+def test_a_photograph_is_shown_as_it_is_and_what_is_hidden_is_grey():
+    picture = np.random.default_rng(0).random((4, 3, 3))
+    hidden = picture.copy()
+    hidden[1, 2] = np.nan
+    figure = plots.photographs({"all": picture, "one hidden": hidden})
+    shown = [axes.images[0].get_array() for axes in figure.axes]
+    np.testing.assert_allclose(shown[0], picture)
+    np.testing.assert_allclose(shown[1][1, 2], [0.55] * 3)
+    assert "all: 4x3, mean of red, green, blue" in figure.description and "1 hidden" in figure.description
 
 
 def test_a_map_of_offsets_is_the_mean_over_the_places():

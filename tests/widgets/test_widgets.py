@@ -28,6 +28,7 @@ from utils.widgets import (
     attention,
     beyond,
     controls,
+    graphs,
     looking_back,
     recurrence,
     translation,
@@ -423,7 +424,7 @@ def test_dollars_in_a_figure_are_letters(text):
         plots.mask_pictures({text: np.eye(2)}, [text, "b"]),
         plots.images({text: np.eye(2)}, text),
         plots.bars({text: 1, "b": -0.5}, text),
-        plots.graph({text: (0, 0), "b": (1, 0)}, [(0, 1)], {"1 layer": np.ones(2)}, text),
+        plots.photographs({text: np.full((2, 2, 3), 0.5)}),
         plots.offsets({text: np.eye(4)}, text),
     ]
     for figure in figures:
@@ -615,6 +616,35 @@ def test_images_and_bases_that_do_not_fit_are_refused_in_plain_words():
             widgets.motifs(reader, torch.tensor([[lowest, highest] * 60]))
 
 
+def test_loose_patches_glide_to_where_they_belong_and_the_next_bag_is_closed():
+    explorer = widgets.loose_patches(torch.rand(2, 8, 8), torch.tensor([3, 8]))
+    before, said = explorer.screen.value, explorer.first.description
+    explorer.touch({"answer": 3})
+    assert "✔ It is a 3." in explorer.screen.value and "○ Choose a digit." in said
+    places = [
+        re.findall(r'x="([^"]*)" y="([^"]*)"[^>]*data-id="patch 5"', svg) for svg in (before, explorer.screen.value)
+    ]
+    assert len(places[0]) == len(places[1]) == 1 and places[0] != places[1]
+    explorer.touch({"image": 1})
+    assert explorer.state == {"image": 1, "answer": -1} and "Bag 2 of 2" in explorer.screen.value
+    with pytest.raises(ValueError, match=r"must be \(b, 8, 8\)"):
+        widgets.loose_patches(torch.rand(2, 64), torch.tensor([3, 8]))
+
+
+def test_a_cell_of_the_mask_is_a_road_in_both_directions():
+    points = {"a": (40, 80), "b": (120, 80), "c": (200, 80)}
+    explorer = widgets.graph(points, [(1, 0)], "a", "c")
+    explorer.touch({"layers": 2, "road_1_2": True})
+    share = graphs.spread(graphs.mask_of({(0, 1): True, (1, 2): True}, 3), 0, 2)
+    assert share.tolist() == pytest.approx([5 / 12, 5 / 18, 1 / 6])
+    assert "✔ Add one road" in explorer.screen.value
+    with pytest.raises(ValueError, match=r"\['d'\] are no nodes"):
+        widgets.graph(points, [(0, 1)], "a", "d")
+    for road in ((1, 1), (0, 3), (-1, 0)):
+        with pytest.raises(ValueError, match="they count from 0 to 2"):
+            widgets.graph(points, [road], "a", "c")
+
+
 def test_a_hidden_patch_asks_nothing_and_all_patches_ask_in_its_place():
     torch.manual_seed(0)
     explorer = widgets.patches(torch.rand(1, 8, 8), torch.tensor([7]), PatchTransformer())
@@ -648,7 +678,7 @@ def test_no_motif_is_left_in_a_background_and_the_rest_is_as_it_was(seed):
     assert len(changed - inside) <= 7, "a motif that comes about by chance is cut, too"
 
 
-@given(places=st.dictionaries(st.sampled_from(["A", "B", "decoy"]), st.integers(0, 110)))
+@given(places=st.dictionaries(st.sampled_from(list(MOTIFS)), st.integers(0, 110)))
 @settings(deadline=None, max_examples=30)
 def test_windows_on_a_motif_hold_four_of_its_bases(places):
     for name, on in beyond.on_motif(places, 113, 8).items():

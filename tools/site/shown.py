@@ -24,6 +24,7 @@ MAPS = (
     "paris france qqzzx rome italy",
     "ship boat",
 )
+NEW_ROADS = (0, 3), (1, 3), (1, 4), (2, 4), (0, 5)  # of the graph
 PAGES = {
     "attention_shapes": Page(
         {"n_queries": (1, 2, 3, 4, 5, 6, 8, 10), "n_keys": (1, 2, 3, 4, 5, 6, 8, 10)}
@@ -116,6 +117,10 @@ PAGES = {
         hidden=("asked", "temperature", "top_p", "template"),
         note="Here are three recorded conversations, and what follows from the second candidate for pieces 1 and 7. In "
         "the notebook you ask questions of your own, and click any candidate.",
+    ),
+    "graph": Page(
+        {f"road_{i}_{j}": (j - i == 1,) for i in range(6) for j in range(i + 1, 6) if (i, j) not in NEW_ROADS},
+        note="Here five new roads can be painted, in the notebook any, and the old ones closed.",
     ),
     "patches": Page(
         {"order": ("as it is", "halves exchanged", "shuffle 1")},

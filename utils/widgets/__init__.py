@@ -15,6 +15,7 @@ from .crossing import crossing
 from .encoder import head_browser, position_waves, word_journey
 from .flow import attention_flow
 from .gold_frames import gold_frames
+from .graphs import graph
 from .guess import guess
 from .heads import head_split, heads_at_work
 from .hiding import hiding
@@ -22,6 +23,7 @@ from .hull import hull
 from .learning import learning
 from .likeness import analogy, winning_key
 from .looking_back import bridge
+from .loose import loose_patches
 from .masking import empty_row, paint_mask, which_to_ship
 from .mixing import first_look, translator
 from .normed import norm_circle

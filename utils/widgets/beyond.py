@@ -10,7 +10,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from ..beyond import BASES, EITHER, MOTIFS, patchify
+from ..beyond import BASES, EITHER, MOTIFS, patchify, photograph
 from ..plots import as_numbers, largest
 from .canvas import Phone, View
 from .controls import Explorer, Options, checkbox, menu
@@ -227,9 +227,10 @@ def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
 # Motifs in DNA
 
 LENGTH, LINE = 120, 30  # bases of a sequence, and of a line of the picture
-SPOTS = {"A": (6, 48, 92), "B": (20, 68, 104), "decoy": (34, 78, 112)}  # where each motif can stand: none overlap
-DEPTH = (1, 0.45)  # of the bars of the two heads
-COLOURED = {"A": "here", "B": "data", "decoy": "quiet"}
+SPOTS = {"AP-1": (6, 48, 92), "E-box": (20, 68, 104), "GC box": (34, 78, 112)}  # where each can stand: none overlap
+NEEDED = "AP-1", "E-box"
+COLOURED = {"AP-1": "here", "E-box": "data", "GC box": "quiet"}
+LANE, LETTERS = 26, 72  # pixels of a head's lane, and from the top of a line to its letters
 
 
 def without_motifs(bases: Tensor, seed: int = 0) -> Tensor:
@@ -259,60 +260,73 @@ def on_motif(places: dict[str, int], windows: int, width: int) -> dict[str, np.n
     return {name: count >= 4 for name, count in shared.items()}
 
 
-def draw_line(canvas: Phone, top: float, start: int, bases: Tensor, places: dict[str, int], heads: np.ndarray) -> None:
-    """LINE bases from number `start` on, motifs underlined; above them the weights (h, windows), at each window's
-    middle, as bars, head 1 on the left, head 2 on the right and pale; 100 % are 40 pixels."""
-    step, width = 344 / LINE, LENGTH - heads.shape[1] + 1
-    canvas.line(6, top + 48, 350, top + 48, "edge")
-    canvas.line(6, top + 8, 350, top + 8, "edge")
-    canvas.text(350, top + 4, "100%", 11, "end", "quiet")
-    for head, (row, depth) in enumerate(zip(heads, DEPTH)):
-        for window, share in enumerate((40 * row).tolist()):
-            x = 6 + step * (window + width / 2 - start)
-            if 6 <= x < 350 and share > 0.3:
-                canvas.rect(x - 4.5 + 4.5 * head, top + 48 - share, 4.5, share, "weight", fill_opacity=depth)
+def draw_lane(canvas: Phone, floor: float, start: int, row: np.ndarray, full: np.ndarray) -> None:
+    """The weights (windows,) of a head as bars at the middle of each window, from base `start` on; outlined: `full`,
+    those that it has with both motifs planted. 100 % are 22 pixels."""
+    step, width = 344 / LINE, LENGTH - len(row) + 1
+    canvas.line(6, floor, 350, floor, "edge")
+    for window, (share, other) in enumerate(zip(row.tolist(), full.tolist())):
+        x = 6 + step * (window + width / 2 - start)
+        if 6 <= x < 350 and max(share, other) > 0.01:
+            canvas.rect(x - 4, floor - 22 * share, 8, 22 * share, "weight")
+            canvas.rect(x - 4, floor - 22 * other, 8, 22 * other, stroke="weight", stroke_dasharray="2 2")
+
+
+def draw_line(
+    canvas: Phone, top: float, start: int, bases: Tensor, places: dict[str, int], heads: np.ndarray, full: np.ndarray
+) -> None:
+    """LINE bases from number `start` on, a lane for each head above them, motifs underlined; a touch plants a motif
+    where it can stand, and cuts it out where it does."""
+    step = 344 / LINE
+    for head, (row, other) in enumerate(zip(heads, full), 1):
+        draw_lane(canvas, top + LANE * head, start, row, other)
+        canvas.text(350, top + LANE * (head - 1) + 14, f"head {head}", 11, "end", "quiet")
     covered = {start + k: name for name, start in places.items() for k in range(len(MOTIFS[name]))}
     for place in range(start, start + LINE):
         name, letter = covered.get(place), BASES[int(bases[place])]
-        canvas.text(6 + step * (place - start + 0.5), top + 62, letter, 11.5, fill=COLOURED.get(name, "quiet"),
+        canvas.text(6 + step * (place - start + 0.5), top + LETTERS - 6, letter, 11.5, fill=COLOURED.get(name, "quiet"),
                     bold=bool(name))  # fmt: skip
-    for name, place in places.items():
-        if start <= place < start + LINE:
-            left, long = 6 + step * (place - start), step * len(MOTIFS[name])
-            canvas.rect(left, top + 67, long, 4, COLOURED[name])
-            canvas.text(left + long / 2, top + 84, name, 12, fill=COLOURED[name], bold=True)
-    canvas.text(6, top + 80, start, 11, "start", fill="quiet")
+    for name, spots in SPOTS.items():
+        for number, place in enumerate(spots, 1):
+            if start <= place < start + LINE:
+                left, long, here = 6 + step * (place - start), step * len(MOTIFS[name]), places.get(name) == place
+                canvas.rect(left, top + LETTERS - 2, long, 4, COLOURED[name], fill_opacity="1" if here else "0.25")
+                canvas.text(left + long / 2, top + LETTERS + 15, name if here else f"+ {name}", 11,
+                            fill=COLOURED[name] if here else "quiet", bold=here)  # fmt: skip
+                said = f"cut {name} out" if here else f"plant {name} from base {place} on"
+                chosen = {name: 0 if here else number}
+                canvas.touch(left - 2, top + LETTERS - 18, long + 4, 36, said, "motifs", here, **chosen)
 
 
-def draw_motifs(title: str, bases: Tensor, places: dict[str, int], probability: float, weights: ArrayLike) -> View:
-    """Bases (120,) with planted motifs {name: first base}, a model's probability that both A and B are there, and the
-    weights (h, windows) of its heads over the sequence."""
-    heads, canvas, said = as_numbers(weights, 2), Phone(512), []
+def draw_motifs(
+    title: str, bases: Tensor, places: dict[str, int], probability: float, weights: ArrayLike, full: ArrayLike
+) -> View:
+    """Bases (120,) with planted motifs {name: first base}, a model's probability that AP-1 and E-box are both there,
+    and the weights (h, windows) of its heads over the sequence; full: those with both planted."""
+    heads, full, canvas, said = as_numbers(weights, 2), as_numbers(full, 2), Phone(498), []
     width = LENGTH - heads.shape[1] + 1
     there = on_motif(places, heads.shape[1], width)
-    canvas.prose(6, 18, title, 13, bold=True)
-    canvas.text(6, 54, f"both motifs, says the model: {probability:.0%}", 13, "start", bold=True)
-    canvas.rect(6, 62, 344, 12, "raised")
-    canvas.rect(6, 62, 344 * probability, 12, "data")
+    y = canvas.prose(6, 18, title, 13, bold=True)
+    canvas.text(6, y, f"both motifs, says the model: {probability:.0%}", 13, "start", bold=True)
+    canvas.rect(6, 58, 344, 10, "raised")
+    canvas.rect(6, 58, 344 * probability, 10, "data", data_id="probability")
     for number, row in enumerate(heads, 1):
-        legend = f"{'left' if number == 1 else 'right, pale'}: head {number}, at most {row.max():.0%}"
-        canvas.text((6, 350)[number - 1], 92, legend, 11.5, ("start", "end")[number - 1], "weight")
         window = largest(row, 1)[0]
-        name = next((name for name, on in there.items() if on[window]), None)
-        where = f"motif {name}" if name in ("A", "B") else f"the {name}" if name else "no motif"
+        where = next((name for name, on in there.items() if on[window]), "no motif")
         shares = ", ".join(f"{name} {row[on].sum():.0%}" for name, on in there.items())
         span = f"bases {window} to {window + width - 1}, on {where}"
         said.append(f"Head {number}: largest weight {row[window]:.0%}, {span}{'; in all on ' * bool(shares)}{shares}.")
     for line in range(LENGTH // LINE):
-        draw_line(canvas, 100 + 93 * line, LINE * line, bases, places, heads)
+        draw_line(canvas, 70 + 92 * line, LINE * line, bases, places, heads, full)
+    canvas.text(6, 450, "outlined: the weights with AP-1 and E-box planted", 12, "start", "quiet")
     sign, role = ("✔", "right") if probability > 0.9 else ("○", "quiet")
     task = f"{sign} Make it say more than 90%. Which motifs does it take, and does it matter where they stand?"
-    canvas.prose(6, 484, task, fill=role)
+    canvas.prose(6, 470, task, fill=role)
     return canvas.view(f"{title}. Probability of both motifs {probability:.0%}. {' '.join(said)} {task}")
 
 
 def motifs(model: Callable, bases: Tensor) -> Explorer:
-    """Plant motif A, motif B and the decoy in DNA, cut them out again, and see a model's answer and where it looks.
+    """Plant the motifs AP-1, E-box and GC box in DNA, cut them out again, and see a model's answer and where it looks.
 
     bases (b, 120), whole numbers 0 to 3; motifs that they hold are cut out first. `model` as `beyond.MotifReader`.
     Other shapes or numbers: ValueError."""
@@ -325,45 +339,41 @@ def motifs(model: Callable, bases: Tensor) -> Explorer:
     @torch.no_grad()
     def draw(sequence, **spots):
         places = {name: SPOTS[name][spot - 1] for name, spot in spots.items() if spot}
-        letters = planted(backgrounds[sequence], places)
-        logits, weights = model(torch.eye(len(BASES))[letters][None])
-        probability = logits[0].softmax(-1)[1].item()
+        both = {name: SPOTS[name][0] for name in NEEDED} | places
+        letters, full = planted(backgrounds[sequence], places), planted(backgrounds[sequence], both)
+        logits, weights = model(torch.eye(len(BASES))[torch.stack([letters, full])])
+        probability, heads = logits[0].softmax(-1)[1].item(), weights[-1][:, :, 0]
         named = ", ".join(f"{name} at base {start}" for name, start in places.items()) or "nothing"
-        return draw_motifs(
-            f"Sequence {sequence + 1}; planted: {named}", letters, places, probability, weights[-1][0, :, 0]
-        )
+        return draw_motifs(f"Sequence {sequence + 1}; planted: {named}", letters, places, probability, *heads)
 
     controls = {"sequence": menu("sequence", [(str(i + 1), i) for i in range(len(bases))], width="160px")}
     for name, begin in zip(SPOTS, (1, 0, 0)):
         options = [("cut out", 0), *((f"from base {place} on", i) for i, place in enumerate(SPOTS[name], 1))]
-        controls[name] = menu(name if name == "decoy" else f"motif {name}", options, begin, "230px")
-    return Explorer(draw, controls)
+        controls[name] = menu(name, options, begin, "230px")
+    return Explorer(draw, controls, replaced=list(SPOTS))
 
 
 # Patch size and cost
 
+WIDER = {48: 2, 192: 4, 768: 4}  # d: how many times as wide the feed-forward layer is
+MODELS = {48: "the one below", 192: "tiny ViT", 768: "ViT-Base"}
 COSTS = {8: (1, 2, 4, 8), 32: (1, 2, 4, 8, 16, 32), 96: (2, 4, 8, 16, 32), 224: (4, 8, 14, 16, 28, 32)}  # side: patches
 
 
 def costs(side: int, size: int, channels: int, d_model: int) -> dict[str, int]:
     """Of side² pixels in patches of size²: how many, numbers in each, scores, parameters of an embedding with bias,
-    multiplications of a block, 12 n d² + 2 n² d, and of these the second part, for scores and weighted sums."""
+    multiplications of a block, (4 + 2 d_ff / d) n d² + 2 n² d, and of these the second part, for scores and sums."""
     n, entries = (side // size) ** 2, channels * size**2
     found = {"n": n, "entries": entries, "scores": n**2, "embedding": entries * d_model + d_model}
-    return found | {"block": 12 * n * d_model**2 + 2 * n**2 * d_model, "products": 2 * n**2 * d_model}
+    products = 2 * n**2 * d_model
+    return found | {"block": (4 + 2 * WIDER[d_model]) * n * d_model**2 + products, "products": products}
 
 
 @functools.cache
-def hat(side: int) -> np.ndarray:
-    """A witch's hat in so many pixels, colours (side, side, 3) from 0 to 1: the more pixels, the finer."""
-    points = side * max(1, 96 // side)  # along an edge, a whole number in each pixel
-    y, x = (np.mgrid[:points, :points] + 0.5) / points
-    cone = (y > 0.1) & (y < 0.74) & (np.abs(x - 0.42 - 0.12 * y) < 0.02 + 0.36 * (y - 0.1))
-    brim = ((x - 0.5) / 0.44) ** 2 + ((y - 0.75) / 0.09) ** 2 < 1
-    ribbon = cone & (y > 0.58) & (y < 0.67)
-    picture = np.ones((points, points, 3))
-    picture[cone | brim], picture[ribbon] = (0.2, 0.28, 0.2), (0.4, 0.75, 0.3)
-    return picture.reshape(side, points // side, side, points // side, 3).mean((1, 3))
+def tower(side: int) -> np.ndarray:
+    """The square on the left of the photograph in so many pixels, or in 112 where that is more: (s, s, 3)."""
+    square = photograph(1)[:, :427].permute(2, 0, 1)[None]  # (1, 3, 427, 427)
+    return torch.nn.functional.adaptive_avg_pool2d(square, min(side, 112))[0].permute(1, 2, 0).numpy()
 
 
 def draw_scores(canvas: Phone, scores: dict[int, int], size: int) -> None:
@@ -388,7 +398,7 @@ def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
     share = found["products"] / found["block"]
     colour = "in colour" if channels == 3 else "in grey"
     canvas.text(6, 20, f"{side} x {side} pixels {colour}, patches of {size} x {size}", 13, "start", bold=True)
-    picture = hat(side) if channels == 3 else hat(side).mean(-1, keepdims=True).repeat(3, axis=-1)
+    picture = tower(side) if channels == 3 else tower(side).mean(-1, keepdims=True).repeat(3, axis=-1)
     canvas.pixels(6, 34, 196, 196, picture)
     canvas.rect(6, 34, 196, 196, stroke="data")
     for line in range(1, rows):
@@ -401,7 +411,7 @@ def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
         ("numbers in a patch", f"{found['entries']:,}"),
         ("scores, n² a head and layer", f"{found['scores']:,}"),
         ("parameters of the embedding", f"{found['embedding']:,}"),
-        ("multiplications of a block, d_ff = 4 d", f"{found['block']:,}"),
+        (f"multiplications of a block, d_ff = {WIDER[d_model]} d", f"{found['block']:,}"),
         ("of these for scores and sums", f"{share:.0%}"),
     )
     for number, (name, value) in enumerate(facts):
@@ -421,18 +431,18 @@ def draw_costs(side: int, size: int, channels: int, d_model: int) -> View:
 
 def patch_sizes() -> Explorer:
     """Patch size against the length of the sequence, its scores and parameters, for images of 8 x 8 to 224 x 224."""
-    sides = menu("image", [(f"{side} x {side}", side) for side in COSTS], width="200px")
+    sides = menu("image", [(f"{side} x {side}", side) for side in COSTS], 96, width="200px")
 
     def sizes_of(side, state):
         kept = state.get("size")
         options = [(f"{size} x {size}", size) for size in COSTS[side]]
-        return {"size": Options(options, kept if kept in COSTS[side] else COSTS[side][1])}
+        return {"size": Options(options, kept if kept in COSTS[side] else COSTS[side][len(COSTS[side]) // 2])}
 
     sizes = menu("patches", *sizes_of(sides.value, {})["size"], width="200px")
     controls = {
         "side": sides,
         "size": sizes,
-        "channels": menu("colours", [("grey, 1 number a pixel", 1), ("red, green, blue, 3 numbers", 3)], width="300px"),
-        "d_model": menu("d", [48, 192, 768], width="140px"),
+        "channels": menu("colours", [("grey, 1 number a pixel", 1), ("red, green, blue, 3 numbers", 3)], 3, "300px"),
+        "d_model": menu("model", [(f"{name}, d = {d}", d) for d, name in MODELS.items()], width="240px"),
     }
     return Explorer(draw_costs, controls, follows={"side": sizes_of})

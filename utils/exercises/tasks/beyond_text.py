@@ -1,7 +1,5 @@
-"""Exercises of the notebook beyond text: images cut into patches, put together again, and hidden; where hidden patches
-look; what turns an answer when it is cut out; the mask of a graph."""
-
-import math
+"""Exercises of the notebook beyond text: images cut into patches, two that a bag of patches cannot tell apart, patches
+that are hidden, where these look; what changes an answer when it is cut out, and where the control may cut."""
 
 import torch
 
@@ -99,91 +97,71 @@ def patchify(images, size):
     return patches.reshape(b, -1, size * size)
 
 
-def draw_patches(generator):
-    """Wide, high and square images, one image; patches of 1 to 4 pixels; n = size²; one patch alone; one column of
-    patches; float64."""
-    for b, height, width, size, dtype in (
-        (3, 6, 10, 2, None),
-        (3, 8, 6, 2, None),
-        (1, 6, 12, 3, None),
-        (4, 4, 4, 2, None),
-        (2, 8, 8, 2, None),
-        (2, 12, 20, 4, None),
-        (3, 9, 3, 3, None),
-        (2, 2, 3, 1, None),
-        (2, 3, 3, 3, None),
-        (2, 8, 12, 4, torch.float64),
+def draw_bags(generator):
+    """Twins that are neighbours and far apart, none, pairs of which the first is not the one whose second comes first; the same
+    image twice; the same patches, but not equally often; the same pixels in other patches; the same columns; one
+    pair of patches exchanged; whole numbers, so that equal is equal; float64."""
+    kinds = torch.tensor([[0.0, 1, 2, 3], [3, 2, 1, 0], [1, 1, 0, 2], [0, 1, 1, 0], [2, 0, 0, 2], [0, 3, 2, 1]])
+    kinds = torch.cat([kinds, torch.tensor([[0.0, 2, 2, 0], [3, 1, 1, 3], [1, 1, 2, 2], [2, 2, 1, 1]])])
+    for rows in (
+        [[0, 1, 2], [0, 0, 1], [2, 1, 0], [1, 0, 0]],
+        [[0, 1, 2, 4], [3, 4, 4, 0], [0, 3, 4, 4], [1, 0, 2, 4]],
+        [[0, 1], [0, 1], [1, 2], [2, 1], [1, 0]],
+        [[0, 0, 1, 4], [0, 1, 1, 4], [4, 1, 0, 0], [4, 1, 4, 0]],
+        [[0, 1, 3], [5, 1, 3], [3, 0, 1]],
+        [[2, 4, 5], [1, 3, 2], [0, 0, 2], [2, 3, 1], [5, 2, 4]],
+        [[1, 2], [2, 1]],
+        [[0, 1, 2], [6, 7, 2], [1, 0, 2]],
+        [[0, 2, 1], [4, 0, 1], [2, 1, 0]],
+        [[0, 1, 2], [8, 9, 2], [2, 1, 0]],
+        [[0, 2, 3], [2, 3, 1], [0, 2, 3]],
+        [[0, 1], [5, 3], [1, 0]],
     ):
-        n = height * width // size**2
-        yield torch.randn(b, n, size**2, generator=generator, dtype=dtype), height, width
+        yield (kinds[torch.tensor(rows)],)
+    patches = torch.randint(4, (5, 6, 4), generator=generator).float()
+    patches[4] = patches[1].roll(2, 0)
+    yield (patches,)
+    yield (patches[[0, 4, 3, 1]].double(),)
 
 
-def edges_of_patches(generator):
-    patches = torch.randn(2, 6, 4, generator=generator)
-    patches[0, 2], patches[1, 3] = math.nan, math.inf
-    yield "a patch of NaN and one of ∞, which leave the others as they are", (patches, 4, 6)
-    yield "66 images", (torch.randn(66, 6, 4, generator=generator), 4, 6)
-    yield "an image of 70 by 132 pixels, in patches of 2", (torch.randn(1, 35 * 66, 4, generator=generator), 70, 132)
-    yield "patches of 66 by 66 pixels", (torch.randn(1, 2, 66 * 66, generator=generator), 66, 132)
+def edges_of_bags(generator):
+    patches = torch.randn(70, 3, 2, generator=generator)
+    patches[69] = patches[40].flip(0)
+    yield "70 images", (patches,)
+    patches = torch.randn(3, 66, 4, generator=generator)
+    patches[2] = patches[1].flip(0)
+    yield "66 patches", (patches,)
 
 
 @exercise(
-    draws=draw_patches,
-    edges=edges_of_patches,
+    draws=draw_bags,
+    edges=edges_of_bags,
     hints=[
-        "Look at the first row of pixels of the image: which patches do its numbers come from, and which numbers of "
-        "each patch are they?",
-        "The side of a patch is the root of its number of pixels. With it, one reshape gives each axis a meaning: (b, "
-        "H/size, W/size, size, size).",
-        "Down the image, all pixel rows of a patch come before the next row of patches, so these two axes should be "
-        "next to each other. The same is true across. Then a reshape can join them.",
+        "When do two bags hold the same? You may take the patches out in any order: which order makes them comparable?",
+        "A patch as a list of numbers, image[k].tolist(), can be compared and sorted as a whole. sorted(…) of all "
+        "patches of an image gives its bag.",
+        "Compare every image i with every later image j: the bags should be equal, and the images should not. Return "
+        "the first such pair.",
     ],
-    intermediates={
-        "one row of numbers for each image: where are its rows of pixels?": lambda patches, height, width: (
-            patches.flatten(1)
-        ),
-        "(b, H/size, W/size, size, size): are the axes still to be joined two by two?": (
-            lambda patches, height, width: patches.new_zeros(
-                len(patches),
-                height // math.isqrt(patches.shape[-1]),
-                width // math.isqrt(patches.shape[-1]),
-                math.isqrt(patches.shape[-1]),
-                math.isqrt(patches.shape[-1]),
-            )
-        ),
-        "(b, H/size, size, W/size, size): the axes are in the right order, and should be joined two by two": (
-            lambda patches, height, width: patches.new_zeros(
-                len(patches),
-                height // math.isqrt(patches.shape[-1]),
-                math.isqrt(patches.shape[-1]),
-                width // math.isqrt(patches.shape[-1]),
-                math.isqrt(patches.shape[-1]),
-            )
-        ),
-        "(b, 1, H, W): fold keeps an axis for colours, and [:, 0] removes it": lambda patches, height, width: (
-            patches.new_zeros(len(patches), 1, height, width)
-        ),
-        "a single image: where are the others of the batch?": lambda patches, height, width: patches.new_zeros(
-            height, width
-        ),
-    },
-    question={
-        "fold": "fold takes patches as columns, (b, size², n), the size of the image, the size of a patch, and a stride.",
-        r"sqrt|\*\* ?0?\.5": "A size should be a whole number, but a root is a float: convert it with int(…) or round(…).",
-        "": "patches is (b, n, size²), with H/size rows of patches and W/size in a row: which axes does this line make?",
-    },
+    question="patches is (b, n, p): b images of n patches of p pixels. What do you sort in this line, and what should "
+    "stay together?",
     level=2,
-    minutes=8,
+    minutes=7,
 )
-def unpatchify(patches, height, width):
-    """Put patches of floats, (b, n, size²), together again: returns images (b, height, width).
+def find_twins(patches):
+    """The first two different images whose bags of patches are the same: returns (i, j) with i < j.
 
-    The inverse of patchify: the patches come row by row, and so do the pixels within each. height and
-    width are multiples of size, the side of a patch: a patch has size² numbers.
+    patches is (b, n, p): n patches of p pixels for each of b images. Two bags are the same if they hold the same
+    patches, each equally often, in whatever order. First means: the smallest i, and for this i the smallest j. If
+    there are no such images, return (-1, -1).
     """
-    size = math.isqrt(patches.shape[-1])
-    squares = patches.reshape(-1, height // size, width // size, size, size)  # (b, rows, columns, size, size)
-    return squares.permute(0, 1, 3, 2, 4).reshape(-1, height, width)
+    images = patches.tolist()
+    bags = [sorted(image) for image in images]
+    for i in range(len(images)):
+        for j in range(i + 1, len(images)):
+            if bags[i] == bags[j] and images[i] != images[j]:
+                return i, j
+    return -1, -1
 
 
 def draw_hidden_patches(generator):
@@ -400,53 +378,57 @@ def cut_out(answer, sequences, starts, fresh):
     return (answer(changed) != answer(sequences)).float().mean()
 
 
-def draw_graphs(generator):
-    """A path, a node without edges, an edge given twice and one from both sides, a star, two nodes, no edge; drawn ones."""
-    yield from (
-        ([(0, 1), (1, 2), (2, 3)], 4),
-        ([(3, 1), (0, 2)], 5),
-        ([(0, 1), (1, 0), (2, 1), (2, 1)], 3),
-        ([(0, 3), (0, 1), (0, 2), (0, 4)], 6),
-        ([(1, 0)], 2),
-        ([], 3),
-    )
-    for n in (6, 11):
-        pairs = torch.randint(n, (n, 2), generator=generator).tolist()
-        yield [(one, other) for one, other in pairs if one != other] + [(n - 1, 0)], n
+def draw_planted(generator):
+    """Motifs at the beginning and the end, one that is not there, none at all, a single one, motifs side by side; long
+    and short ones; cuts of one base, as long as a motif, longer than all; a single start that is left, or none."""
+    yield torch.tensor([[2, 9], [-1, 4], [0, 12]]), torch.tensor([4, 3]), 15, 3
+    yield torch.tensor([[5], [-1], [0], [6]]), torch.tensor([2]), 8, 1
+    yield torch.tensor([[-1, -1, -1], [3, 8, 12], [12, 0, 6]]), torch.tensor([5, 2, 3]), 16, 4
+    yield torch.tensor([[6, 1]]), torch.tensor([3, 5]), 9, 2
+    yield torch.tensor([[4, -1], [7, 2]]), torch.tensor([1, 2]), 10, 6
+    yield torch.tensor([[0, 7, 3], [10, -1, 2]]), torch.tensor([3, 3, 4]), 14, 1
+    yield torch.tensor([[0, 4], [1, 5], [3, -1]]), torch.tensor([4, 4]), 8, 4
+    planted = torch.tensor([0, 8, 16]) + torch.randint(3, (5, 3), generator=generator)
+    yield planted.where(torch.rand(5, 3, generator=generator) < 0.7, -1), torch.tensor([6, 2, 5]), 24, 3
 
 
-def edges_of_graphs(generator):
-    yield "an edge from a node to itself", ([(1, 1), (0, 2)], 3)
-    yield "140 nodes", ([(node, (7 * node + 3) % 140) for node in range(140)], 140)
+def edges_of_planted(generator):
+    planted = 10 * torch.rand(66, 70, generator=generator).argsort(-1)
+    yield "66 sequences of 700 bases, 70 motifs", (planted, torch.full((70,), 3), 700, 5)
+    yield "a cut of 66 bases", (torch.tensor([[3, 150]]), torch.tensor([66, 4]), 240, 66)
+    yield "a cut as long as the sequence", (torch.tensor([[2], [-1]]), torch.tensor([3]), 7, 7)
 
 
 @exercise(
-    draws=draw_graphs,
-    edges=edges_of_graphs,
+    draws=draw_planted,
+    edges=edges_of_planted,
     hints=[
-        "Take three nodes and one edge, (0, 1): which of the nine cells should be True? What would a softmax give for "
-        "node 2 if it saw no node at all?",
-        "Begin with a mask in which each node sees only itself: which matrix is True only on its diagonal?",
-        "An edge (one, other) stands for two cells: [one, other] and [other, one]. Loop over the edges and set both to "
-        "True.",
+        "A motif covers the bases 10 to 16, and you cut seven. Which is the last start before it that leaves it whole, "
+        "and which the first behind it?",
+        "There are n - size + 1 starts s. A cut covers the bases s to s + size - 1, a motif those from begin to "
+        "begin + length - 1. When do two such pieces share a base?",
+        "They share one if s < begin + length and s + size > begin. Look at all motifs that are there, begin >= 0, and "
+        "allow the starts that touch none.",
     ],
     intermediates={
-        "edges, two numbers each: the mask should have a row and a column for every node": lambda edges, n: torch.zeros(
-            len(edges), 2
+        "one number per motif and start: they should be joined over the motifs, with any or all": (
+            lambda planted, lengths, n, size: torch.zeros(*planted.shape, n - size + 1).bool()
         ),
-        "one number per node: the mask should have a row and a column for each": lambda edges, n: torch.zeros(n),
+        "one row for all sequences: there should be one per sequence": (
+            lambda planted, lengths, n, size: torch.zeros(n - size + 1).bool()
+        ),
     },
-    question="The mask is (n, n): rows are queries, columns are keys. Which cells does an edge stand for in this line?",
-    level=1,
-    minutes=6,
+    question="planted is (b, m), lengths (m,), the result (b, n - size + 1). Which axes meet in this line?",
+    level=2,
+    minutes=7,
 )
-def adjacency_mask(edges, n):
-    """The mask for attention on a graph: returns boolean (n, n), True = may attend.
+def control_starts(planted, lengths, n, size):
+    """Where a control may cut: returns boolean (b, n - size + 1), True = a cut from this base on touches no motif.
 
-    edges is a list of pairs of nodes, which are numbered from 0 to n - 1; it may be empty. A node may attend to its
-    neighbours, whichever of the two comes first in the pair, and to itself.
+    planted (b, m): the base where each of m motifs begins in each of b sequences, -1 where it is not there. lengths
+    (m,): how many bases each motif has. A sequence has n bases, and a cut replaces size bases.
     """
-    allowed = torch.eye(n, dtype=torch.bool)
-    for one, other in edges:
-        allowed[one, other] = allowed[other, one] = True
-    return allowed
+    starts = torch.arange(n - size + 1)  # (s,)
+    begins, ends = planted[..., None], (planted + lengths)[..., None]  # (b, m, 1)
+    touches = (starts + size > begins) & (starts < ends) & (begins >= 0)  # (b, m, s)
+    return ~touches.any(1)

@@ -147,7 +147,7 @@ OF_RESULTS = tuple(
         ("1 - x", lambda x: 1 - x,
             "weighted_sum: return 1 - weights @ values"),
         ("~x", lambda x: ~x if x.dtype == torch.bool else None,
-            "adjacency_mask: mask = ~torch.eye(n, dtype=torch.bool)\nfor a, b in edges:\n    mask[a, b] = False\nreturn mask"),
+            "control_starts: s = torch.arange(n - size + 1)\nb, e = planted[..., None], (planted + lengths)[..., None]\nreturn ((s + size > b) & (s < e) & ~(b < 0)).any(1)"),
         ("1 / x", lambda x: 1 / x,
             "weighted_sum: return 1 / (weights @ values)"),
         ("x²", lambda x: x * x,
