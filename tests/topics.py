@@ -42,6 +42,7 @@ OLD_FORM = {topic for topic, _ in LISTED} - {
     "recurrent_networks",
     "rnn_with_attention",
     "writing",
+    "published_encoder",
     "chat_model",
 }
 

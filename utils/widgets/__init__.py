@@ -26,7 +26,7 @@ from .mixing import first_look, translator
 from .online_softmax import softmax_in_blocks
 from .peeking import peeking
 from .projections import kernel_smoothing, projections
-from .published import published_heads, search
+from .published import contrast, published_heads, search
 from .recurrence import fading, rewritten_note
 from .remembering import gate, recall
 from .rotary import rotary_hands
