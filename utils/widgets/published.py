@@ -178,11 +178,13 @@ def draw_contrast(
 ) -> View:  # fmt: skip
     """Each text's shares (n, n) of all partners as a square of cells; below, those of one row with its sentences."""
     n, cell = len(texts), 40
-    canvas = Phone(126 + (cell + 32) * n)
+    canvas = Phone(142 + (cell + 30) * n)
     draw_tabs(canvas, 6, kinds, "kind", kind)
     canvas.text(8, 56, f"after {step} steps", 14, "start", bold=True)
     canvas.hint(348, 56, "click a row", "end")
-    left, top = 348 - cell * n, 68
+    left, top = 348 - cell * n, 84
+    for k in range(n):
+        canvas.text(left + cell * (k + 0.5) - 1, top - 5, k + 1, 12, fill="quiet")
     for q in range(n):
         y = top + cell * q
         canvas.text(left - 10, y + 25, q + 1, 13, "end", "here" if q == row else "ink", q == row)
@@ -195,9 +197,9 @@ def draw_contrast(
     canvas.text(8, y, f"{row + 1}  {texts[row]}", 13, "start", "query", True)
     for k, partner in enumerate(partners):
         at = y + 24 + 30 * k
-        canvas.text(8, at, f"{k + 1}  {partner}", 12.5, "start", bold=k == row)
+        canvas.text(8, at, f"{k + 1}  {partner}", 12, "start", bold=k == row)
         canvas.rect(8, at + 5, 290 * shares[row, k], 6, "weight", data_id=f"share {k}")
-        canvas.text(348, at, f"{shares[row, k]:.0%}", 12.5, "end", bold=k == row)
+        canvas.text(348, at, f"{shares[row, k]:.0%}", 12, "end", bold=k == row)
     right = sum(largest(shares[q])[0] == q for q in range(n))
     task = f"{'✔' if right == n else '○'} {right} of {n} rows have most on their own partner."
     canvas.text(8, y + 24 + 30 * n, task, 12.5, "start", "right" if right == n else "quiet")
