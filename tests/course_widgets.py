@@ -2234,23 +2234,32 @@ def letters_in(text):
 
 
 def search(widgets):
-    """With a finder that counts letters."""
-    titles = {"masking.ipynb": "The future", "decoder.ipynb": "From reading to writing", "writing.ipynb": "A cache"}
-    counts = torch.stack([letters_in(title) for title in titles.values()])
+    """With finders that count letters, and vowels alone."""
+    titles = ["The future", "From reading to writing", "A cache"]
+
+    def cosines(text, keep):
+        counted = torch.stack([letters_in("".join(keep(one))) for one in (text, *titles)])
+        return counted[1:] @ counted[0] / (counted[1:].norm(dim=1) * counted[0].norm()).clamp_min(1e-9)
+
+    ways = {"by letters": lambda text: text, "by vowels": lambda text: [sign for sign in text if sign in "aeiouAEIOU"]}
 
     def find(question):
-        near = letters_in(question) @ counts.T / (letters_in(question).norm() * counts.norm(dim=1)).clamp_min(1e-9)
-        return [(*list(titles.items())[k], near[k].item()) for k in near.argsort(descending=True, stable=True).tolist()]
+        found = {}
+        for way, keep in ways.items():
+            near = cosines(question, keep)
+            found[way] = [(titles[k], near[k].item()) for k in near.argsort(descending=True, stable=True).tolist()]
+        return found
 
     def expected(state):
         asked = " ".join(state["question"].split())[:300]
         if not re.search(r"[^\W_]", asked):
-            return "✘ There is no question yet Type at least one word.", None
-        near = F.cosine_similarity(letters_in(asked)[None], counts).tolist()
-        best = sorted(zip(titles.values(), near), key=lambda pair: -pair[1])
+            return "✘ There is no description yet Type at least one word.", None
+        near = cosines(asked, ways[state["how"]]).tolist()
+        best = sorted(zip(titles, near), key=lambda pair: -pair[1])
         asked = "".join("\ufffd" if sign in "\x00\x1b\ud800\ufffe" else sign for sign in asked)
         listed = "; ".join(f"{title} ({cosine:.12f})" for title, cosine in best)
-        return f"{asked} Nearest: {listed}. Ask what you know the place of: is it found first?", None
+        ask = "Describe a proverb without its words: is it found first?"
+        return f"{asked} Nearest {state['how']}: {listed}. {ask}", None
 
     return widgets.search(find, ["How do I hide the future?", "Where is the cache?"]), expected
 
@@ -2275,10 +2284,32 @@ def published_heads(widgets):
         verb = "attends most to" if kind == "weight" else "gets most from"
         pieces = ["".join("\ufffd" if sign in "\x00\x1b\ud800\ufffe" else sign for sign in one) for one in pieces]
         said = f"layer {state['layer']}, head {state['head']}, {kind}. {pieces[place]} {verb}"
-        task = f"{'✔' if int(row.argmax()) == len(pieces) - 1 else '○'} Find a head that looks most at [SEP]."
+        back = place > 0 and int(row.argmax()) == place - 1
+        task = f"{'✔' if back else '○'} Find a head that looks one piece back."
         return f"{said} {attends(pieces, F.normalize(row, p=1, dim=0), 2)}. {task}", None
 
     return widgets.published_heads(look, ["the bank of the river", "the bank lent money"], "bank", 1, 2), expected
+
+
+def contrast(widgets):
+    """Three pairs, in two trainings of three moments."""
+    steps, scale = (0, 5, 9), 4.0
+    texts, partners = ["the cat slept", "the dog slept", "a bird sang"], ["el gato", "el perro", "un ave"]
+    snapshots = {
+        kind: [(step, numbers(3, 3, seed=step + 20 * number) + step * torch.eye(3) / 4) for step in steps]
+        for number, kind in enumerate(("random", "hard"))
+    }
+
+    def expected(state):
+        step, cosines = snapshots[state["kind"]][state["moment"] - 1]
+        shares = (scale * cosines.double()).exp()
+        shares = shares / shares.sum(1, keepdim=True)
+        row, right = state["row"], int((shares.argmax(1) == torch.arange(3)).sum())
+        listed = ", ".join(f"{one} {100 * share}%" for one, share in zip(partners, shares[row].tolist()))
+        task = f"{'✔' if right == 3 else '○'} {right} of 3 rows have most on their own partner."
+        return f"{state['kind']}, after {step} steps. Row {row + 1}, {texts[row]}: {listed}. {task}", None
+
+    return widgets.contrast(texts, partners, snapshots, scale), expected
 
 
 # a chat model
@@ -2641,6 +2672,7 @@ COURSE = {
         patch_sizes,
         search,
         published_heads,
+        contrast,
         chat,
         next_word,
         beam_tree,

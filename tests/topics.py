@@ -46,6 +46,7 @@ OLD_FORM = {topic for topic, _ in LISTED} - {
     "decoder",
     "writing",
     "beyond_text",
+    "published_encoder",
     "chat_model",
 }
 

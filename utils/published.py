@@ -3,21 +3,20 @@
 Devlin et al. 2019 (BERT), Wang et al. 2020 (MiniLM), Reimers and Gurevych 2019 (one vector a sentence).
 Axis letters: b batch, n position, d model dimension, h head, q and k the same as query and as key."""
 
-import json
+import contextlib
 import unicodedata
 from collections.abc import Container, Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from .checks import require_list, require_tokens
+from . import probes
+from .checks import require_choice, require_list, require_tokens
 from .data_files import DATA, whole
 from .encoder_files import VOCABULARY, WEIGHTS, content, tensors
 from .masks import padding_mask
-from .probes import added_lengths
-from .transformer import Encoder, LayerNorm
+from .transformer import Encoder, LayerNorm, TokenEmbedding
 
-TEXT = DATA / "course_text.jsonl"  # tools/notebooks/course_text.py writes it
 PAD, UNKNOWN, START, END = "[PAD]", "[UNK]", "[CLS]", "[SEP]"
 LONGEST_WORD = 100  # signs; what is longer is unknown
 HIDDEN = {"Cc", "Cf", "Co", "Cs"}  # categories of signs that are left out
@@ -81,20 +80,12 @@ class WordPiece:
     def of_word(self, word: str) -> list[str]:
         return word_pieces(word, self.ids) if len(word) <= LONGEST_WORD else [UNKNOWN]
 
-    def batch(
-        self, texts: Sequence[str], shuffle: torch.Generator | None = None, device: torch.device | None = None
-    ) -> Tensor:
-        """Token ids (b, n), shorter ones with [PAD], whose id is 0, behind. ValueError: no text.
-
-        shuffle: between [CLS] and [SEP] the pieces of each text come in an order that is drawn. device: the encoder's.
-        """
+    def batch(self, texts: Sequence[str], device: torch.device | None = None) -> Tensor:
+        """Token ids (b, n), shorter ones with [PAD], id 0, behind. device: the encoder's. ValueError: no text."""
         require_list(texts=texts)
         if not texts:
             raise ValueError("a batch needs a text")
         rows = [torch.tensor([self.ids[piece] for piece in self.pieces(text)], device=device) for text in texts]
-        if shuffle is not None:
-            orders = [torch.randperm(len(row) - 2, generator=shuffle, device=shuffle.device).tolist() for row in rows]
-            rows = [row[[0, *(1 + place for place in order), -1]] for row, order in zip(rows, orders)]
         return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=self.ids[PAD])
 
 
@@ -171,16 +162,12 @@ def batches(lengths: Sequence[int], most: int = 2000) -> Iterator[list[int]]:
 
 
 @torch.no_grad()
-def means_by_layer(
-    encoder: SentenceEncoder, wordpiece: WordPiece, texts: Sequence[str], shuffle: torch.Generator | None = None
-) -> Tensor:
-    """The mean over all that is not padding, of length 1: before the first layer and after each, (layers + 1, b, d).
-
-    shuffle: as in `WordPiece.batch`."""
+def means_by_layer(encoder: SentenceEncoder, wordpiece: WordPiece, texts: Sequence[str]) -> Tensor:
+    """The mean over all that is not padding, of length 1: before the first layer and after each, (layers + 1, b, d)."""
     require_list(texts=texts)
     means = encoder.words.weight.new_empty(len(encoder.encoder.blocks) + 1, len(texts), encoder.words.embedding_dim)
     for batch in batches([len(wordpiece.pieces(text)) for text in texts]):
-        tokens = wordpiece.batch([texts[number] for number in batch], shuffle, means.device)
+        tokens = wordpiece.batch([texts[number] for number in batch], means.device)
         mask = padding_mask(tokens)  # (b, 1, 1, k)
         real = mask[:, 0, 0, :, None]  # (b, n, 1)
         x = encoder.embed(tokens)  # (b, n, d)
@@ -212,20 +199,64 @@ def looks(encoder: SentenceEncoder, wordpiece: WordPiece, text: str) -> tuple[li
     for block in encoder.encoder.blocks:
         after, shares = block(x)
         weights.append(shares[0])
-        lengths.append(added_lengths(block.attention, x, shares)[0])
+        lengths.append(probes.added_lengths(block.attention, x, shares)[0])
         x = after
     return wordpiece.pieces(text), torch.stack(weights), torch.stack(lengths)
 
 
-def course_text(kind: str) -> list[tuple[str, str, str]]:
-    """(file of a notebook, title, text) of each "section" of the course, or (file, question, answer) of each
-    "question" of its *Check yourself*, as they were when they were kept. Errors as in `data_files.whole`."""
-    files = {path.stem[3:]: path.name for path in (DATA.parent / "notebooks").glob("[0-9]*.ipynb")}
-    rows = map(json.loads, whole(TEXT).decode().splitlines())
-    return [(files.get(topic, topic), title, text) for found, topic, title, text in rows if found == kind]
+def shuffle_words(text: str, generator: torch.Generator) -> str:
+    """The words of a text in an order that is drawn: whole words, however many pieces each has."""
+    words = text.split()
+    order = torch.randperm(len(words), generator=generator, device=generator.device)
+    return " ".join(words[place] for place in order.tolist())
 
 
 def sentences(name: str) -> list[list[str]]:
     """The lines of data/`name`, each cut at its bars: the course's own sentences for this encoder. Errors as in
     `data_files.whole`."""
     return [line.split(" | ") for line in whole(DATA / name).decode().splitlines()]
+
+
+def count_words(texts: Sequence[str]) -> Tensor:
+    """How often each word of these texts occurs in each of them: (b, v). Punctuation is no word; v words in all."""
+    require_list(texts=texts)
+    words = [[word for word in plain_words(text) if word[0].isalnum()] for text in texts]
+    columns = {word: column for column, word in enumerate(sorted({word for row in words for word in row}))}
+    counts = torch.zeros(len(texts), len(columns))
+    for row, found in enumerate(words):
+        for word in found:
+            counts[row, columns[word]] += 1
+    return counts
+
+
+@torch.no_grad()
+def words_without(
+    encoder: SentenceEncoder, wordpiece: WordPiece, text: str, place: int, how: str
+) -> tuple[Tensor, Tensor]:
+    """The mean of the pieces' vectors (d,) between [CLS] and [SEP], as it is and without the piece at `place`.
+
+    how: "hidden", no piece looks at it, in any layer; "silenced", it keeps its weights, but its value is 0."""
+    require_choice(how, ("hidden", "silenced"), "how")
+    tokens = wordpiece.batch([text], encoder.words.weight.device)
+    seen = (torch.arange(tokens.shape[1], device=tokens.device) != place) | (how == "silenced")
+    with probes.silence(encoder.encoder, place) if how == "silenced" else contextlib.nullcontext():
+        changed = encoder(tokens, seen.view(1, 1, 1, -1))[0]
+    return tuple(x[0, 1:-1].mean(0) for x in (encoder(tokens)[0], changed))
+
+
+class OneVector(nn.Module):
+    """A small encoder of sentences, to be trained: token ids (b, n) with padding behind → a vector (b, d) of length 1.
+
+    An embedding, one block, and the mean of its outputs over what is not padding. attends=False: the mean of the word
+    vectors themselves, without positions, a bag of words."""
+
+    def __init__(self, vocabulary_size: int, d_model: int = 32, attends: bool = True):
+        super().__init__()
+        self.embedding = TokenEmbedding(vocabulary_size, d_model=d_model, positions="sine" if attends else None)
+        sizes = dict(d_model=d_model, num_heads=4, num_layers=1, d_ff=2 * d_model)
+        self.encoder = Encoder(**sizes) if attends else None
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x, mask = self.embedding(tokens), padding_mask(tokens)
+        x = self.encoder(x, mask)[0] if self.encoder else x  # (b, n, d)
+        return nn.functional.normalize(x.masked_fill(~mask[:, 0, 0, :, None], 0.0).sum(1), dim=-1)

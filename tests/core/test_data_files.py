@@ -11,7 +11,8 @@ READ = {
     "pairs.txt": lambda: published.sentences("pairs.txt"),
     "questions.txt": lambda: published.sentences("questions.txt"),
     "senses.txt": lambda: published.sentences("senses.txt"),
-    "course_text.jsonl": lambda: published.course_text("question"),
+    "proverbs.txt": lambda: published.sentences("proverbs.txt"),
+    "course_text.txt": lambda: published.sentences("course_text.txt"),
 }
 MIDDLE = 1000
 DAMAGE = {
@@ -35,13 +36,12 @@ def folder(tmp_path, monkeypatch):
         shutil.copy(DATA / name, tmp_path)
     for module in (data_files, published):
         monkeypatch.setattr(module, "DATA", tmp_path)
-    monkeypatch.setattr(published, "TEXT", tmp_path / published.TEXT.name)
     return tmp_path
 
 
 @pytest.mark.parametrize("name", READ)
 def test_a_file_is_read_as_it_was_written(folder, name):
-    assert len(READ[name]()) > 30 and all(len(row) in (2, 3) for row in READ[name]())
+    assert len(READ[name]()) > 30 and all(len(row) in (2, 3, 4) for row in READ[name]())
 
 
 @pytest.mark.parametrize("damage", DAMAGE)

@@ -307,17 +307,18 @@ def of_a_published_encoder():
     tokens = torch.tensor([[2, 4, 5, 3]])
     yield "sentence encoder", partial(there_and_back, encoder, tokens, (tokens != 0)[:, None, None])
     yield "pieces", partial(pieces.batch, ["a b", "ab bb a"], device=tokens.device)
-    yield "shuffled pieces", lambda: pieces.batch(["a b", "ab bb a"], torch.Generator(), tokens.device)
     yield "sentence vectors", partial(published.sentence_vectors, encoder, pieces, ["a b", "b"])
     yield "journey", partial(published.journey, encoder, tokens)
     yield "looks", partial(published.looks, encoder, pieces, "a b")
+    yield "words without a piece", partial(published.words_without, encoder, pieces, "a b", 0, "hidden")
+    yield "a piece silenced", partial(published.words_without, encoder, pieces, "a b", 0, "silenced")
 
 
 GROUPS = [group for name, group in list(globals().items()) if name.startswith("of_")]
 WITHOUT_TENSORS = set(
     """checks.require_text decoder.sizes_of measures.alignment_error_rate measures.sequence_accuracy
-    published.course_text
-    published.load_published published.our_name published.sentences rnn.recurrent trained.maps trained.share_right
+    published.count_words published.load_published published.our_name published.sentences published.shuffle_words
+    rnn.recurrent trained.maps trained.share_right
     trained.with_plain_averages training.seed translating.by_length
     translating.right_by_length translating.vocabularies""".split()
 )  # words, files, numbers of Python, and layers, which are made wherever torch makes them

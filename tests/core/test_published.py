@@ -1,6 +1,5 @@
 """utils/published.py: pieces are those of the `tokenizers` library, vectors the published ones, layers as torch's."""
 
-import json
 import random
 import unicodedata
 
@@ -9,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tools.notebooks import course_text
 from utils import encoder_files, probes, published
 from utils.masks import padding_mask
 
@@ -89,16 +87,20 @@ def test_a_word_is_cut_greedily():
     assert published.word_pieces("", {"a"}) == []
 
 
-def test_a_batch_is_padded_and_may_be_shuffled():
+def test_a_batch_is_padded():
     words = published.WordPiece("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\nc\nd\n")
     assert len(words) == 8
     assert words.batch(["a b c", "D"]).tolist() == [[2, 4, 5, 6, 3], [2, 7, 3, 0, 0]]
-    mixed = words.batch(["a b c d"] * 20, torch.Generator().manual_seed(0))
-    assert (mixed[:, 0] == 2).all() and (mixed[:, -1] == 3).all() and len({tuple(row) for row in mixed.tolist()}) > 5
-    assert (mixed.sort(-1).values == mixed[0].sort().values).all()
     assert words.pieces("a b c d", most=2) == ["[CLS]", "a", "b", "[SEP]"]
     with pytest.raises(ValueError, match="a batch needs a text"):
         words.batch([])
+
+
+def test_words_are_shuffled_whole():
+    generator, text = torch.Generator().manual_seed(0), "The king's embeddings , twice twice"
+    mixed = {published.shuffle_words(text, generator) for _ in range(20)}
+    assert len(mixed) > 5 and {tuple(sorted(one.split())) for one in mixed} == {tuple(sorted(text.split()))}
+    assert published.shuffle_words("", generator) == ""
 
 
 @needs_encoder
@@ -224,13 +226,18 @@ def test_senses_and_pairs_are_as_many_as_is_said():
         assert published.plain_words(sentence).count(word) == 1, sentence
     kinds = [kind for kind, _, _ in published.sentences("pairs.txt")]
     assert kinds.count("other words") == 20 and all(kinds.count(kind) == 10 for kind in set(kinds) - {"other words"})
-    titles = {title for _, title, _ in published.course_text("section")}
+
+
+def test_the_texts_that_are_searched_are_whole():
+    """Each is read to its end by the encoder, and no two entries are the same."""
+    proverbs, course = published.sentences("proverbs.txt"), published.sentences("course_text.txt")
+    assert len(proverbs) == 120 == len({one for one, _ in proverbs}) == len({said for _, said in proverbs})
+    titles = {title for kind, _, title, _ in course if kind == "section"}
+    assert len(titles) == 72 and sum(kind == "question" for kind, *_ in course) == 39
     assert {title for title, _ in published.sentences("questions.txt")} <= titles
 
 
-def test_the_kept_text_has_the_titles_that_the_notebooks_have():
-    """A sentence that has changed since does no harm; a section that is gone would be found in vain."""
-    kept = [json.loads(line)[:3] for line in published.TEXT.read_text(encoding="utf-8").splitlines()]
-    now = [one[:3] for one in course_text.course_text()]
-    titles = [[one for one in rows if one[0] == "section"] for rows in (kept, now)]
-    assert titles[0] == titles[1], "run python -m tools.notebooks.course_text, then make notebooks"
+@needs_encoder
+def test_no_text_that_is_searched_is_cut_off(wordpiece):
+    for row in (*published.sentences("proverbs.txt"), *published.sentences("course_text.txt")):
+        assert len(wordpiece.pieces(row[-1], most=10_000)) <= 256

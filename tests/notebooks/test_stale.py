@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from topics import notebook
 
-from tools.notebooks import course_text, execute, files, seeds, stale
+from tools.notebooks import execute, files, seeds, stale
 
 
 @pytest.fixture
@@ -61,13 +61,9 @@ def test_void_spreads_are_named(tmp_path, monkeypatch):
         assert [what.rpartition(" ")[2] for what, _ in stale.spreads()] == named
 
 
-def test_void_trainings_and_titles_are_named(monkeypatch):
+def test_void_trainings_are_named(monkeypatch):
     monkeypatch.setattr(stale.kept_trainings, "stale", lambda path: ["utils/training.py"])
     assert {command for _, command in stale.trainings()} == {"make trainings"}
-    assert list(stale.text_of_the_course()) == []
-    monkeypatch.setattr(course_text, "course_text", lambda: [])
-    ((what, command),) = stale.text_of_the_course()
-    assert "titles that are gone" in what and command == "python -m tools.notebooks.course_text"
 
 
 def test_what_git_tells_is_named(monkeypatch):

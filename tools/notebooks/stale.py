@@ -12,9 +12,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from tools.notebooks import checkpoints, course_text, execute, fill, links, reading_time, seeds
+from tools.notebooks import checkpoints, execute, fill, links, reading_time, seeds
 from tools.notebooks.files import COURSE, at, git, paths, read
-from utils import published
 
 sys.path.insert(0, str(COURSE / "tests" / "offline"))
 
@@ -58,15 +57,6 @@ def trainings() -> Iterator[Line]:
             yield f"the training {path.name}: {', '.join(reasons)}", "make trainings"
 
 
-def text_of_the_course() -> Iterator[Line]:
-    """What the notebook on a published encoder searches in: its titles and questions have to be the course's."""
-    titles = {(topic, title) for _, topic, title, _ in course_text.course_text()}
-    kept = [one for kind in ("section", "question") for one in published.course_text(kind)]
-    if gone := {title for file, title, _ in kept if (file[3:].removesuffix(".ipynb"), title) not in titles}:
-        named = ", ".join(sorted(gone))
-        yield f"data/course_text.jsonl: titles that are gone ({named})", "python -m tools.notebooks.course_text"
-
-
 def since(revision: str) -> Iterator[Line]:
     """What git tells: cells that make a checkpoint, and modules of utils/."""
     before = at(revision)
@@ -104,7 +94,7 @@ def main_branch() -> str:
 def every(revision: str) -> Iterator[Line]:
     for path in paths():
         yield from outputs(path)
-    for found in (spreads(), trainings(), text_of_the_course(), since(revision)):
+    for found in (spreads(), trainings(), since(revision)):
         yield from found
 
 

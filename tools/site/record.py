@@ -66,7 +66,7 @@ def code_of(name: str, cells: Sequence[Cell]) -> list[Path]:
     beside = dependencies.neighbours(module) | ({WIDGETS / "guesses.toml"} if kind(name) == "guess" else set())
     files = [path for path in (COURSE / "utils").rglob("*.py") if path.relative_to(COURSE).parts[1] not in APART]
     files += [module, *beside, HERE / "films.py"]
-    data = "course_vectors.npz", "course_text.jsonl", "checkpoints/SHA256SUMS"
+    data = "course_vectors.npz", "SHA256SUMS", "checkpoints/SHA256SUMS"
     files += [COURSE / "data" / name for name in data]
     bound = set().union(*(cell.binds for cell in cells))
     files += [Path(inspect.getfile(found.course)) for exercise, found in catalogue().items() if exercise in bound]

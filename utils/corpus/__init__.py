@@ -11,6 +11,7 @@ from .agreement import agreement, crossed, reach
 from .english import ADJECTIVES, CONJUNCTIONS, NOUNS, PREPOSITIONS, VERBS
 from .grammar import UNSEEN, Grammar, Splits, combinations, splits
 from .language import LANGUAGES, TAGS, Language
+from .roles import roles
 from .translation import translate
 from .trees import Clause, NounPhrase, Pair, Prepositional, Relative, Sentence, Word
 
@@ -41,6 +42,7 @@ __all__ = [
     "combinations",
     "crossed",
     "reach",
+    "roles",
     "splits",
     "translate",
 ]

@@ -31,7 +31,7 @@ from .online_softmax import softmax_in_blocks
 from .parts import block_parts
 from .peeking import peeking
 from .projections import kernel_smoothing, projections
-from .published import published_heads, search
+from .published import contrast, published_heads, search
 from .recurrence import fading, rewritten_note
 from .remembering import gate, recall
 from .rotary import rotary_hands

@@ -1,7 +1,5 @@
-"""Exercises of the notebook on a published encoder: words in pieces, weights by name, one vector per sentence, and the
-length of what a head adds."""
-
-import math
+"""Exercises of the notebook on a published encoder: words in pieces, weights by name, a search that counts words, the
+length of what a head adds, words exchanged, and the loss by which vectors of sentences are trained."""
 
 import torch
 
@@ -61,7 +59,7 @@ def edges_of_words(generator):
     ],
     question="word[start:end] is the piece to try: what are start and end in this line?",
     level=2,
-    minutes=12,
+    minutes=10,
 )
 def word_pieces(word, vocabulary):
     """Cut word into pieces of vocabulary, the longest that fits first: returns a string, a space between two pieces.
@@ -131,7 +129,7 @@ def edges_of_files(generator):
     },
     question="names[i] is the name of matrices[i], and each matrix is (d, d): which of them does this line take?",
     level=2,
-    minutes=10,
+    minutes=8,
 )
 def pack_attention(names, matrices, layer):
     """The weights of a layer's queries, keys and values, in this order, one below the other: returns (3d, d).
@@ -144,78 +142,56 @@ def pack_attention(names, matrices, layer):
     return torch.cat([matrices[names.index(part)] for part in parts])
 
 
-# ---- masked_mean
+# ---- tf_idf
 
 
-def draw_outputs_and_masks(generator):
-    """Padding behind, in front, inside, full of large numbers or NaN; none; words with zeros; one sentence or word; float64.
-
-    In float64 the numbers of words have an exact inverse, so that weights of float32 are no mistake.
-    """
-    for d, rows, dtype in (
-        (3, [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], None),
-        (3, [[1, 0, 0, 0], [0, 1, 1, 0], [1, 1, 1, 1]], None),
-        (4, [[0, 0, 1, 1], [1, 0, 1, 1]], None),
-        (6, [[1, 1, 0]], None),
-        (3, [[1, 1, 0], [1, 0, 0], [1, 1, 1]], None),
-        (5, [[1, 1, 0, 0], [1, 1, 1, 1]], torch.float64),
-        (2, [[1], [1]], None),
-    ):
-        mask = torch.tensor(rows).bool()
-        outputs = torch.randn(*mask.shape, d, generator=generator, dtype=dtype)
-        yield outputs * torch.where(mask, 1, 5)[:, :, None], mask
-    mask = torch.tensor([[1, 1, 1, 0], [1, 1, 1, 1]]).bool()
-    outputs = torch.randn(2, 4, 3, generator=generator)
-    outputs[0, 1], outputs[1, 2, 0] = 0.0, 0.0
-    yield outputs, mask
-    mask = torch.tensor([[1, 1, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]]).bool()
-    yield torch.randn(3, 4, 2, generator=generator).masked_fill(~mask[:, :, None], math.nan), mask
+def draw_counts(generator):
+    """Counts of 0 to 3; b = v once; a word in every text, one in a single text; long and short texts."""
+    yield (torch.tensor([[2.0, 1, 0, 0], [1, 0, 3, 0], [1, 0, 1, 1]]),)
+    yield (torch.tensor([[1.0, 1, 0], [1, 0, 1], [1, 1, 1]]),)
+    yield (torch.tensor([[1.0, 0], [0, 1]]),)
+    for b, v in ((5, 8), (6, 6), (4, 12)):
+        counts = torch.randint(0, 4, (b, v), generator=generator).float()
+        counts[0], counts[:, 0] = 0, 1  # a short text, and a word in every text
+        counts[torch.arange(v - 1) % b, torch.arange(1, v)] += 1
+        yield (counts,)
 
 
-def edges_of_means(generator):
-    outputs, mask = torch.randn(2, 3, 4, generator=generator), torch.tensor([[1, 1, 0], [0, 1, 1]]).bool()
-    for name, value in (("∞", math.inf), ("-∞", -math.inf), ("NaN", math.nan)):
-        yield f"padding that holds {name}", (outputs.masked_fill(~mask[..., None], value), mask)
-    for name, shape in (("70 words", (2, 70, 66)), ("66 sentences", (66, 2, 3))):
-        mask = torch.arange(shape[1]) < torch.randint(1, shape[1], (shape[0], 1), generator=generator)
-        yield name, (torch.randn(shape, generator=generator), mask)
+def edges_of_counts(generator):
+    counts = torch.randint(0, 2, (70, 66), generator=generator).float()
+    counts[torch.arange(66), torch.arange(66)] += 1
+    counts[:, 0] = 1
+    counts[66:, 1] += 1
+    yield "70 texts and 66 words", (counts,)
+    yield "a word that occurs 300 times", (torch.tensor([[300.0, 1, 0], [0, 1, 1]]),)
 
 
 @exercise(
-    draws=draw_outputs_and_masks,
-    edges=edges_of_means,
+    draws=draw_counts,
+    edges=edges_of_counts,
     hints=[
-        "A sentence has three words and two positions of padding: what should be added up, and what should it be divided by?",
-        "Set the padded rows to 0, then sum over the tokens. mask is (b, n), outputs (b, n, d): which axis does mask lack?",
-        "mask[:, :, None] fits the outputs. The number of words in each sentence is the sum of its row of mask; with "
-        "keepdim=True it is (b, 1) and can divide (b, d).",
+        "There are 3 texts, and a word occurs in all three. What is log(3 / 3), and what does the word add to a dot product?",
+        "counts > 0 is True where a text has a word. Add that up over the texts: one number per word, (v,).",
+        "Multiply counts by torch.log(len(counts) / texts), then divide each row by its length: "
+        "weighted.norm(dim=-1, keepdim=True) is (b, 1).",
     ],
     intermediates={
-        "a single mean for the whole batch, but each sentence should have its own": lambda outputs, mask: outputs[0, 0],
-        "one number for each token: does the sum run over the tokens, dim=1?": lambda outputs, mask: mask,
-        "one row for each position: does the sum run over the tokens, dim=1?": lambda outputs, mask: outputs[0],
-        "mask @ outputs, (b, b, d), every mask with every sentence: with mask[:, None], each sentence gets only its own": (
-            lambda outputs, mask: outputs.new_zeros(len(mask), len(mask), outputs.shape[-1])
-        ),
-        "outputs, but the tokens should be added up": lambda outputs, mask: outputs,
+        "one number for each word, but there should be a row for each text": lambda counts: counts[0],
+        "one number for each text, but there should be a row for each text": lambda counts: counts[:, 0],
     },
-    question={
-        r"\[mask\]|\.view|\.reshape": "outputs[mask] is one list of all words, but sentences have different numbers of words: "
-        "keep (b, n, d), with 0 in padded rows.",
-        "@|bmm|matmul|einsum": "mask[:, None], (b, 1, n), times (b, n, d) adds up over the tokens, for each sentence by itself.",
-        "": "outputs is (b, n, d), mask (b, n): an axis of length 1 at the end, mask[:, :, None], lets them meet; and "
-        "what divides (b, d) should be (b, 1).",
-    },
+    question="counts is (b, v), a row for each text: along which axis should this line count?",
     level=2,
-    minutes=8,
+    minutes=7,
 )
-def masked_mean(outputs, mask):
-    """Mean of outputs (b, n, d) over the words of each sentence, where mask (b, n) is True: returns (b, d).
+def tf_idf(counts):
+    """Vectors for texts, counts (b, v) being how often each of v words occurs in each of b texts: returns (b, v).
 
-    Padding may hold anything, even NaN."""
-    total = outputs.masked_fill(~mask[:, :, None], 0.0).sum(dim=1)  # (b, d)
-    words = mask.sum(dim=1, keepdim=True)  # (b, 1)
-    return total / words
+    A count is multiplied by log(b / number of texts that have the word). Then each row is scaled to length 1.
+    Each word occurs in some text, and each text has a word that another text lacks.
+    """
+    texts = (counts > 0).sum(dim=0)  # (v,)
+    weighted = counts * torch.log(len(counts) / texts)
+    return weighted / weighted.norm(dim=-1, keepdim=True)
 
 
 # ---- contribution
@@ -280,7 +256,7 @@ def edges_of_contributions(generator):
     },
     question="weights are (h, q, k), values (h, k, e), W_o (h, e, d): which axes meet in this line, and which are left?",
     level=2,
-    minutes=8,
+    minutes=7,
 )
 def contribution(weights, values, W_o):
     """Lengths of what heads add for each key, weights (h, q, k), values (h, k, e), W_o (h, e, d): returns (h, q, k).
@@ -289,3 +265,102 @@ def contribution(weights, values, W_o):
     """
     lengths = (values @ W_o).norm(dim=-1)  # (h, k)
     return weights * lengths[:, None, :]
+
+
+# ---- exchange_words
+
+
+def draw_exchanges(generator):
+    """Two words once each, side by side, at both ends; one of them twice; one inside a longer word; one that is missing."""
+    yield "the dog chased the cat", "dog", "cat"
+    yield "dog bites man", "man", "dog"
+    yield "the cat saw the dog and the cat slept", "dog", "cat"
+    yield "a cat saw a caterpillar in the cattle shed", "cat", "shed"
+    yield "the king greeted the other queen", "king", "queen"
+    yield "she likes art and earth", "art", "earth"
+    yield "one two two one one", "one", "two"
+    yield "the boy slept", "boy", "girl"
+    words = [f"w{k}" for k in torch.randint(3, (9,), generator=generator).tolist()]
+    yield " ".join(words), "w0", "w2"
+
+
+def edges_of_exchanges(generator):
+    yield "a sentence of 70 words", (" ".join(["a", "b", "ab"] * 23 + ["a"]), "a", "b")
+    yield "a sentence of one word", ("stop", "stop", "go")
+    yield "a word with a star", ("a*b is * and a", "*", "a")
+
+
+@exercise(
+    draws=draw_exchanges,
+    edges=edges_of_exchanges,
+    hints=[
+        "After every dog has become a cat, which cats were dogs? So look at each word once, and decide at once.",
+        "sentence.split() gives the words. A dictionary says what a word becomes: {one: other, other: one}.",
+        "names.get(word, word) is what the word becomes, or the word itself. ' '.join(…) makes a sentence again.",
+    ],
+    question="What does this line make of 'the dog chased the cat', with dog and cat?",
+    level=1,
+    minutes=4,
+)
+def exchange_words(sentence, one, other):
+    """Exchange two words wherever they occur in sentence, as whole words: returns the new sentence.
+
+    sentence is words with one space between them.
+    """
+    becomes = {one: other, other: one}
+    return " ".join([becomes.get(word, word) for word in sentence.split()])
+
+
+# ---- contrastive_loss
+
+
+def draw_batches(generator):
+    """Vectors of length 1: n and d differ, n = d once, n = 2; a small and a large scale; right ones near, and not; float64."""
+    for n, d, scale, near, dtype in (
+        (4, 3, 20.0, 1.0, None),
+        (3, 3, 5.0, 0.0, None),
+        (2, 5, 1.0, 0.5, None),
+        (6, 2, 10.0, 0.5, None),
+        (5, 4, 2.0, -1.0, None),
+        (3, 6, 20.0, 0.2, torch.float64),
+    ):
+        B = torch.randn(n, d, generator=generator, dtype=dtype)
+        A = torch.randn(n, d, generator=generator, dtype=dtype) + near * B
+        yield torch.nn.functional.normalize(A, dim=-1), torch.nn.functional.normalize(B, dim=-1), scale
+
+
+def edges_of_batches(generator):
+    A, B = torch.nn.functional.normalize(torch.randn(2, 70, 66, generator=generator), dim=-1)
+    yield "70 pairs", (A, B, 20.0)
+    yield "a scale of 500", (A[:4], B[:4], 500.0)
+
+
+@exercise(
+    draws=draw_batches,
+    edges=edges_of_batches,
+    hints=[
+        "All dot products at once are a matrix (n, n). Which of its entries belong to a text and its own partner?",
+        "scale * A @ B.T is the matrix. A softmax over each row, dim=-1, says how sure each row of A is of each row of B.",
+        "It is a cross-entropy: row i is a vector of scores whose right class is i. "
+        "F.cross_entropy(scores, torch.arange(len(A))) does softmax, log, minus and mean.",
+    ],
+    intermediates={
+        "one loss for each pair: did you take their mean?": lambda A, B, scale: A[:, 0],
+        "(n, n), a number for each text and each partner, but there should be one number for the batch": (
+            lambda A, B, scale: A @ B.T
+        ),
+    },
+    question="scale * A @ B.T is (n, n): the partner of row i is in column i. What does this line do with it?",
+    level=2,
+    minutes=8,
+    trained=True,
+)
+def contrastive_loss(A, B, scale):
+    """The loss of a batch of n pairs, vectors A (n, d) and B (n, d), all of length 1: returns one number.
+
+    Row i of A belongs to row i of B; the other rows of B are wrong for it. The scores are the dot products times scale.
+    A softmax over all rows of B gives each row of A a probability for its own partner. The loss is the mean of -log of
+    these n probabilities.
+    """
+    scores = scale * A @ B.T  # (n, n)
+    return -torch.log_softmax(scores, dim=-1).diagonal().mean()

@@ -205,12 +205,12 @@ REMEDIES = (
     Remedy(
         "mask_minus",
         r"invert a mask|with a bool tensor is not supported",
-        "masked_mean: return outputs.masked_fill((1 - mask)[..., None], 0).sum(1) / mask.sum(1, keepdim=True)",
+        "masked_softmax: return scores.masked_fill(1 - mask, -torch.inf).softmax(-1)",
     ),
     Remedy(
         "inverted_numbers",
         r"operator\.invert|bitwise_not|unary ~",
-        "masked_mean: return outputs.masked_fill(~mask.float()[..., None], 0).sum(1) / mask.sum(1, keepdim=True)",
+        "masked_softmax: return scores.masked_fill(~mask.float(), -torch.inf).softmax(-1)",
     ),
     Remedy(
         "and_before_comparison",
@@ -284,7 +284,7 @@ REMEDIES = (
     Remedy(
         "mask_as_index",
         r"mask .*does not match the shape of the indexed tensor",
-        "masked_mean: return outputs[mask[..., None]].mean(0)",
+        "look_back: return torch.softmax(M[mask[..., None]], -1), M",
     ),
     Remedy(
         "floats_as_positions",
