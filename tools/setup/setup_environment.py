@@ -27,11 +27,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-
 COURSE = Path(__file__).resolve().parents[2]
 STAMP, LOG = "installed.json", "install.log"
 BYTES_NEEDED = 4 * 10**9  # .venv takes 1.5 GB, 1.9 GB with the tools for tests, and uv's cache the same again
@@ -233,12 +228,6 @@ def cause(words):
     return ([line for line in said if line.startswith("ERROR")] or said)[-1][:300]
 
 
-def allows_large_build():
-    """May PyTorch's default build be taken, some 3 GB to fetch? Somebody at a terminal is not surprised by that."""
-    at_terminal = sys.stdin is not None and sys.stdin.isatty() and not os.environ.get("CI")
-    return not at_terminal or os.environ.get("TORCH") == "default"
-
-
 def attempt(install, torch, sets):
     """(Are PyTorch, for the processor alone, and all `sets` installed, what `install` said)."""
     said = ""
@@ -250,7 +239,8 @@ def attempt(install, torch, sets):
             if done:
                 break
         else:
-            if not allows_large_build():
+            at_terminal = sys.stdin is not None and sys.stdin.isatty() and not os.environ.get("CI")
+            if at_terminal and os.environ.get("TORCH") != "default":
                 return False, said
             print("There is none: taking the default build, which may be 3 GB to fetch and 6 GB on disk", flush=True)
     print("Installing the other packages", flush=True)
@@ -296,7 +286,9 @@ def alone(course):
     """Hold a file of the course until this and what it started have ended: two installs at once would clash."""
     with open(course / "requirements.txt", "rb") as held:
         os.set_inheritable(held.fileno(), True)
-        with contextlib.suppress(OSError, AttributeError):  # a file system without locks; Windows
+        with contextlib.suppress(OSError, ImportError):  # a file system without locks; Windows
+            import fcntl
+
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
