@@ -375,7 +375,8 @@ def stage(tmp_path):
     folder = tmp_path / 'my "course" $HOME `touch x`'
     for path in (tmp_path / "my pythons" / "python", folder / ".venv" / "bin" / "python"):
         path.parent.mkdir(parents=True)
-        notes = '[ "$1" = -E ] || [ -z "$PYTHONHOME" ] || exit 1\n[ "$2" = -c ] && exit\necho "$@" >> asked\necho "$HOME" >> homes\necho "$JUPYTER_PATH" > kernels\n'
+        notes = '[ "$1" = -E ] || [ -z "$PYTHONHOME" ] || exit 1\n[ "$2" = -c ] && exit\n'
+        notes += 'echo "$@" >> asked\necho "$HOME" >> homes\necho "$JUPYTER_PATH" > kernels\n'
         path.write_text(f"#!/bin/sh\n{notes}")
         path.chmod(0o755)
     shutil.copy(ROOT / "Makefile", folder / "Makefile")
