@@ -191,15 +191,13 @@ def test_two_installs_at_once_take_turns(course):
 
 
 def test_only_where_packages_come_from_reaches_the_installers_and_uv_hears_it_as_well(tmp_path, monkeypatch):
-    for name in [name for name in os.environ if name.startswith(("PIP_", "UV_", "PYTHON")) or "CERT" in name]:
-        monkeypatch.delenv(name)
     config = "[global]\ntarget = /elsewhere\nindex-url = https://mirror.example/simple\ncert = /c.pem\nretries = 2\n"
     config += "find-links =\n  /a\n  /b\n[install]\nretries = 3\nextra-index-url = https://x/a https://x/b\n"
     (tmp_path / "pip.conf").write_text(config)
     kept = {"PIP_NO_CACHE_DIR": "1", "PIP_PROXY": "proxy.example", "UV_OFFLINE": "1"}
     dropped = ["PIP_TARGET", "PIP_DRY_RUN", "PIP_NO_DEPS", "PIP_USER", "UV_TARGET", "UV_OVERRIDE", "PYTHONPATH"]
-    for name, value in {**kept, **dict.fromkeys(dropped, "1"), "PIP_CONFIG_FILE": str(tmp_path / "pip.conf")}.items():
-        monkeypatch.setenv(name, value)
+    given = {**kept, **dict.fromkeys(dropped, "1"), "PIP_CONFIG_FILE": str(tmp_path / "pip.conf")}
+    monkeypatch.setattr(os, "environ", {"PATH": os.environ["PATH"], **given})
     pip = setup_environment.pip_environment(sys.executable)
     assert kept.items() <= pip.items() and not pip.keys() & set(dropped)
     assert pip["PIP_RETRIES"] == "3" and pip["PIP_CONFIG_FILE"] == os.devnull
@@ -222,9 +220,9 @@ def test_3_gb_are_not_fetched_unasked(monkeypatch, settings, place, calls):
 
     def install(*words):
         asked.append(" ".join(map(str, words)))
-        return place in asked[-1] or "-r" in asked[-1], ""
+        return place in asked[-1] or "-r" in asked[-1]
 
-    done, _ = setup_environment.attempt(install, "torch==9.8.0", [Path("sets")])
+    done = setup_environment.attempt(install, "torch==9.8.0", [Path("sets")])
     assert (done, len(asked)) == (bool(calls or settings), calls or (3 if settings else 2))
 
 
@@ -258,8 +256,8 @@ def one_line(said):
 def test_a_failed_install_says_so_in_one_line_and_goes_on_later(course):
     (hidden,) = course.wheels.glob("lab-*")
     hidden.rename(course.folder / hidden.name)
-    said, _ = course.start().communicate(timeout=200)
-    assert LAST in one_line(said) and "run the command again" in said
+    said, _ = course.start(LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0").communicate(timeout=200)
+    assert LAST in one_line(said) and "run the command again" in said, "in letters that the terminal has"
     (course.folder / hidden.name).rename(hidden)
     assert "Building" not in course.set_up() and course.is_whole()
 
@@ -329,21 +327,6 @@ def test_a_link_to_another_project_s_environment_or_to_itself_is_not_installed_i
         venv.unlink(missing_ok=True)
         venv.symlink_to(target)
         assert "is a link to" in here() and sorted(other.rglob("*")) == before
-
-
-@pytest.mark.parametrize(
-    "name, why", [("a:b", "contains the PATH separator"), ("Überblick", "cannot be built (Error: ")]
-)
-def test_a_folder_with_a_colon_or_with_letters_that_the_terminal_lacks(tmp_path, name, why):
-    folder = tmp_path / name
-    (folder / SCRIPT).parent.mkdir(parents=True)
-    shutil.copy(ROOT / SCRIPT, folder / SCRIPT)
-    for file in ("requirements.txt", "constraints.txt", ".venv"):
-        (folder / file).write_text("torch==1.0\n")
-    if name == "a:b":
-        (folder / ".venv").unlink()
-    code, printed, said = call(sys.executable, folder / SCRIPT, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
-    assert code == 1 and why in one_line(said) and "Building" in printed
 
 
 # Another Python

@@ -3,7 +3,6 @@
 The clones are small repositories on this machine; the notebooks of the course itself are carried over once, all.
 """
 
-import ast
 import copy
 import json
 import os
@@ -65,62 +64,63 @@ BOTH = [prose("head", "# 02, better"), SETUP, ANSWER, prose("x", "Mine."), *BASE
 
 
 def test_an_answer_takes_the_place_of_the_new_stub_with_its_output():
-    mine = notebook(HEAD, SETUP, ANSWER | {"outputs": ["✔"]}, *BASE["cells"][3:])
-    new = notebook(prose("head", "# 02, better"), SETUP, prose("more", "More."), task("softmax") | {"id": "new-id"})
-    new["cells"][3]["metadata"]["tags"].append("hard")
-    out, report = carry_over.carry(mine, new, BASE)
-    assert sources(out) == ["# 02, better", "import math", "More.", ANSWER["source"]]
-    assert out["cells"][3]["outputs"] == ["✔"] and out["cells"][3]["id"] == "new-id"
-    assert out["cells"][3]["metadata"]["tags"] == ["exercise:softmax", "hard"]
+    new = task("softmax") | {"id": "new-id", "metadata": {"tags": ["exercise:softmax", "hard"]}}
+    out, report = carry_over.carry(notebook(HEAD, ANSWER | {"outputs": ["✔"]}), notebook(HEAD, new), BASE)
+    assert out["cells"] == [HEAD, ANSWER | new | {"source": ANSWER["source"], "outputs": ["✔"]}]
     assert report == {"answers": 1, "cells": 0, "left": []}
 
 
-def test_own_cells_stay_below_the_cell_that_they_stood_under():
-    own = [prose("a", "My first"), code("b", "x = 1"), prose("c", "My last"), SETUP | {"id": "d"}]
-    mine = notebook(own[0], HEAD, SETUP, task("softmax"), own[1], *BASE["cells"][3:], own[2], own[3], prose("e", "  "))
-    new = notebook(HEAD, prose("more", "More."), *BASE["cells"][1:])
-    out, report = carry_over.carry(mine, new, BASE)
-    assert sources(out) == [
-        *("My first", "# 02", "More.", "import math", task("softmax")["source"], "x = 1"),
-        *("**Look.**", task("attend", "query, keys")["source"], "My last", "import math"),
-    ]
-    assert report == {"answers": 0, "cells": 4, "left": []}
-
-
-def test_what_else_a_learner_changed_becomes_the_course_s_and_is_listed():
-    mine = notebook(HEAD, code("setup", "import math, os\nx = 1"), task("softmax"), prose("look", "Mine."), ANSWER)
-    out, report = carry_over.carry(mine, NEW, BASE)
-    assert sources(out)[:4] == sources(NEW)[:4] and report["left"] == ["import math, os", "Mine."]
-
-
-def test_a_better_docstring_or_code_to_be_fixed_does_not_cost_an_answer():
-    for old, given in (("Returns", "Gives"), ("return ...", "return scores.sum()")):
-        new = notebook(HEAD, SETUP, task("softmax") | {"source": task("softmax")["source"].replace(old, given)})
-        assert sources(carry_over.carry(notebook(HEAD, SETUP, ANSWER), new, BASE)[0])[2] == ANSWER["source"]
-        untouched = carry_over.carry(BASE, new, BASE)
-        assert sources(untouched[0]) == sources(new) and untouched[1] == {"answers": 0, "cells": 0, "left": []}
-
-
+LOOK, ATTEND = BASE["cells"][3:]
+MORE, OWN = prose("more", "More."), code("own", "x = 1")
+RENAMED = task("stable_softmax")
 SHOWN = code("id-softmax", "def shown(scores):\n    return scores", ["defines"])
+COPIED = task("softmax", body="return scores") | {"id": "copied"}
+OTHER_WORDS = task("softmax") | {"source": task("softmax")["source"].replace("Returns", "Gives")}
+TO_FIX = task("softmax", body="return scores.sum()")
+MINE_OF_BASE = [prose("a", "First"), HEAD, SETUP | {"id": "b"}, SETUP, OWN, LOOK, prose("c", "Last"), prose("d", " ")]
+# What the learner has, what the course has now, what comes out; answers, own cells, what is left to the copy.
+CARRIED = {
+    "own cells, a copy of the course's among them, stay below the cell that they stood under": (
+        (MINE_OF_BASE, [HEAD, MORE, SETUP, LOOK]),
+        (["First", "# 02", "import math", "More.", "import math", "x = 1", "**Look.**", "Last"], 0, 4, []),
+    ),
+    "what else was changed": (
+        ([HEAD, code("setup", "import os\nx = 1"), prose("look", "Mine."), ANSWER], BASE["cells"][:4]),
+        (["# 02", "import math", ANSWER["source"], "**Look.**"], 1, 0, ["import os", "Mine."]),
+    ),
+    "other words in the exercise": (([ANSWER], [OTHER_WORDS]), ([ANSWER["source"]], 1, 0, [])),
+    "code to be fixed": (([ANSWER], [TO_FIX]), ([ANSWER["source"]], 1, 0, [])),
+    "nothing was answered": (([task("softmax")], [TO_FIX]), ([TO_FIX["source"]], 0, 0, [])),
+    "an exercise that is gone": (([HEAD, ANSWER], [HEAD]), (["# 02"], 0, 0, ["softmax"])),
+    "one with another name": (([ANSWER], [RENAMED]), ([RENAMED["source"]], 0, 0, ["softmax"])),
+    "another name in the same cell": (
+        ([ANSWER], [RENAMED | {"id": "id-softmax"}]),
+        ([RENAMED["source"]], 0, 0, ["softmax"]),
+    ),
+    "one that is asked further down, below the old solution": (
+        ([ANSWER], [SHOWN, task("softmax") | {"id": "new-id"}]),
+        ([SHOWN["source"], ANSWER["source"]], 1, 0, []),
+    ),
+    "a copy of an exercise": (([ANSWER, COPIED], [TO_FIX]), ([ANSWER["source"], COPIED["source"]], 1, 1, [])),
+    "what an update that was cut short has merged already": (
+        ([HEAD, MORE, OWN, LOOK], [HEAD, MORE, LOOK]),
+        (["# 02", "x = 1", "More.", "**Look.**"], 0, 1, []),
+    ),
+    "two cells with one id": (
+        ([prose("look", "Mine."), HEAD, LOOK], [HEAD, prose("look", "Better.")]),
+        (["Mine.", "# 02", "Better."], 0, 1, []),
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    "new, carried",
-    [
-        ([], False),
-        ([task("stable_softmax") | {"id": "id-softmax"}], False),
-        ([task("stable_softmax")], False),
-        (
-            [SHOWN, task("softmax") | {"id": "new-id"}],
-            True,
-        ),  # shows the old solution, and asks for it again further down
-    ],
-)
-def test_an_answer_to_what_is_gone_or_has_another_name_is_listed(new, carried):
-    new = notebook(HEAD, SETUP, *new)
-    out, report = carry_over.carry(notebook(HEAD, SETUP, ANSWER), new, BASE)
-    assert (ANSWER["source"] in sources(out)) == carried == report["answers"]
-    assert sources(out)[:-1] == sources(new)[:-1] and report["left"] == ([] if carried else ["softmax"])
+@pytest.mark.parametrize("what", CARRIED)
+def test_of_a_notebook_answers_and_own_cells_are_carried_over(what):
+    (mine, new), (expected, *numbers) = CARRIED[what]
+    out, report = carry_over.carry(notebook(*mine), notebook(*new), BASE)
+    assert sources(out) == expected and [*report.values()] == numbers
+    assert len({cell["id"] for cell in out["cells"]}) == len(expected), "each id once"
+    names = [name for cell in out["cells"] if (name := carry_over.exercise(cell))]
+    assert names == [name for cell in new if (name := carry_over.exercise(cell))], "a copy is no second exercise"
 
 
 CLASS = """class {0}(Module):
@@ -156,13 +156,6 @@ def test_an_answer_takes_the_place_of_a_stub_of_its_own_form_only(old, new, answ
         assert sources(carry_over.carry(*map(notebook, (mine, was, now)))[0]) == [mine["source"]]
 
 
-def test_a_copy_of_an_exercise_is_the_learner_s_own_cell():
-    copied = task("softmax", body="return scores") | {"id": "copied"}
-    out, report = carry_over.carry(notebook(HEAD, SETUP, ANSWER, copied), notebook(HEAD, SETUP, task("softmax")), BASE)
-    assert sources(out)[2:] == [ANSWER["source"], copied["source"]] and report["answers"] == report["cells"] == 1
-    assert [carry_over.exercise(cell) for cell in out["cells"][2:]] == ["softmax", None]
-
-
 def test_cells_without_ids_are_found_by_tag_and_text():
     """Colab keeps a cell's id in its metadata, and other tools none."""
     own = prose("x", "Mine.")
@@ -176,21 +169,6 @@ def test_cells_without_ids_are_found_by_tag_and_text():
     assert len({cell["id"] for cell in out["cells"]}) == len(out["cells"])
 
 
-def test_what_is_there_already_is_not_doubled():
-    """An update that was cut short left the merged notebook, and the next one begins with it."""
-    own = code("own", "x = 1")
-    new = notebook(*NEW["cells"], prose("look2", "Look again."))
-    merged = carry_over.carry(notebook(*BASE["cells"], own), new, BASE)[0]
-    assert sources(carry_over.carry(merged, new, BASE)[0]) == sources(merged)
-
-
-def test_of_two_cells_with_one_id_the_course_s_is_the_one_with_its_text():
-    mine = notebook(HEAD, prose("look", "Mine."), *BASE["cells"][1:])
-    out, report = carry_over.carry(mine, NEW, BASE)
-    assert sources(out) == ["# 02, better", "Mine.", *sources(NEW)[1:]] and report["left"] == []
-    assert [cell["id"] for cell in out["cells"] if cell["source"] != "Mine."] == [cell["id"] for cell in NEW["cells"]]
-
-
 @pytest.mark.parametrize(
     "cell", [{"tags": None}, {"tags": [3, "exercise:softmax"]}, {"tags": "exercise:softmax"}, None]
 )
@@ -200,22 +178,19 @@ def test_odd_metadata_costs_no_answer(cell):
     assert sources(out)[2] == ANSWER["source"] and report["answers"] == 1
 
 
-def test_every_answer_of_the_course_comes_through(tmp_path):
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_every_answer_of_the_course_comes_through(path):
     """Each notebook with all its exercises answered, and a cell of one's own below every cell."""
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        text = path.read_text(encoding="utf-8")
-        assert carry_over.text(carry_over.read(text)) == text, f"{path.name} is written as Jupyter writes it"
-        base, mine, answers = carry_over.read(text), carry_over.read(text), []
-        for number, cell in reversed(list(enumerate(mine["cells"]))):
-            if carry_over.exercise(cell):
-                cell["source"] = cell["source"].replace("return ...", "return 'mine'") + "\n# mine"
-                answers.append(cell["source"])
-            mine["cells"].insert(number + 1, prose(f"own-{number}", f"Mine, {number}."))
-        out, report = carry_over.carry(mine, carry_over.read(text), base)
-        assert len(answers) == report["answers"] >= 3 and report["left"] == [] and {*answers} <= {*sources(out)}
-        assert len(out["cells"]) == 2 * len(base["cells"]) == 2 * report["cells"]
-        assert all(cell["source"].startswith("Mine, ") for cell in out["cells"][1::2])
-        nbformat.validate(nbformat.reads(carry_over.text(out), as_version=4))
+    text, mine = path.read_text(encoding="utf-8"), []
+    base = carry_over.read(text)
+    assert carry_over.text(base) == text, "it is written as Jupyter writes it"
+    for cell in base["cells"]:
+        answer = cell["source"].replace("return ...", "return 'mine'") + "\n# mine" * bool(carry_over.exercise(cell))
+        mine += [cell | {"source": answer}, prose(f"own-{len(mine)}", f"Mine, {len(mine)}.")]
+    out, report = carry_over.carry(notebook(*mine), carry_over.read(text), base)
+    assert report["answers"] >= 3 and report["cells"] == len(base["cells"]) and report["left"] == []
+    assert sources(out) == sources(notebook(*mine))
+    nbformat.validate(nbformat.reads(carry_over.text(out), as_version=4))
 
 
 @pytest.mark.parametrize(
@@ -409,14 +384,6 @@ def test_what_stands_in_the_way_is_said_with_git_s_advice_and_nothing_is_changed
     assert clone.notebook() == MINE
 
 
-def test_a_disk_that_is_full_leaves_the_files_as_they_were(clone, monkeypatch, capsys):
-    clone.edit({"notebooks/02.ipynb": MINE})
-    clone.publish({"notebooks/02.ipynb": NEW})
-    full = OSError("No space left on device")
-    monkeypatch.setattr(update_course.shutil, "copy2", lambda *_, **__: (_ for _ in ()).throw(full))
-    assert update_course.main() == 1 and "No space left" in capsys.readouterr().err and clone.notebook() == MINE
-
-
 def test_nothing_of_any_file_is_lost(clone, capsys):
     """Changed, new, removed, given up by the course, ignored by git, or no notebook any more."""
     mine = {"notes.txt": "mine\n", "utils/a.py": "a = 2\n", "new.txt": "mine, too\n", "notebooks/own.ipynb": BASE}
@@ -491,24 +458,16 @@ def test_an_update_that_is_cut_short_loses_nothing_and_the_next_one_ends_it(
     )
     run, replace = update_course.git, update_course.os.replace
 
-    def git_until(*arguments, **options):
-        said = run(*arguments, **options)
-        if arguments[0] == last and "index" not in options:
+    def stopped(*arguments, **options):
+        said = (replace if last == "write" else run)(*arguments, **options)
+        if last in ("write", arguments[0]) and "index" not in options:
             raise KeyboardInterrupt
         return said
 
-    def replace_and_stop(*paths):
-        replace(*paths)
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patched:
-        patched.setattr(update_course, "git", git_until)
-        if last == "write":
-            patched.setattr(update_course.os, "replace", replace_and_stop)
-        assert update_course.main() == 1
-        said = capsys.readouterr().err
-        assert "stopped" in said and clone.aside()[0].name in said
-        assert ANSWER["source"] in sources(clone.notebook()) and (clone.here / "own.txt").is_file()
+        patched.setattr(*((update_course.os, "replace") if last == "write" else (update_course, "git")), stopped)
+        assert update_course.main() == 1 and "stopped" in (said := capsys.readouterr().err)
+        assert clone.aside()[0].name in said and ANSWER["source"] in sources(clone.notebook())
     if update_course.main() == 1:
         assert committed and "commit them all" in capsys.readouterr().err
         commit(clone)
@@ -578,8 +537,5 @@ def test_an_old_clone_can_take_the_new_tool_first(clone, tmp_path):
 
 def test_the_tools_need_nothing_that_is_installed():
     """An update may come before, or instead of, an installation."""
-    for path in (Path(carry_over.__file__), Path(update_course.__file__)):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            named += [node.module] if isinstance(node, ast.ImportFrom) else []
-            assert all(name in sys.stdlib_module_names or name == "carry_over" for name in named), named
+    code = f"import sys; sys.path.insert(0, {str(ROOT / 'tools' / 'setup')!r}); import update_course"
+    subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True)

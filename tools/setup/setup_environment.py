@@ -207,7 +207,7 @@ def build_venv(course, venv):
 
 
 def run(command, environment, log):
-    """Run `command`, put what it says at the end of the file `log`, and return (did it succeed, what it says)."""
+    """Run `command`, put what it says at the end of the file `log`, and return whether it succeeded."""
     # close_fds: what installs holds the lock of alone(), too, so nobody installs beside it if this is killed
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, close_fds=False)
     words = done.stdout.decode("utf-8", "replace")
@@ -215,33 +215,27 @@ def run(command, environment, log):
         raise Stop(FULL)
     with open(log, "a", encoding="utf-8", errors="backslashreplace") as output:
         print("\n$", *command, f"\n{words}", file=output)
-    return done.returncode == 0, words
+    return done.returncode == 0
 
 
 def cause(words):
-    """Why programs failed that said these `words`, with the line that shows it."""
-    said = [" ".join(line.split()) for line in words.splitlines() if line.strip()] or ["it said nothing"]
+    """Why a program failed that said these `words`, with the line that shows it."""
+    said = [" ".join(line.split())[:300] for line in words.splitlines() if line.strip()] or ["it said nothing"]
     for what, pattern in CAUSES.items():
-        for line in said:
-            if re.search(pattern, line, re.IGNORECASE):
-                return f"{what}: {line[:300]}"
-    return ([line for line in said if line.startswith("ERROR")] or said)[-1][:300]
+        if shown := [line for line in said if re.search(pattern, line, re.IGNORECASE)]:
+            return f"{what}: {shown[0]}"
+    return ([line for line in said if line.startswith("ERROR")] or said)[-1]
 
 
 def attempt(install, torch, sets):
-    """(Are PyTorch, for the processor alone, and all `sets` installed, what `install` said)."""
-    said = ""
+    """Install PyTorch, for the processor alone, and all `sets`; returns whether `install` succeeded."""
     if torch:
         print("Installing PyTorch for the processor (about 200 MB to fetch)", flush=True)
-        for source in [], ["--extra-index-url", CPU_INDEX]:  # a place that the user has set may have it as well
-            done, words = install("--no-deps", *source, f"{torch}+cpu")
-            said += words
-            if done:
-                break
-        else:
+        places = [], ["--extra-index-url", CPU_INDEX]  # a place that the user has set may have it as well
+        if not any(install("--no-deps", *place, f"{torch}+cpu") for place in places):
             at_terminal = sys.stdin is not None and sys.stdin.isatty() and not os.environ.get("CI")
             if at_terminal and os.environ.get("TORCH") != "default":
-                return False, said
+                return False
             print("There is none: taking the default build, which may be 3 GB to fetch and 6 GB on disk", flush=True)
     print("Installing the other packages", flush=True)
     return install(*(word for path in sets for word in ("-r", path)))
@@ -252,32 +246,32 @@ def install_sets(course, venv, sets):
     constraints, log, python, required = course / "constraints.txt", venv / LOG, venv_python(venv), pins(*sets)
     settings = pip_environment(python)
     pip = [python, "-m", "pip", "--require-virtualenv", "install", "--disable-pip-version-check", "--no-input"]
-    uv = [python, "-m", "uv", "pip", "install", "--no-config", "--no-progress"]
+    pip += ["--no-compile", "-c", constraints]
+    uv = [python, "-m", "uv", "pip", "install", "--no-config", "--no-progress", "-c", constraints]
     uv += ["--index-strategy", "unsafe-best-match"]  # as pip: the best version of all indexes
     uv += ["--no-index"] if settings.get("PIP_NO_INDEX") else []
 
     def with_pip(*words):
-        return run([*pip, "--no-compile", "-c", constraints, *words], settings, log)
+        return run([*pip, *words], settings, log)
 
     def with_uv(*words):
-        return run([*uv, "-c", constraints, *words], uv_environment(venv, settings), log)
+        return run([*uv, *words], uv_environment(venv, settings), log)
 
     wanted = {name: version for name, version in pins(constraints).items() if name == "uv"}
-    has_uv, said = with_pip("--no-deps", "uv") if missing(venv, wanted) else (True, "")
+    has_uv = not missing(venv, wanted) or with_pip("--no-deps", "uv")
     for install in [with_uv] * has_uv + [with_pip]:
-        on_linux = sys.platform.startswith("linux") and "torch" in missing(venv, required)
-        torch = on_linux and re.search(r"^torch==[\w.]+", sets[0].read_text(encoding="utf-8"), re.MULTILINE)
-        done, words = attempt(install, torch[0] if torch else None, sets)
-        said += words
+        lacks_torch = sys.platform.startswith("linux") and "torch" in missing(venv, required)
+        torch = lacks_torch and re.search(r"^torch==[\w.]+", sets[0].read_text(encoding="utf-8"), re.MULTILINE)[0]
+        done = attempt(install, torch, sets)
         if done and not missing(venv, required):
             return
-    what = (
-        cause(said) if not done else f"pip says that it is done, and there is no {', '.join(missing(venv, required))}"
-    )
+    left = ", ".join(missing(venv, required))
+    words = log.read_text(encoding="utf-8").rpartition("\n$ ")[2].partition("\n")[2]  # of the last command
+    why = f"pip says that it is done, and there is no {left}" if done else cause(words)
     large = "take its default build (3 GB to fetch, 6 GB on disk) by TORCH=default behind the command, or "
     raise Stop(
-        f"The install failed: {what}. Put that right, {large if 'torch' in missing(venv, required) else ''}run the "
-        f"command again: what was fetched is kept. All that was said is in {log}"
+        f"The install failed: {why}. Put that right, {large if 'torch' in left.split(', ') else ''}run the command "
+        f"again: what was fetched is kept. All that was said is in {log}"
     )
 
 
