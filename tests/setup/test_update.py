@@ -215,8 +215,6 @@ class Clone:
             {"notebooks/02.ipynb": BASE, "notes.txt": "one\n", "utils/a.py": "a = 1\n", ".gitignore": "/b*\n/my*\n"}
         )
         git("clone", "--quiet", str(self.there), str(self.here), folder=folder)
-        git("config", "user.name", "learner", folder=self.here)
-        git("config", "user.email", "learner@localhost", folder=self.here)
 
     def write(self, where, files):
         for name, content in files.items():
@@ -234,8 +232,14 @@ class Clone:
     def edit(self, files):
         self.write(self.here, files)
 
+    def text(self, name):
+        return (self.here / name).read_text(encoding="utf-8")
+
     def notebook(self, name="notebooks/02.ipynb"):
-        return carry_over.read((self.here / name).read_text(encoding="utf-8"))
+        return carry_over.read(self.text(name))
+
+    def is_both(self, name="notebooks/02.ipynb"):
+        return sources(self.notebook(name)) == [cell["source"] for cell in BOTH]
 
     def aside(self):
         return sorted(self.here.glob("before-update-*"))
@@ -250,6 +254,7 @@ class Clone:
 @pytest.fixture
 def clone(tmp_path, monkeypatch):
     monkeypatch.setattr(update_course, "COURSE", tmp_path / "here")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     return Clone(tmp_path)
 
 
@@ -276,11 +281,6 @@ def at_tag(clone):
     git("clone", *alone, clone.there.as_uri(), str(clone.here), folder=clone.there)
 
 
-def missing_filter(clone):
-    clone.edit({".git/info/attributes": "*.ipynb filter=strip\n"})
-    config("filter.strip.clean", "no-such-program")(clone)
-
-
 ODD = {
     "nothing": lambda clone: None,
     "a tag": at_tag,
@@ -292,7 +292,10 @@ ODD = {
         clone.edit({".git/info/attributes": "*.ipynb filter=f\n"}),
         config("filter.f.clean", "cat")(clone),
     ),
-    "a filter that is missing": missing_filter,
+    "a filter that is missing": lambda clone: (
+        clone.edit({".git/info/attributes": "*.ipynb filter=f\n"}),
+        config("filter.f.clean", "no-such-program")(clone),
+    ),
     "a name with blanks": lambda clone: clone.edit({"notebooks/my notes – Übung.txt": "mine"}),
     "overlooked": lambda clone: git("update-index", "--assume-unchanged", "notebooks/02.ipynb", folder=clone.here),
     "skipped": lambda clone: git("update-index", "--skip-worktree", "notebooks/02.ipynb", folder=clone.here),
@@ -307,8 +310,8 @@ def test_an_edited_notebook_and_the_new_version_come_together(clone, capsys, sta
     clone.edit({"notebooks/02.ipynb": MINE})
     clone.publish({"notebooks/02.ipynb": NEW, "notebooks/03.ipynb": BASE, "notes.txt": "two\n"}, gone=["utils/a.py"])
     assert update_course.main() == 0, capsys.readouterr().err
-    assert sources(clone.notebook()) == [cell["source"] for cell in BOTH]
-    assert clone.head() == clone.head(clone.there) and (clone.here / "notes.txt").read_text() == "two\n"
+    assert clone.is_both()
+    assert clone.head() == clone.head(clone.there) and clone.text("notes.txt") == "two\n"
     assert (clone.here / "notebooks/03.ipynb").is_file() and not (clone.here / "utils").exists()
     (aside,) = clone.aside()
     assert [*kept(clone)] == ["notebooks/02.ipynb"]
@@ -319,27 +322,24 @@ def test_an_edited_notebook_and_the_new_version_come_together(clone, capsys, sta
     assert len(clone.aside()) == 1
 
 
-def test_work_that_was_committed_is_merged_and_stays_in_the_history(clone, monkeypatch):
+def test_work_that_was_committed_is_merged_and_stays_in_the_history(clone):
     """With modes and links, and where git knows no name."""
     clone.edit({"notebooks/02.ipynb": MINE, "own.sh": "mine\n"})
     (clone.here / "own.sh").chmod(0o755)
     (clone.here / "link").symlink_to("own.sh")
     commit(clone)
     before = clone.head()
-    for key in ("user.name", "user.email"):
-        git("config", "--unset", key, folder=clone.here)
     config("user.useConfigOnly", "true")(clone)
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     clone.publish({"notebooks/02.ipynb": NEW}, gone=["utils/a.py"])
     assert update_course.main() == 0 and clone.status() == ""
-    assert sources(clone.notebook()) == [cell["source"] for cell in BOTH] and not (clone.here / "utils").exists()
+    assert clone.is_both() and not (clone.here / "utils").exists()
     parents = git("log", "-1", "--format=%an %P", folder=clone.here).split()
     assert parents == ["learner", before.strip(), clone.head(clone.there).strip()]
     modes = [line.split()[0] for line in git("ls-tree", "HEAD", "link", "own.sh", folder=clone.here).splitlines()]
     assert modes == ["120000", "100755"]
     clone.publish({"notes.txt": "three\n"})
-    assert update_course.main() == 0 and (clone.here / "notes.txt").read_text() == "three\n"
-    assert sources(clone.notebook()) == [cell["source"] for cell in BOTH]
+    assert update_course.main() == 0 and clone.text("notes.txt") == "three\n"
+    assert clone.is_both()
 
 
 def test_a_commit_that_the_course_took_back_is_none_of_the_learner_s(clone, capsys):
@@ -348,8 +348,8 @@ def test_a_commit_that_the_course_took_back_is_none_of_the_learner_s(clone, caps
     clone.edit({"notebooks/02.ipynb": MINE})
     git("reset", "--quiet", "--hard", "HEAD~1", folder=clone.there)
     clone.publish({"notebooks/02.ipynb": NEW})
-    assert update_course.main() == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
-    assert clone.head() == clone.head(clone.there) and (clone.here / "notes.txt").read_text() == "one\n"
+    assert update_course.main() == 0 and clone.is_both()
+    assert clone.head() == clone.head(clone.there) and clone.text("notes.txt") == "one\n"
 
 
 def half_committed(clone):
@@ -386,25 +386,22 @@ def test_what_stands_in_the_way_is_said_with_git_s_advice_and_nothing_is_changed
 
 def test_nothing_of_any_file_is_lost(clone, capsys):
     """Changed, new, removed, given up by the course, ignored by git, or no notebook any more."""
-    mine = {"notes.txt": "mine\n", "utils/a.py": "a = 2\n", "new.txt": "mine, too\n", "notebooks/own.ipynb": BASE}
-    ignored = {"progress.json": "{}", "my_answers/softmax.py": "def softmax"}
-    clone.edit(mine | ignored | {"notebooks/02.ipynb": "<<<<<<< not a notebook", "notebooks/03.ipynb": MINE})
+    mine = {"notes.txt": "mine\n", "utils/a.py": "a = 2\n", "new.txt": "mine, too\n", "notebooks/02.ipynb": "<<<<<<<"}
+    stay = {"progress.json": "{}", "my_answers/softmax.py": "def softmax", "own.ipynb": "mine", "utils/a.py": "a = 2\n"}
+    clone.edit(mine | stay)
     (clone.here / ".gitignore").unlink()
-    clone.publish({"notebooks/02.ipynb": NEW, "notes.txt": "two\n", "new.txt": "new\n", "notebooks/03.ipynb": NEW})
-    clone.publish({}, gone=["utils/a.py"])
-    assert update_course.main() == 0 and clone.notebook() == NEW == clone.notebook("notebooks/03.ipynb")
-    aside = kept(clone)
-    assert aside.pop("notebooks/02.ipynb") == "<<<<<<< not a notebook"
-    assert json.loads(aside.pop("notebooks/03.ipynb")) == json.loads(carry_over.text(MINE))
-    assert aside == {name: mine[name] for name in ("notes.txt", "utils/a.py", "new.txt")}
-    assert (clone.here / "notes.txt").read_text() == "two\n" and (clone.here / "new.txt").read_text() == "new\n"
-    assert all((clone.here / name).read_text() == text for name, text in ignored.items())
-    assert (clone.here / "utils/a.py").read_text() == "a = 2\n" and clone.notebook("notebooks/own.ipynb") == BASE
+    new = {"notebooks/02.ipynb": carry_over.text(NEW), "notes.txt": "two\n", "new.txt": "new\n"}
+    clone.publish(new, gone=["utils/a.py"])
+    assert update_course.main() == 0 and kept(clone) == mine
+    assert {name: clone.text(name) for name in new | stay} == new | stay
     said = capsys.readouterr().out
-    assert "notes.txt: changed by you and by the course; now it is the course's" in said
-    assert "utils/a.py: no longer part of the course; yours stays" in said
-    assert "02.ipynb: yours was not carried over (is not a notebook of format 4); now it is the course's" in said
-    assert ".gitignore: you had removed it; it is back" in said
+    for line in (
+        "notes.txt: changed by you and by the course; now it is the course's",
+        "utils/a.py: no longer part of the course; yours stays",
+        "02.ipynb: yours was not carried over (is not a notebook of format 4); now it is the course's",
+        ".gitignore: you had removed it; it is back",
+    ):
+        assert line in said
 
 
 # What stands in the way
@@ -416,11 +413,11 @@ def test_files_and_folders_in_the_way_are_kept(clone, capsys):
     git("add", "staged", folder=clone.here)
     (clone.here / "notes.txt").unlink()
     clone.edit({"notes.txt/mine.txt": "in the place of a file\n"})
-    clone.publish({"extra/a.py": "a\n", "more": "m\n", "staged": "s\n", "notes.txt": "two\n"})
+    new = {"extra/a.py": "a\n", "more": "m\n", "staged": "s\n", "notes.txt": "two\n"}
+    clone.publish(new)
     assert update_course.main() == 0
     assert kept(clone) == mine | {"notes.txt/mine.txt": "in the place of a file\n"}
-    new = [(clone.here / name).read_text() for name in ("extra/a.py", "more", "staged", "notes.txt")]
-    assert new == ["a\n", "m\n", "s\n", "two\n"] and clone.status() == ""
+    assert [*map(clone.text, new)] == [*new.values()] and clone.status() == ""
     assert "extra: stood in the way" in capsys.readouterr().out
 
 
@@ -434,7 +431,7 @@ def test_links_of_the_learner_s_stay_and_what_they_lead_to(clone, tmp_path):
     clone.publish({"utils/a.py": "a = 2\n", "notes.txt": "two\n"})
     assert update_course.main() == 0 and (clone.aside()[0] / "utils").is_symlink()
     assert (clone.here / "mine").is_symlink() and (tmp_path / "far/a.py").read_text() == "far\n"
-    assert not (clone.here / "utils").is_symlink() and (clone.here / "utils/a.py").read_text() == "a = 2\n"
+    assert not (clone.here / "utils").is_symlink() and clone.text("utils/a.py") == "a = 2\n"
     assert clone.status() == "A  mine\n"
 
 
@@ -473,9 +470,9 @@ def test_an_update_that_is_cut_short_loses_nothing_and_the_next_one_ends_it(
         commit(clone)
         assert update_course.main() == 0
     for name in ("notebooks/02.ipynb", "notebooks/05_forms.ipynb"):
-        assert sources(clone.notebook(name)) == [cell["source"] for cell in BOTH]
-    assert (clone.here / "notes.txt").read_text() == "two\n" and (clone.here / "new.txt").is_file()
-    assert not (clone.here / "utils/a.py").exists() and (clone.here / "own.txt").read_text() == "mine\n"
+        assert clone.is_both(name)
+    assert clone.text("notes.txt") == "two\n" and (clone.here / "new.txt").is_file()
+    assert not (clone.here / "utils/a.py").exists() and clone.text("own.txt") == "mine\n"
     assert clone.notebook("notebooks/04_forms.ipynb") == MINE
 
 
@@ -487,7 +484,7 @@ def test_what_is_saved_while_the_update_runs_is_not_written_over(clone, monkeypa
         patched.setattr(update_course, "merged", lambda *given: clone.edit({"notebooks/02.ipynb": MINE}) or run(*given))
         assert update_course.main() == 1 and "saved meanwhile" in capsys.readouterr().err
     assert clone.notebook() == MINE
-    assert update_course.main() == 0 and sources(clone.notebook()) == [cell["source"] for cell in BOTH]
+    assert update_course.main() == 0 and clone.is_both()
 
 
 # Editions
@@ -532,7 +529,7 @@ def test_an_old_clone_can_take_the_new_tool_first(clone, tmp_path):
     done = subprocess.run(make, cwd=here, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("notebooks/02.ipynb: answers carried over: 1, cells of your own: 1\nYour files")
-    assert sources(clone.notebook()) == [cell["source"] for cell in BOTH] and "tools/setup/update" not in clone.status()
+    assert clone.is_both() and "tools/setup/update" not in clone.status()
 
 
 def test_the_tools_need_nothing_that_is_installed():

@@ -295,11 +295,10 @@ def set_up(course, requirements, this_python=False):
     """Install requirements.txt and the files `requirements` into the course's .venv unless all of it is there."""
     venv = course / ".venv"
     with alone(course):
-        stamp = read_stamp(venv)
+        stamp, usable = read_stamp(venv), is_usable(venv, this_python)
         known = [name for name in stamp["sets"] if (course / name).is_file()]
-        names = list(dict.fromkeys(["requirements.txt", *requirements, *known]))
-        sets = [course / name for name in [names[0], *sorted(names[1:])]]
-        usable = is_usable(venv, this_python)
+        names = ["requirements.txt", *sorted({*requirements, *known} - {"requirements.txt"})]
+        sets = [course / name for name in names]
         if usable and stamp["of"] == digest_of(course, venv, sets) and not missing(venv, pins(*sets)):
             return
         if venv.is_symlink():

@@ -37,20 +37,10 @@ class Stop(Exception):
     """The update cannot go on; the message says what to do."""
 
 
-class Aside:
-    """The folder of this run for the learner's files as they were, made for the first; none is written over."""
-
-    folder = None
-
-    def keep(self, name):
-        if self.folder is None:
-            now = time.strftime("before-update-%Y-%m-%d-%H%M%S")
-            folders = (COURSE / f"{now}{-number or ''}" for number in range(99))
-            self.folder = next(folder for folder in folders if not folder.exists())
-            self.folder.mkdir()
-        if not os.path.lexists(self.folder / name):
-            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(COURSE / name, self.folder / name, follow_symlinks=(COURSE / name).is_file())
+def keep(name, aside):
+    """Copy a file of the learner's, as it is, into the folder of this run."""
+    (aside / name).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(COURSE / name, aside / name, follow_symlinks=(COURSE / name).is_file())
 
 
 def git(*arguments, given=(), index=None, binary=False):
@@ -199,8 +189,7 @@ def write(path, content):
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     part.write_bytes(content)
-    if path.exists():
-        shutil.copymode(path, part)
+    shutil.copymode(path if path.exists() else part, part)
     os.replace(part, path)
 
 
@@ -215,7 +204,7 @@ def update(aside):
     blocking = {path for name in now for path in in_the_way(name)} - untouched
     mine = {name for name in touched | added if is_there(name)} - blocking
     for name in sorted(mine | blocking):
-        aside.keep(name)
+        keep(name, aside)
     files, lines = {}, [f"{name}: stood in the way of the course's" for name in sorted(blocking)]
     lines += [f"{name}: you had removed it; it is back" for name in sorted(touched & now.keys() - mine - blocking)]
     renamed = new_names(was, now)
@@ -232,7 +221,7 @@ def update(aside):
     own = [line for line in parts("ls-files", "--stage") if line.partition("\t")[2] not in now.keys() | untouched]
     tree = tree_of(own, now, files if own_commits else {})
     new = commit_of(tree, before, new) if own_commits else new
-    if any((COURSE / name).read_bytes() != (aside.folder / name).read_bytes() for name in mine):
+    if any((COURSE / name).read_bytes() != (aside / name).read_bytes() for name in mine):
         raise Stop("a file was saved meanwhile: run the command again")
     git("read-tree", tree)  # from here on, files are replaced; before, nothing was
     for name in blocking:
@@ -245,14 +234,15 @@ def update(aside):
     for name in untouched - now.keys():
         remove(name)
     git("update-ref", "-m", "make update", "HEAD", new, before)
-    lines += [f"Your files as they were: {aside.folder.name}/" if aside.folder else "You had changed nothing."]
+    lines += [f"Your files as they were: {aside.name}/" if aside.exists() else "You had changed nothing."]
     print("\n".join(lines))
     print("Reload notebooks that are open in JupyterLab (File > Reload Notebook from Disk), and run `make lab`.")
 
 
 def main():
     os.environ["GIT_TERMINAL_PROMPT"] = "0"
-    aside = Aside()
+    folders = (COURSE / time.strftime(f"before-update-%Y-%m-%d-%H%M%S{-number or ''}") for number in range(99))
+    aside = next(folder for folder in folders if not folder.exists())
     try:
         update(aside)
         return 0
@@ -260,7 +250,7 @@ def main():
         why = f"{problem}."
     except KeyboardInterrupt:
         why = "stopped; the same command goes on with it."
-    print(f"update: {why}", f"Your files as they were: {aside.folder.name}/" if aside.folder else "", file=sys.stderr)
+    print(f"update: {why}", f"Your files as they were: {aside.name}/" if aside.exists() else "", file=sys.stderr)
     return 1
 
 
