@@ -63,10 +63,10 @@ class Course:
             wheel(self.wheels, package, version, {f"{package}.py": f"version = '{version}'"})
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", self.venv], check=True)
         for name in installers:
-            for file in metadata.files(name):
-                if file.suffix != ".pyc" and not (name == "pip" and ".." in file.parts):
-                    (self.site / file).parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copy2(file.locate(), self.site / file)
+            for path in Path(metadata.distribution(name).locate_file("")).glob(f"{name}*"):
+                shutil.copytree(path, self.site / path.name)
+        if "uv" in installers:
+            shutil.copy(Path(sys.executable).with_name("uv"), self.venv / "bin")
 
     @property
     def venv(self):
@@ -340,16 +340,12 @@ def test_old_pythons_say_what_is_needed():
     assert code == 1 and "Python 3.11 or newer is needed" in one_line(said)
 
 
-def test_a_python_asked_for_by_name_replaces_another(here, tmp_path, monkeypatch):
-    built, said = [], subprocess.CompletedProcess([], 0, stdout="3.99\n")
-    monkeypatch.setattr(setup_environment, "install_sets", lambda *_: None)
-    monkeypatch.setattr(setup_environment, "build_venv", lambda *_: built.append(1))
+def test_a_python_asked_for_by_name_replaces_another(tmp_path, monkeypatch):
+    said = subprocess.CompletedProcess([], 0, stdout="3.99\n")
     monkeypatch.setattr(setup_environment.subprocess, "run", lambda *_, **__: said)
-    (tmp_path / ".venv").mkdir()
-    (tmp_path / ".venv" / "pyvenv.cfg").write_text(f"command = /x/python -m venv --clear {tmp_path / '.venv'}\n")
-    assert setup_environment.main([]) == 0 and not built, "unasked, an environment that works is kept"
-    assert setup_environment.main(["--this-python"]) == 0 and built
-    assert setup_environment.read_stamp(tmp_path / ".venv")["sets"] == ["requirements.txt"]
+    (tmp_path / "pyvenv.cfg").write_text(f"command = /x/python -m venv --clear {tmp_path}\n")
+    assert setup_environment.is_usable(tmp_path), "unasked, an environment that works is kept"
+    assert not setup_environment.is_usable(tmp_path, this_python=True)
 
 
 @pytest.fixture

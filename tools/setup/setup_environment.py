@@ -331,9 +331,8 @@ def main(arguments):
     except KeyboardInterrupt:
         why, code = "interrupted. Run the command again.", 130
     except OSError as problem:
-        full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
-        why = FULL if full else f"{problem}. Is the folder yours to write to? Then run the command again."
-        code = 1
+        denied = f"{problem}. Is the folder yours to write to? Then run the command again."
+        why, code = FULL if problem.errno in (errno.ENOSPC, errno.EDQUOT) else denied, 1
     else:
         return 0
     print(f"setup: {why}", file=sys.stderr)
