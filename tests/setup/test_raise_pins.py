@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -42,13 +41,3 @@ def test_all_files_are_raised_together_and_all_else_in_them_stays(tmp_path, monk
     assert setup_environment.pins(tmp_path / "constraints.txt") == along
     said = capsys.readouterr().out
     assert "2.4.6 → 2.5.5" in said and "6.0.3 → gone" in said
-
-
-def test_uv_s_answer_is_read(monkeypatch):
-    answers = [subprocess.CompletedProcess([], 0, "numpy==2.5.5\ntorch==9.8.0+cpu\n")]
-    answers.append(subprocess.CompletedProcess([], 1, "", "no such package"))
-    monkeypatch.setattr(raise_pins, "pip_environment", lambda _: {})
-    monkeypatch.setattr(raise_pins.subprocess, "run", lambda *_, **__: answers.pop(0))
-    assert raise_pins.resolve(["numpy"]) == {"numpy": "2.5.5", "torch": "9.8.0+cpu"}
-    with pytest.raises(SystemExit, match="no such package"):
-        raise_pins.resolve(["numpy"])

@@ -404,31 +404,24 @@ def test_nothing_of_any_file_is_lost(clone, capsys):
 
 
 def test_files_and_folders_in_the_way_are_kept(clone, capsys):
+    clone.write(clone.there.parent / "far", {"a.py": "far\n"})
+    (clone.here / "mine").symlink_to(clone.there.parent / "far")
+    git("add", "mine", folder=clone.here)
+    shutil.move(clone.here / "utils", clone.here / "moved")
+    (clone.here / "utils").symlink_to(clone.there.parent / "far")
     mine = {"extra": "mine\n", "more/mine.txt": "mine, too\n", "staged/mine.txt": "staged\n"}
     clone.edit(mine)
     git("add", "staged", folder=clone.here)
     (clone.here / "notes.txt").unlink()
     clone.edit({"notes.txt/mine.txt": "in the place of a file\n"})
-    new = {"extra/a.py": "a\n", "more": "m\n", "staged": "s\n", "notes.txt": "two\n"}
+    new = {"utils/a.py": "a = 2\n", "extra/a.py": "a\n", "more": "m\n", "staged": "s\n", "notes.txt": "two\n"}
     clone.publish(new)
     assert update_course.main() == 0
     assert kept(clone) == mine | {"notes.txt/mine.txt": "in the place of a file\n"}
-    assert [*map(clone.text, new)] == [*new.values()] and clone.status() == ""
+    assert [*map(clone.text, new)] == [*new.values()] and clone.status() == "A  mine\n?? moved/\n"
+    assert (clone.aside()[0] / "utils").is_symlink() and not (clone.here / "utils").is_symlink()
+    assert (clone.here / "mine").is_symlink() and clone.text("mine/a.py") == "far\n"
     assert "extra: stood in the way" in capsys.readouterr().out
-
-
-@pytest.mark.skipif(os.name == "nt", reason="links need a right on Windows")
-def test_links_of_the_learner_s_stay_and_what_they_lead_to(clone, tmp_path):
-    clone.write(tmp_path / "far", {"a.py": "far\n"})
-    (clone.here / "mine").symlink_to(tmp_path / "far")
-    git("add", "mine", folder=clone.here)
-    shutil.rmtree(clone.here / "utils")
-    (clone.here / "utils").symlink_to(tmp_path / "far")
-    clone.publish({"utils/a.py": "a = 2\n", "notes.txt": "two\n"})
-    assert update_course.main() == 0 and (clone.aside()[0] / "utils").is_symlink()
-    assert (clone.here / "mine").is_symlink() and (tmp_path / "far/a.py").read_text() == "far\n"
-    assert not (clone.here / "utils").is_symlink() and clone.text("utils/a.py") == "a = 2\n"
-    assert clone.status() == "A  mine\n"
 
 
 # An update that does not come to its end

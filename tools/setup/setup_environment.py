@@ -52,7 +52,15 @@ SETTINGS = {
     "use-feature": None,
 }
 UV_SETTINGS = "UV_(DEFAULT_INDEX|INDEX|EXTRA_INDEX|FIND_LINKS|INSECURE|HTTP|CACHE|NO_CACHE|OFFLINE|NATIVE|SYSTEM_CERTS)"
+# What an environment of its own says to this: the version of its Python.
+OWN = """import sys, importlib.metadata
+assert importlib.metadata.distribution("pip").read_text("INSTALLER") and sys.prefix != sys.base_prefix
+print("{0}.{1}".format(*sys.version_info))"""
+PIP = "-m pip --require-virtualenv install --disable-pip-version-check --no-input --no-compile -c".split()
+# Of several indexes the best version, as pip does.
+UV = "-m uv pip install --no-config --no-progress --index-strategy unsafe-best-match -c".split()
 FULL = "The disk is full: make room (about 3 GB), then run the command again."
+LARGE = "or take PyTorch's default build (3 GB to fetch, 6 GB on disk) by TORCH=default behind the command, "
 # Why an install failed, and how that sounds in the words of pip and uv. Their last words tell of what follows from it.
 CAUSES = {
     "the proxy does not let it through": r"prox(y|ies)\b|ProxyError|tunnel|\b407\b",
@@ -128,11 +136,9 @@ def variable(setting):
 
 def clean_environment():
     """The caller's environment without settings that send Python, pip or uv elsewhere."""
-    kept = re.compile("|".join(["PIP_CONFIG_FILE$", UV_SETTINGS, *(f"{variable(key)}$" for key in SETTINGS)]))
-    ours = ("PIP_", "UV_", "PYTHON")
-    return {
-        name: value for name, value in os.environ.items() if not name.startswith(ours) or value and kept.match(name)
-    }
+    settings = [*(f"{variable(key)}$" for key in SETTINGS), "PIP_CONFIG_FILE$", UV_SETTINGS]
+    kept = re.compile("|".join(["(?!PIP_|UV_|PYTHON)", *settings]))
+    return {name: value for name, value in os.environ.items() if kept.match(name)}
 
 
 def pip_environment(python):
@@ -164,14 +170,12 @@ def is_usable(venv, this_python=False):
     Without pyvenv.cfg, bin/python is the Python that it is a link to: what is installed would go there. Of pip,
     INSTALLER is written last.
     """
-    code = "import sys; from importlib.metadata import distribution as of; assert of('pip').read_text('INSTALLER'); "
-    code += "assert sys.prefix != sys.base_prefix; print('{0}.{1}'.format(*sys.version_info))"
     try:
         settings = os.fsdecode((venv / "pyvenv.cfg").read_bytes())
         built = re.search(r"^command = .* -m venv (?:--\S+ )*(.+)$", settings, re.MULTILINE)
         if not os.path.samefile(built[1].strip(), venv):
             return False
-        asked = subprocess.run([venv_python(venv), "-c", code], env=clean_environment(), capture_output=True, text=True)
+        asked = subprocess.run([venv_python(venv), "-c", OWN], env=clean_environment(), capture_output=True, text=True)
         version = tuple(map(int, asked.stdout.split(".")))
     except (OSError, ValueError, TypeError):
         return False
@@ -245,17 +249,13 @@ def install_sets(course, venv, sets):
     """Install the requirements files `sets`, bound by constraints.txt, with uv, and with pip where that fails."""
     constraints, log, python, required = course / "constraints.txt", venv / LOG, venv_python(venv), pins(*sets)
     settings = pip_environment(python)
-    pip = [python, "-m", "pip", "--require-virtualenv", "install", "--disable-pip-version-check", "--no-input"]
-    pip += ["--no-compile", "-c", constraints]
-    uv = [python, "-m", "uv", "pip", "install", "--no-config", "--no-progress", "-c", constraints]
-    uv += ["--index-strategy", "unsafe-best-match"]  # as pip: the best version of all indexes
-    uv += ["--no-index"] if settings.get("PIP_NO_INDEX") else []
+    index = ["--no-index"] if settings.get("PIP_NO_INDEX") else []
 
     def with_pip(*words):
-        return run([*pip, *words], settings, log)
+        return run([python, *PIP, constraints, *words], settings, log)
 
     def with_uv(*words):
-        return run([*uv, *words], uv_environment(venv, settings), log)
+        return run([python, *UV, constraints, *index, *words], uv_environment(venv, settings), log)
 
     wanted = {name: version for name, version in pins(constraints).items() if name == "uv"}
     has_uv = not missing(venv, wanted) or with_pip("--no-deps", "uv")
@@ -268,10 +268,10 @@ def install_sets(course, venv, sets):
     left = ", ".join(missing(venv, required))
     words = log.read_text(encoding="utf-8").rpartition("\n$ ")[2].partition("\n")[2]  # of the last command
     why = f"pip says that it is done, and there is no {left}" if done else cause(words)
-    large = "take its default build (3 GB to fetch, 6 GB on disk) by TORCH=default behind the command, or "
+    large = "" if "torch" not in left.split(", ") else LARGE
     raise Stop(
-        f"The install failed: {why}. Put that right, {large if 'torch' in left.split(', ') else ''}run the command "
-        f"again: what was fetched is kept. All that was said is in {log}"
+        f"The install failed: {why}. Put that right, {large}then run the command again: what was fetched is kept. All "
+        f"that was said is in {log}"
     )
 
 

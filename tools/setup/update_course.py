@@ -45,10 +45,10 @@ def keep(name, aside):
 
 def git(*arguments, given=(), index=None, binary=False):
     """What git says to `given`, bytes or lines, with the file `index` as its index; Stop with its words on failure."""
-    environment = os.environ | ({"GIT_INDEX_FILE": index} if index else {})
     given = given if isinstance(given, bytes) else "".join(f"{line}\0" for line in given).encode(**AS_TEXT)
     try:
-        done = subprocess.run(["git", *arguments], cwd=COURSE, capture_output=True, env=environment, input=given)
+        where = os.environ | ({"GIT_INDEX_FILE": index} if index else {})
+        done = subprocess.run(["git", *arguments], cwd=COURSE, capture_output=True, env=where, input=given)
     except OSError:
         raise Stop("git was not found: install it, then run the command again") from None
     if done.returncode != 0:
@@ -83,12 +83,12 @@ def held(files, name):
 def state():
     """(commit of the new version, where the learner began, has the learner own commits); Stop where git cannot tell."""
     if not (COURSE / ".git").exists():
-        how = f"download the new version into a folder beside this one, and {TAKE_ALONG}"
-        raise Stop(f"this folder is no clone of the course: {how}")
+        raise Stop(f"this folder is no clone of the course: download the new version beside this one, and {TAKE_ALONG}")
     half_done = [name for name in HALF_DONE if (COURSE / git("rev-parse", "--git-path", name)).exists()]
     if half_done or git("ls-files", "--unmerged"):
-        how = "`git merge --abort` or `git rebase --abort` ends it; then run the command again"
-        raise Stop(f"a merge or a rebase is half done here: {how}")
+        raise Stop(
+            "a merge or a rebase is half done: `git merge --abort` or `git rebase --abort` ends it; then try again"
+        )
     name = first(["rev-parse", "--abbrev-ref", "@{upstream}"]) or "FETCH_HEAD"
     # no upstream: no branch, as in a clone of a tag, or one of the learner's
     git("fetch", "--quiet", *(["origin", "main"] if name == "FETCH_HEAD" else []))
@@ -130,8 +130,11 @@ def tree_of(own, new, files):
 
 def commit_of(tree, *parents):
     """A commit of the learner's that merges `parents`, with a name that stands in where git knows none."""
-    known = first(["var", "GIT_COMMITTER_IDENT"])
-    who = [] if known else ["-c", "user.name=learner", "-c", "user.email=learner@localhost"]
+    who = (
+        []
+        if first(["var", "GIT_COMMITTER_IDENT"])
+        else ["-c", "user.name=learner", "-c", "user.email=learner@localhost"]
+    )
     parents = [word for parent in parents for word in ("-p", parent)]
     return git(*who, "commit-tree", tree, *parents, "-m", "The course's new version, with my work in it")
 
