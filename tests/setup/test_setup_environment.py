@@ -196,17 +196,24 @@ def test_only_where_packages_come_from_reaches_the_installers_and_uv_hears_it_as
     (tmp_path / "pip.conf").write_text(config)
     kept = {"PIP_NO_CACHE_DIR": "1", "PIP_PROXY": "proxy.example", "UV_OFFLINE": "1"}
     dropped = ["PIP_TARGET", "PIP_DRY_RUN", "PIP_NO_DEPS", "PIP_USER", "UV_TARGET", "UV_OVERRIDE", "PYTHONPATH"]
-    given = {**kept, **dict.fromkeys(dropped, "1"), "PIP_CONFIG_FILE": str(tmp_path / "pip.conf")}
-    monkeypatch.setattr(os, "environ", {"PATH": os.environ["PATH"], **given})
+    given = {"PATH": os.environ["PATH"], "PIP_CONFIG_FILE": str(tmp_path / "pip.conf"), **dict.fromkeys(dropped, "1")}
+    monkeypatch.setattr(os, "environ", given | kept)
     pip = setup_environment.pip_environment(sys.executable)
     assert kept.items() <= pip.items() and not pip.keys() & set(dropped)
-    assert pip["PIP_RETRIES"] == "3" and pip["PIP_CONFIG_FILE"] == os.devnull
     uv = setup_environment.uv_environment(tmp_path, pip)
-    assert uv["UV_DEFAULT_INDEX"] == "https://mirror.example/simple" and uv["SSL_CERT_FILE"] == "/c.pem"
-    assert uv["UV_FIND_LINKS"] == "/a,/b" and uv["UV_INDEX"].split() == ["https://x/a", "https://x/b"]
-    assert uv["UV_HTTP_RETRIES"] == "3" and uv["UV_NO_CACHE"] == "1" and uv["ALL_PROXY"] == "proxy.example"
-    uv = setup_environment.uv_environment(tmp_path, pip | {"UV_DEFAULT_INDEX": "https://own.example/simple"})
-    assert uv["UV_DEFAULT_INDEX"] == "https://own.example/simple", "what uv itself is set to counts more"
+    wanted = {
+        "UV_DEFAULT_INDEX": "https://mirror.example/simple",
+        "UV_INDEX": "https://x/a https://x/b",
+        "UV_FIND_LINKS": "/a,/b",
+        "SSL_CERT_FILE": "/c.pem",
+        "ALL_PROXY": "proxy.example",
+        "UV_HTTP_RETRIES": "3",
+        "UV_NO_CACHE": "1",
+        "UV_OFFLINE": "1",
+    }
+    assert wanted.items() <= uv.items()
+    own = {"UV_DEFAULT_INDEX": "https://own.example/simple"}
+    assert own.items() <= setup_environment.uv_environment(tmp_path, pip | own).items(), "uv's own settings count more"
 
 
 @pytest.mark.parametrize("settings", [{}, {"TORCH": "default"}, {"CI": "true"}], ids=str)
@@ -254,11 +261,10 @@ def one_line(said):
 
 
 def test_a_failed_install_says_so_in_one_line_and_goes_on_later(course):
-    (hidden,) = course.wheels.glob("lab-*")
-    hidden.rename(course.folder / hidden.name)
+    hidden = next(course.wheels.glob("lab-*")).rename(course.folder / "lab-1.0-py3-none-any.whl")
     said, _ = course.start(LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0").communicate(timeout=200)
     assert LAST in one_line(said) and "run the command again" in said, "in letters that the terminal has"
-    (course.folder / hidden.name).rename(hidden)
+    hidden.rename(course.wheels / hidden.name)
     assert "Building" not in course.set_up() and course.is_whole()
 
 

@@ -155,9 +155,8 @@ FORMS = {
 @pytest.mark.parametrize("answer", ["return 'mine'", "return 'mine", "return " + "-" * 20000 + "1"])
 def test_an_answer_takes_the_place_of_a_stub_of_its_own_form_only(old, new, answer):
     """A function, a class; an answer that Python cannot read; one that was typed ahead of the update."""
-    mine, was, now = (code("id-attend", FORMS[name], ["exercise:attend"]) for name in (old, old, new))
-    mine["source"] = mine["source"].replace("return ...", answer)
-    now["source"] += "\n# new"
+    texts = FORMS[old].replace("return ...", answer), FORMS[old], FORMS[new] + "\n# new"
+    mine, was, now = (code("id-attend", text, ["exercise:attend"]) for text in texts)
     out, report = carry_over.carry(*map(notebook, (mine, now, was)))
     assert sources(out) == [mine["source"] if old == new else now["source"]]
     assert (report["answers"], report["left"]) == ((1, []) if old == new else (0, ["attend"]))
@@ -306,16 +305,12 @@ def test_an_edited_notebook_and_the_new_version_come_together(clone, capsys, sta
     clone.edit({"notebooks/02.ipynb": MINE})
     clone.publish({"notebooks/02.ipynb": NEW, "notebooks/03.ipynb": BASE, "notes.txt": "two\n"}, gone=["utils/a.py"])
     assert update_course.main() == 0, capsys.readouterr().err
-    assert clone.is_both()
-    assert clone.head() == clone.head(clone.there) and clone.text("notes.txt") == "two\n"
+    assert clone.is_both() and clone.head() == clone.head(clone.there) and clone.text("notes.txt") == "two\n"
     assert (clone.here / "notebooks/03.ipynb").is_file() and not (clone.here / "utils").exists()
-    (aside,) = clone.aside()
-    assert [*kept(clone)] == ["notebooks/02.ipynb"]
-    assert carry_over.read((aside / "notebooks/02.ipynb").read_text()) == MINE
-    said = capsys.readouterr().out
-    assert "notebooks/02.ipynb: answers carried over: 1, cells of your own: 1\n" in said and aside.name in said
-    assert update_course.main() == 0 and "newest version already: " in capsys.readouterr().out
-    assert len(clone.aside()) == 1
+    assert kept(clone) == {"notebooks/02.ipynb": carry_over.text(MINE)}
+    assert "notebooks/02.ipynb: answers carried over: 1, cells of your own: 1\n" in (said := capsys.readouterr().out)
+    assert clone.aside()[0].name in said and update_course.main() == 0 and len(clone.aside()) == 1
+    assert "newest version already: " in capsys.readouterr().out
 
 
 def test_work_that_was_committed_is_merged_and_stays_in_the_history(clone):
@@ -442,27 +437,26 @@ def test_an_update_that_is_cut_short_loses_nothing_and_the_next_one_ends_it(
         {"notebooks/02.ipynb": NEW, "notebooks/05_forms.ipynb": NEW, "notes.txt": "two\n", "new.txt": "new\n"},
         gone=["utils/a.py", "notebooks/04_forms.ipynb"],
     )
-    run, replace = update_course.git, update_course.os.replace
+    place, name = (update_course.os, "replace") if last == "write" else (update_course, "git")
+    run = getattr(place, name)
 
     def stopped(*arguments, **options):
-        said = (replace if last == "write" else run)(*arguments, **options)
+        said = run(*arguments, **options)
         if last in ("write", arguments[0]) and "index" not in options:
             raise KeyboardInterrupt
         return said
 
     with monkeypatch.context() as patched:
-        patched.setattr(*((update_course.os, "replace") if last == "write" else (update_course, "git")), stopped)
+        patched.setattr(place, name, stopped)
         assert update_course.main() == 1 and "stopped" in (said := capsys.readouterr().err)
         assert clone.aside()[0].name in said and ANSWER["source"] in sources(clone.notebook())
-    if update_course.main() == 1:
-        assert committed and "commit them all" in capsys.readouterr().err
+    if committed and update_course.main() == 1:
+        assert "commit them all" in capsys.readouterr().err
         commit(clone)
-        assert update_course.main() == 0
-    for name in ("notebooks/02.ipynb", "notebooks/05_forms.ipynb"):
-        assert clone.is_both(name)
-    assert clone.text("notes.txt") == "two\n" and (clone.here / "new.txt").is_file()
-    assert not (clone.here / "utils/a.py").exists() and clone.text("own.txt") == "mine\n"
-    assert clone.notebook("notebooks/04_forms.ipynb") == MINE
+    assert update_course.main() == 0
+    assert clone.is_both() and clone.is_both("notebooks/05_forms.ipynb")
+    assert [*map(clone.text, ("notes.txt", "new.txt", "own.txt"))] == ["two\n", "new\n", "mine\n"]
+    assert not (clone.here / "utils/a.py").exists() and clone.notebook("notebooks/04_forms.ipynb") == MINE
 
 
 def test_what_is_saved_while_the_update_runs_is_not_written_over(clone, monkeypatch, capsys):

@@ -21,8 +21,7 @@ def read(text):
         notebook = json.loads(text)
         for cell in notebook["cells"]:
             cell["source"] = "".join(cell["source"])
-            data, _ = cell["metadata"], cell["cell_type"]
-            cell["metadata"] = data if isinstance(data, dict) else {}
+            cell["metadata"] = cell["metadata"] if isinstance(cell["metadata"], dict) and cell["cell_type"] else {}
             if "tags" in cell["metadata"]:  # some tools write null, or numbers among them
                 tags = cell["metadata"]["tags"]
                 tags = tags if isinstance(tags, list) else [tags]
