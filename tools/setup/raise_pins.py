@@ -61,8 +61,8 @@ def raised(text, new):
 
 def listed(text, new):
     """`text` of constraints.txt with its comment and, in alphabetical order, the packages `new` in place of its own."""
-    comment = [line for line in text.splitlines() if line.startswith("#")]
-    return "\n".join([*comment, *sorted(f"{name}=={version}" for name, version in new.items())]) + "\n"
+    lines = re.findall("^#.*", text, re.MULTILINE) + sorted(f"{name}=={version}" for name, version in new.items())
+    return "\n".join(lines) + "\n"
 
 
 def main(given, course=COURSE):
@@ -75,7 +75,7 @@ def main(given, course=COURSE):
     new = {name: version.partition("+")[0] for name, version in found.items() if not GRAPHICS.match(name)}
     for path in files:
         path.write_text(raised(path.read_text(encoding="utf-8"), new), encoding="utf-8")
-    along = {name: version for name, version in new.items() if name not in named}
+    along = {name: new[name] for name in new.keys() - named.keys()}
     constraints.write_text(listed(constraints.read_text(encoding="utf-8"), along), encoding="utf-8")
     for name in sorted(old.keys() | new.keys()):
         if name not in new or old.get(name) != release(new[name]):

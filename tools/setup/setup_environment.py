@@ -121,10 +121,9 @@ def write_stamp(venv, of, sets):
 
 def digest_of(course, venv, sets):
     """One hash of the files that say what to install, of the place, and of the Python that it is installed for."""
-    result = hashlib.sha256(os.fsencode(f"{os.path.realpath(venv)}\n{os.path.realpath(venv_python(venv))}"))
-    for path in [course / "constraints.txt", *sets]:
-        result.update(b"\0" + path.read_bytes())
-    return result.hexdigest()
+    places = [os.fsencode(os.path.realpath(path)) for path in (venv, venv_python(venv))]
+    texts = [path.read_bytes() for path in [course / "constraints.txt", *sets]]
+    return hashlib.sha256(b"\0".join([*places, *texts])).hexdigest()
 
 
 # The user's settings
@@ -144,8 +143,8 @@ def clean_environment():
 def pip_environment(python):
     """clean_environment() plus what pip.conf says about where packages come from, and nothing else that it says."""
     environment = clean_environment()
-    asked = subprocess.run([python, "-m", "pip", "config", "list"], env=environment, capture_output=True)
-    said = re.findall(r"^(install|global)\.([\w-]+)=(.+)$", asked.stdout.decode("utf-8", "replace"), re.MULTILINE)
+    config = subprocess.run([python, "-m", "pip", "config", "list"], env=environment, capture_output=True).stdout
+    said = re.findall(r"^(install|global)\.([\w-]+)=(.+)$", config.decode("utf-8", "replace"), re.MULTILINE)
     for _, key, value in sorted(said, reverse=True):  # as for pip, what stands under [install] counts more
         if key in SETTINGS:
             environment.setdefault(variable(key), ast.literal_eval(value.strip()))
@@ -154,9 +153,10 @@ def pip_environment(python):
 
 def uv_environment(venv, environment):
     """pip_environment() in uv's words: its own settings count more. uv lists with commas what pip lists with blanks."""
-    given = {uv: environment[variable(pip)] for pip, uv in SETTINGS.items() if uv and environment.get(variable(pip))}
-    if "UV_FIND_LINKS" in given:
-        given["UV_FIND_LINKS"] = ",".join(given["UV_FIND_LINKS"].split())
+    found = {
+        uv: environment.get(variable(pip)) for pip, uv in SETTINGS.items() if uv and environment.get(variable(pip))
+    }
+    given = {uv: ",".join(value.split()) if uv == "UV_FIND_LINKS" else value for uv, value in found.items()}
     # Copies, since linked files would carry what breaks them into uv's cache.
     return {"VIRTUAL_ENV": str(venv), "UV_LINK_MODE": "copy", **given, **environment}
 
@@ -226,8 +226,8 @@ def cause(words):
     """Why a program failed that said these `words`, with the line that shows it."""
     said = [" ".join(line.split())[:300] for line in words.splitlines() if line.strip()] or ["it said nothing"]
     for what, pattern in CAUSES.items():
-        if shown := [line for line in said if re.search(pattern, line, re.IGNORECASE)]:
-            return f"{what}: {shown[0]}"
+        for line in filter(re.compile(pattern, re.IGNORECASE).search, said):
+            return f"{what}: {line}"
     return ([line for line in said if line.startswith("ERROR")] or said)[-1]
 
 
@@ -268,11 +268,8 @@ def install_sets(course, venv, sets):
     left = ", ".join(missing(venv, required))
     words = log.read_text(encoding="utf-8").rpartition("\n$ ")[2].partition("\n")[2]  # of the last command
     why = f"pip says that it is done, and there is no {left}" if done else cause(words)
-    large = "" if "torch" not in left.split(", ") else LARGE
-    raise Stop(
-        f"The install failed: {why}. Put that right, {large}then run the command again: what was fetched is kept. All "
-        f"that was said is in {log}"
-    )
+    how = f"Put that right, {LARGE if 'torch' in left.split(', ') else ''}then run the command again"
+    raise Stop(f"The install failed: {why}. {how}: what was fetched is kept. All that was said is in {log}")
 
 
 @contextlib.contextmanager
@@ -296,8 +293,8 @@ def set_up(course, requirements, this_python=False):
     venv = course / ".venv"
     with alone(course):
         stamp, usable = read_stamp(venv), is_usable(venv, this_python)
-        known = [name for name in stamp["sets"] if (course / name).is_file()]
-        names = ["requirements.txt", *sorted({*requirements, *known} - {"requirements.txt"})]
+        known = {name for name in stamp["sets"] if (course / name).is_file()}
+        names = ["requirements.txt", *sorted(known.union(requirements) - {"requirements.txt"})]
         sets = [course / name for name in names]
         if usable and stamp["of"] == digest_of(course, venv, sets) and not missing(venv, pins(*sets)):
             return

@@ -37,18 +37,12 @@ class Stop(Exception):
     """The update cannot go on; the message says what to do."""
 
 
-def keep(name, aside):
-    """Copy a file of the learner's, as it is, into the folder of this run."""
-    (aside / name).parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(COURSE / name, aside / name, follow_symlinks=(COURSE / name).is_file())
-
-
 def git(*arguments, given=(), index=None, binary=False):
     """What git says to `given`, bytes or lines, with the file `index` as its index; Stop with its words on failure."""
     given = given if isinstance(given, bytes) else "".join(f"{line}\0" for line in given).encode(**AS_TEXT)
+    where = {"cwd": COURSE, "env": os.environ | ({"GIT_INDEX_FILE": index} if index else {})}
     try:
-        where = os.environ | ({"GIT_INDEX_FILE": index} if index else {})
-        done = subprocess.run(["git", *arguments], cwd=COURSE, capture_output=True, env=where, input=given)
+        done = subprocess.run(["git", *arguments], capture_output=True, input=given, **where)
     except OSError:
         raise Stop("git was not found: install it, then run the command again") from None
     if done.returncode != 0:
@@ -109,9 +103,8 @@ def state():
 def with_index(lines, *arguments):
     """What git says where its index has these lines and no other: no flag hides a file, and the learner's stays."""
     with tempfile.TemporaryDirectory() as folder:
-        index = os.path.join(folder, "index")
-        git("update-index", "-z", "--index-info", given=lines, index=index)
-        return git("-c", "core.fileMode=false", *arguments, index=index)
+        git("update-index", "-z", "--index-info", given=lines, index=f"{folder}/index")
+        return git("-c", "core.fileMode=false", *arguments, index=f"{folder}/index")
 
 
 def touched_since(files):
@@ -207,7 +200,8 @@ def update(aside):
     blocking = {path for name in now for path in in_the_way(name)} - untouched
     mine = {name for name in touched | added if is_there(name)} - blocking
     for name in sorted(mine | blocking):
-        keep(name, aside)
+        (aside / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(COURSE / name, aside / name, follow_symlinks=(COURSE / name).is_file())
     files, lines = {}, [f"{name}: stood in the way of the course's" for name in sorted(blocking)]
     lines += [f"{name}: you had removed it; it is back" for name in sorted(touched & now.keys() - mine - blocking)]
     renamed = new_names(was, now)
