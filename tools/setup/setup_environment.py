@@ -224,7 +224,8 @@ def run(command, environment, log):
 
 def cause(words):
     """Why a program failed that said these `words`, with the line that shows it."""
-    said = [" ".join(line.split())[:300] for line in words.splitlines() if line.strip()] or ["it said nothing"]
+    lines = [" ".join(line.split()) for line in words.splitlines() if line.strip()] or ["it said nothing"]
+    said = [(line.partition("connection broken by ")[2] or line)[:200] for line in lines]
     for what, pattern in CAUSES.items():
         for line in filter(re.compile(pattern, re.IGNORECASE).search, said):
             return f"{what}: {line}"
