@@ -395,5 +395,5 @@ def test_the_lab_opens_in_a_folder_with_any_name_and_has_a_home_that_it_can_writ
         assert call(*make, HOME=str(stage / home), JUPYTER_PATH="/mine")[0] == 0
     homes = (stage / "homes").read_text().splitlines()
     assert [homes[1], homes[3]] == [str(stage / "home"), str(stage / ".venv" / "home")] and Path(homes[3]).is_dir()
-    assert f"--LabApp.app_settings_dir={stage}/tools/lab notebooks/00_st" in (stage / "asked").read_text()
+    assert f"--LabApp.app_settings_dir={stage}/tools/lab notebooks/" in (stage / "asked").read_text()
     assert (stage / "kernels").read_text() == f"{stage}/tools/lab:/mine\n" and not (stage / "x").exists()
