@@ -1,18 +1,20 @@
-PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do "$$name" -c "import sys; assert sys.version_info >= (3, 11)" 2>/dev/null && echo "$$name" && break; done)
+PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do "$$name" -E -c "import sys; assert sys.version_info >= (3, 11)" 2>/dev/null && echo "$$name" && break; done)
 PYTEST ?=
 LANE ?= test
 ONLY ?=
 REPO ?=
 PINS ?=
 BIN := .venv/bin
-SET_UP = "$(PYTHON)" tools/setup/setup_environment.py $(if $(filter file,$(origin PYTHON)),,--this-python)
+SET_UP = "$(PYTHON)" -E tools/setup/setup_environment.py $(if $(filter file,$(origin PYTHON)),,--this-python)
+# ArcGIS, QGIS and others set it, to a Python of their own: with it no other one starts.
+unexport PYTHONHOME
 # Jupyter writes below HOME: where that cannot be, into .venv.
-WRITABLE_HOME = test -w "$$HOME" || { export HOME="$(CURDIR)/.venv/home"; mkdir -p "$$HOME"; }
+WRITABLE_HOME = test -w "$$HOME" || { export HOME="$$PWD/.venv/home"; mkdir -p "$$HOME"; }
 # JupyterLab refuses to run as root, as one does in a container, unless told so.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
-OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate "--LabApp.app_settings_dir=$(CURDIR)/tools/lab"
+OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate "--LabApp.app_settings_dir=$$PWD/tools/lab"
 # A notebook that is opened takes over what its kernel says of Python: ours says the same for every version.
-KERNELS := $(CURDIR)/tools/lab
+KERNELS := $$PWD/tools/lab
 COMPARABLE := env -u MPLBACKEND -u ATTENTION_MARKED -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 PYTHONHASHSEED=0 TQDM_DISABLE=1 ATTENTION_PROGRESS=off
 
 # Kernels of older processors, which round otherwise: what is stored in the notebooks has to hold with them, too.
@@ -52,7 +54,7 @@ lab: setup
 	@$(WRITABLE_HOME); export JUPYTER_PATH="$(KERNELS)$${JUPYTER_PATH:+:$$JUPYTER_PATH}"; $(BIN)/python -m jupyterlab $(AS_ROOT) $(OFFLINE_LAB) $(LAB_OPTIONS) notebooks/00_start_here.ipynb
 
 update: python
-	@"$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))" tools/setup/update_course.py
+	@"$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))" -E tools/setup/update_course.py
 
 site: setup-site
 	@$(BIN)/python -m tools.site.build
@@ -85,7 +87,7 @@ test-processors: setup-test
 # Colab's older packages are laid over those of .venv, in front of them on the path.
 test-colab: setup-test
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --upgrade --target .venv/colab -r tools/setup/requirements-colab.txt
-	@PYTHONPATH="$(CURDIR)/.venv/colab" $(COMPARABLE) $(BIN)/python -m pytest --lane $(LANE) $(PYTEST) notebooks tests/notebooks/test_notebooks.py tests/notebooks/test_course_repo.py
+	@PYTHONPATH="$$PWD/.venv/colab" $(COMPARABLE) $(BIN)/python -m pytest --lane $(LANE) $(PYTEST) notebooks tests/notebooks/test_notebooks.py tests/notebooks/test_course_repo.py
 
 # Both have a .venv of their own, with the course's packages behind theirs on the path.
 test-classroom: setup-test
@@ -149,4 +151,4 @@ setup-all: python
 	@$(SET_UP) requirements-test.txt requirements-site.txt
 
 python:
-	@command -v "$(PYTHON)" >/dev/null || { echo "setup: $(or $(PYTHON),Python 3.11 or newer) was not found: install Python 3.11 or newer, for instance from python.org, then run the command again." >&2; exit 1; }
+	@"$(PYTHON)" -E -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null || { echo "setup: $(or $(PYTHON),Python 3.11 or newer) was not found, or is older than 3.11: install Python 3.11 or newer, for instance from python.org, then run the command again." >&2; exit 1; }

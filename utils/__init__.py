@@ -19,12 +19,3 @@ def set_up() -> None:
     from . import setting_up  # only here, so that `import utils` stays quick
 
     setting_up.set_up()
-
-
-def __getattr__(name: str) -> object:
-    """`utils.explore`: the widgets, as named in version 0.1, whose notebooks learners have saved and open again."""
-    if name != "explore":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import widgets
-
-    return widgets

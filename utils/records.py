@@ -15,16 +15,16 @@ anew. "form" in an entry stands for what was asked; without it, that is what ver
 
 import contextlib
 import json
-import os
 import re
-import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock
 
 from . import settings
 from .files import write_whole
@@ -32,7 +32,7 @@ from .files import write_whole
 FORMS: dict[str, tuple[str, str]] = {}  # {exercise: (its form, that in version 0.2.0)}
 FILE, VERSION = "progress.json", 1
 TRIED, OPENED = ("right", "wrong"), "solution"
-STALE, PATIENCE, PAUSE = 2.0, 3.0, 0.02  # seconds: a killed kernel's lock; waiting for a lock; between two looks
+PATIENCE = 3.0  # seconds to wait for another kernel
 MOST = 1_000_000  # tries; a number above it was made up
 A_NAME = re.compile(r"[\w.:+-]{1,80}")  # other people's files are printed, too: no control characters
 
@@ -170,7 +170,7 @@ def _with_guesses(kept: dict[str, Any]) -> dict[str, dict]:
 
 def _write(file: Path) -> None:
     """Add what is not written yet to the file. One that is damaged is put aside, one of another version left alone."""
-    with _locked(file):
+    with FileLock(file.with_name(f"{FILE}.lock"), timeout=PATIENCE):
         kept, tries = {"version": VERSION, "exercises": {}}, _unwritten[:]
         with contextlib.suppress(FileNotFoundError):
             try:
@@ -184,24 +184,3 @@ def _write(file: Path) -> None:
         if new != kept:
             write_whole(file, json.dumps(new, indent=1) + "\n")
     del _unwritten[: len(tries)], _guesses[:taken]
-
-
-@contextlib.contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    """One kernel at a time. A file that must not exist yet is a lock on every system, as fcntl's are not."""
-    lock, began = file.with_name(f"{FILE}.lock"), time.monotonic()
-    while True:
-        try:
-            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-            break
-        except FileExistsError:
-            with contextlib.suppress(FileNotFoundError):  # released in between
-                if time.time() - lock.stat().st_mtime > STALE:
-                    lock.unlink()
-            if time.monotonic() - began > PATIENCE:
-                raise TimeoutError(f"{lock.name} is held by another kernel") from None
-            time.sleep(PAUSE)
-    try:
-        yield
-    finally:
-        lock.unlink(missing_ok=True)

@@ -61,16 +61,6 @@ def test_a_course_of_another_version_is_named(tmp_path):
     assert done.stdout.splitlines()[0] == said, done.stderr
 
 
-@pytest.mark.lane("all", "setup_cell", "test_course_repo")
-def test_a_notebook_saved_with_version_0_1_finds_its_widgets():
-    """It imports `explore`, as the widgets were named; nothing is loaded before that, and no other name is made up."""
-    code = "import sys, utils; assert 'utils.widgets' not in sys.modules\n"
-    code += "from utils import explore, plots, widgets; assert explore is widgets and explore.two_arrows()\n"
-    code += "from utils import explorer"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert "ImportError: cannot import name 'explorer' from 'utils'" in done.stderr, done.stderr
-
-
 NOWHERE = "file:///nowhere"
 
 

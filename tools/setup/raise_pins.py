@@ -21,7 +21,7 @@ FILES = [
     "requirements-site.txt",
     "tools/vectors/requirements-glove.txt",
     "tools/vectors/requirements-vectors.txt",
-    "environment.yml",
+    "environment.yml",  # the last, of another form
 ]
 # uv is installed by setup_environment.py itself. Later versions of jsonschema, which JupyterLab and nbformat import,
 # make a parser of addresses at each start, which takes two seconds: python-jsonschema/jsonschema#1428.
@@ -43,10 +43,10 @@ def resolve(names, *options):
 
 def newest_torch():
     """torch==VERSION of PyTorch's own index."""
-    version = resolve(["torch"], "--no-deps", "--default-index", CPU_INDEX)["torch"]
-    if not version.endswith("+cpu"):
+    version, _, build = resolve(["torch"], "--no-deps", "--default-index", CPU_INDEX)["torch"].partition("+")
+    if build != "cpu":
         raise SystemExit(f"no build of PyTorch for the processor alone was found at {CPU_INDEX}: give torch==VERSION")
-    return f"torch=={version.partition('+')[0]}"
+    return f"torch=={version}"
 
 
 def raised(text, new):
@@ -61,14 +61,13 @@ def raised(text, new):
 
 def listed(text, new):
     """`text` of constraints.txt with its comment and, in alphabetical order, the packages `new` in place of its own."""
-    comment = [line for line in text.splitlines() if line.startswith("#")]
-    return "\n".join([*comment, *sorted(f"{name}=={version}" for name, version in new.items())]) + "\n"
+    lines = re.findall("^#.*", text, re.MULTILINE) + sorted(f"{name}=={version}" for name, version in new.items())
+    return "\n".join(lines) + "\n"
 
 
 def main(given, course=COURSE):
     files, constraints = [course / name for name in FILES], course / "constraints.txt"
-    named = pins(*(path for path in files if path.suffix == ".txt"))
-    old = named | pins(constraints)
+    named, old = pins(*files[:-1]), pins(*files[:-1], constraints)
     asked = {normalised(line.partition("==")[0]): line for line in given}
     if "torch" not in asked:
         asked["torch"] = newest_torch()
@@ -76,7 +75,7 @@ def main(given, course=COURSE):
     new = {name: version.partition("+")[0] for name, version in found.items() if not GRAPHICS.match(name)}
     for path in files:
         path.write_text(raised(path.read_text(encoding="utf-8"), new), encoding="utf-8")
-    along = {name: version for name, version in new.items() if name not in named}
+    along = {name: new[name] for name in new.keys() - named.keys()}
     constraints.write_text(listed(constraints.read_text(encoding="utf-8"), along), encoding="utf-8")
     for name in sorted(old.keys() | new.keys()):
         if name not in new or old.get(name) != release(new[name]):

@@ -2,13 +2,12 @@
 
     python3 tools/setup/setup_environment.py [--this-python] [REQUIREMENTS ...]
 
-requirements.txt always, and the given files besides; what earlier calls brought stays. uv installs, the version that
-constraints.txt binds, from .venv itself, where pip puts it; where uv cannot be had or fails, pip installs the same.
+requirements.txt always, and the given files as well; what earlier calls brought stays. uv installs, in the version that
+constraints.txt names, from .venv itself, where pip puts it; where uv cannot be had or fails, pip installs the same.
 
-A finished install leaves a stamp. The next call believes it only where each package of it is there with all its files,
-in their sizes, and with the content that RECORD gives for what was written since. A broken package is installed again,
-and a .venv that is no environment of its own, or was moved here, is built anew, as one of another Python is where
---this-python asks for the one that runs this file. Whatever stands in the way ends in one line that says what to do.
+A stamp in .venv says what is installed, or that an install has begun. One that was killed may have left half a package,
+so .venv is then built anew. The same happens where it does not work, was moved here, or has another Python than the one
+that was asked for by --this-python. Whatever stands in the way ends in one line that says why and what to do.
 """
 
 import sys
@@ -17,35 +16,28 @@ if sys.version_info < (3, 11):
     sys.exit("setup: Python 3.11 or newer is needed: install it, for instance from python.org, then run this again.")
 
 import ast
-import base64
 import contextlib
-import csv
+import errno
 import hashlib
 import json
-import math
 import os
 import platform
 import re
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-
 COURSE = Path(__file__).resolve().parents[2]
-BYTES_NEEDED = 4 * 10**9  # .venv takes 1.5 GB, 1.9 GB with the tools for tests, and uv's cache as much again
-BYTES_FOR_GRAPHICS = 14 * 10**9
+STAMP, LOG = "installed.json", "install.log"
+BYTES_NEEDED = 4 * 10**9  # .venv takes 1.5 GB, 1.9 GB with the tools for tests, and uv's cache the same again
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+A_SET = re.compile(r"(tools/\w+/)?requirements[\w-]*\.txt")
 # What of the user's settings of pip reaches the install, and what uv calls it: where packages come from and how to get
 # there. Others (target, prefix, dry-run, no-deps, ...) would install elsewhere, or less than is needed.
 SETTINGS = {
     "index-url": "UV_DEFAULT_INDEX",
     "extra-index-url": "UV_INDEX",
-    "no-index": None,  # an option of uv, see Installer
+    "no-index": None,  # an option of uv
     "find-links": "UV_FIND_LINKS",
     "trusted-host": "UV_INSECURE_HOST",
     "cert": "SSL_CERT_FILE",
@@ -59,9 +51,24 @@ SETTINGS = {
     "keyring-provider": None,
     "use-feature": None,
 }
-UV_SETTINGS = re.compile(
-    r"UV_(DEFAULT_INDEX|INDEX|EXTRA_INDEX|FIND_LINKS|INSECURE|HTTP|CACHE|NO_CACHE|OFFLINE|NATIVE|SYSTEM_CERTS)"
-)
+UV_SETTINGS = "UV_(DEFAULT_INDEX|INDEX|EXTRA_INDEX|FIND_LINKS|INSECURE|HTTP|CACHE|NO_CACHE|OFFLINE|NATIVE|SYSTEM_CERTS)"
+# What an environment of its own says to this: the version of its Python.
+OWN = """import sys, importlib.metadata
+assert importlib.metadata.distribution("pip").read_text("INSTALLER") and sys.prefix != sys.base_prefix
+print("{0}.{1}".format(*sys.version_info))"""
+PIP = "-m pip --require-virtualenv install --disable-pip-version-check --no-input --no-compile -c".split()
+# Of several indexes the best version, as pip does.
+UV = "-m uv pip install --no-config --no-progress --index-strategy unsafe-best-match -c".split()
+FULL = "The disk is full: make room (about 3 GB), then run the command again."
+LARGE = "or take PyTorch's default build (3 GB to fetch, 6 GB on disk) by TORCH=default behind the command, "
+# Why an install failed, and how that sounds in the words of pip and uv. Their last words tell of what follows from it.
+CAUSES = {
+    "the proxy does not let it through": r"prox(y|ies)\b|ProxyError|tunnel|\b407\b",
+    "a certificate is not accepted": r"certificate|SSLError|TLS handshake",
+    "the network cannot be reached": r"name resolution|dns error|lookup address|not known|unreachable|No route to host",
+    "the server does not answer": r"timed? ?out|Connection (refused|reset)|connect error",
+    "the server refuses": r"HTTP (status|error)|\b40[13]\b",
+}
 
 
 class Stop(Exception):
@@ -86,174 +93,106 @@ def release(version):
 
 def pins(*paths):
     """{package: version} of the lines `package==version` of requirements files."""
-    lines = [line for path in paths for line in Path(path).read_text(encoding="utf-8").splitlines()]
-    found = [match for line in lines if (match := re.match(r"([\w.-]+)==([\w.]+)", line))]
-    return {normalised(match[1]): release(match[2]) for match in found}
+    text = "\n".join(Path(path).read_text(encoding="utf-8") for path in paths)
+    found = re.findall(r"^([\w.-]+)==([\w.]+)", text, re.MULTILINE)
+    return {normalised(package): release(version) for package, version in found}
 
 
-def books(venv):
-    """[(package, version, its .dist-info folder)]; an upgrade that was cut short leaves two folders of a package."""
+def missing(venv, pinned):
+    """The packages of `pinned` that are not installed in `venv` in that version."""
     below = "Lib/site-packages" if os.name == "nt" else "lib/python*/site-packages"
-    found = []
-    for folder in sorted(venv.glob(f"{below}/[!~]*.dist-info")):
-        package, _, version = folder.name.removesuffix(".dist-info").rpartition("-")
-        found.append((normalised(package), release(version), folder))
-    return found
+    names = [folder.name[: -len(".dist-info")].rpartition("-") for folder in venv.glob(f"{below}/*.dist-info")]
+    installed = {(normalised(package), release(version)) for package, _, version in names}
+    return sorted(package for package, version in pinned.items() if (package, version) not in installed)
 
 
-def is_whole(folder, since):
-    """Is each file that RECORD in a .dist-info `folder` names there, in its size, and its content if written `since`?
-
-    A wheel brings a RECORD of its own. What installs replaces it at the end by one that names INSTALLER.
-    """
+def read_stamp(venv):
+    """{"of": digest of what is installed, "sets": [...]}; "of" is None where an install has begun and not ended."""
     try:
-        with open(folder / "RECORD", encoding="utf-8", newline="") as lines:
-            rows = [row for row in csv.reader(lines) if len(row) == 3 and not row[0].endswith(".pyc")]
-        for name, digest, size in rows:
-            found = os.stat(folder.parent / name)
-            if size and found.st_size != int(size):
-                return False
-            if digest and max(found.st_mtime, found.st_ctime) >= since and not holds(folder.parent / name, digest):
-                return False
-    except (OSError, ValueError):
-        return False
-    return any(name.endswith(".dist-info/INSTALLER") for name, _, _ in rows)
+        stamp = json.loads((venv / STAMP).read_text(encoding="utf-8"))
+        return {"of": stamp["of"], "sets": [name for name in stamp["sets"] if A_SET.fullmatch(name)]}
+    except (OSError, ValueError, TypeError, KeyError):
+        return {"of": None if any(os.path.lexists(venv / name) for name in (STAMP, LOG)) else "", "sets": []}
 
 
-def holds(path, digest):
-    """Has the file the content that RECORD gives as "sha256=..." ?"""
-    kind, _, value = digest.partition("=")
-    with open(path, "rb") as file:
-        return base64.urlsafe_b64encode(hashlib.file_digest(file, kind).digest()).decode().rstrip("=") == value
+def write_stamp(venv, of, sets):
+    (venv / STAMP).write_text(json.dumps({"of": of, "sets": sets}), encoding="utf-8")
 
 
-def sound(venv, pinned, since):
-    """The packages of `pinned` that are installed once, in that version, with all files."""
-    found = books(venv)
-    names = [package for package, _, _ in found]
-    return {
-        package
-        for package, version, folder in found
-        if pinned.get(package) == version and names.count(package) == 1 and is_whole(folder, since)
-    }
+def digest_of(course, venv, sets):
+    """One hash of the files that say what to install, of the place, and of the Python that it is installed for."""
+    places = [os.fsencode(os.path.realpath(path)) for path in (venv, venv_python(venv))]
+    texts = [path.read_bytes() for path in [course / "constraints.txt", *sets]]
+    return hashlib.sha256(b"\0".join([*places, *texts])).hexdigest()
 
 
-def forget_broken(venv, pinned, since):
-    """Take broken packages off the books, so that they are installed anew over what is left of them."""
-    good = sound(venv, pinned, since)
-    for package, _, folder in books(venv):
-        if package in pinned and package not in good:
-            shutil.rmtree(folder)
-            for left in folder.parent.glob("~*"):  # pip's, moved out of the way
-                remove(left)
+# The user's settings
 
 
-def remove(path):
-    """Remove a file, a link or a folder; nothing where there is none."""
-    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
-
-
-# Running other programs
-
-
-def run(command, environment, log):
-    """Run `command`, its words at the end of the file `log`; returns (did it succeed, its words)."""
-    with open(log, "a+", encoding="utf-8", errors="backslashreplace") as output:
-        print("\n$", *command, file=output, flush=True)
-        start = output.tell()
-        # close_fds: what installs holds the lock of alone(), too, so nobody installs beside it if this is killed
-        done = subprocess.run(command, env=environment, stdout=output, stderr=subprocess.STDOUT, close_fds=False)
-        output.seek(start)
-        return done.returncode == 0, output.read()
+def variable(setting):
+    return "PIP_" + setting.upper().replace("-", "_")
 
 
 def clean_environment():
     """The caller's environment without settings that send Python, pip or uv elsewhere."""
-    result = {}
-    for name, value in os.environ.items():
-        if name.startswith("PIP_") and name != "PIP_CONFIG_FILE":
-            kept = value and name[4:].lower().replace("_", "-") in SETTINGS
-        else:
-            kept = UV_SETTINGS.match(name) if name.startswith("UV_") else not name.startswith("PYTHON")
-        if kept:
-            result[name] = value
-    return result
+    settings = [*(f"{variable(key)}$" for key in SETTINGS), "PIP_CONFIG_FILE$", UV_SETTINGS]
+    kept = re.compile("|".join(["(?!PIP_|UV_|PYTHON)", *settings]))
+    return {name: value for name, value in os.environ.items() if kept.match(name)}
 
 
 def pip_environment(python):
     """clean_environment() plus what pip.conf says about where packages come from, and nothing else that it says."""
     environment = clean_environment()
-    asked = subprocess.run([python, "-m", "pip", "config", "list"], env=environment, capture_output=True)
-    said = re.findall(r"^(install|global)\.([\w-]+)=(.+)$", asked.stdout.decode("utf-8", "replace"), re.MULTILINE)
+    config = subprocess.run([python, "-m", "pip", "config", "list"], env=environment, capture_output=True).stdout
+    said = re.findall(r"^(install|global)\.([\w-]+)=(.+)$", config.decode("utf-8", "replace"), re.MULTILINE)
     for _, key, value in sorted(said, reverse=True):  # as for pip, what stands under [install] counts more
         if key in SETTINGS:
-            environment.setdefault("PIP_" + key.upper().replace("-", "_"), ast.literal_eval(value.strip()))
-    return environment | {"PIP_CONFIG_FILE": os.devnull}
+            environment.setdefault(variable(key), ast.literal_eval(value.strip()))
+    return {**environment, "PIP_CONFIG_FILE": os.devnull}
 
 
 def uv_environment(venv, environment):
     """pip_environment() in uv's words: its own settings count more. uv lists with commas what pip lists with blanks."""
-    result = {
-        "VIRTUAL_ENV": str(venv),
-        "UV_LINK_MODE": "copy",
-    }  # linked files would carry what breaks them to the cache
-    for key, name in SETTINGS.items():
-        value = environment.get("PIP_" + key.upper().replace("-", "_"))
-        if name and value:
-            result[name] = ",".join(value.split()) if name == "UV_FIND_LINKS" else value
-    return result | environment
+    found = {
+        uv: environment.get(variable(pip)) for pip, uv in SETTINGS.items() if uv and environment.get(variable(pip))
+    }
+    given = {uv: ",".join(value.split()) if uv == "UV_FIND_LINKS" else value for uv, value in found.items()}
+    # Copies, since linked files would carry what breaks them into uv's cache.
+    return {"VIRTUAL_ENV": str(venv), "UV_LINK_MODE": "copy", **given, **environment}
 
 
 # .venv
 
 
-def is_usable(venv):
-    """Is `venv` an environment of its own, with a Python that is new enough and a pip with all its files?
+def is_usable(venv, this_python=False):
+    """Is `venv` an environment of its own, built in this place, with pip and a Python that is new enough, or this one?
 
-    Without pyvenv.cfg, bin/python is the Python that it is a link to: what is installed would go there.
+    Without pyvenv.cfg, bin/python is the Python that it is a link to: what is installed would go there. Of pip,
+    INSTALLER is written last.
     """
-    if not (venv / "pyvenv.cfg").is_file() or not any(row[0] == "pip" and is_whole(row[2], 0) for row in books(venv)):
+    try:
+        settings = os.fsdecode((venv / "pyvenv.cfg").read_bytes())
+        built = re.search(r"^command = .* -m venv (?:--\S+ )*(.+)$", settings, re.MULTILINE)
+        if not os.path.samefile(built[1].strip(), venv):
+            return False
+        asked = subprocess.run([venv_python(venv), "-c", OWN], env=clean_environment(), capture_output=True, text=True)
+        version = tuple(map(int, asked.stdout.split(".")))
+    except (OSError, ValueError, TypeError):
         return False
-    with contextlib.suppress(OSError):
-        own = "import sys, pip; assert sys.version_info >= (3, 11) and sys.prefix != sys.base_prefix"
-        return not subprocess.run(
-            [venv_python(venv), "-c", own], env=clean_environment(), capture_output=True
-        ).returncode
-    return False
-
-
-def is_of_this_python(venv):
-    """Was `venv` built with the version of Python that runs this?"""
-    with contextlib.suppress(OSError):
-        said = re.search(r"^version(?:_info)? *= *(\d+)\.(\d+)", (venv / "pyvenv.cfg").read_text(), re.MULTILINE)
-        return said is not None and tuple(map(int, said.groups())) == sys.version_info[:2]
-    return False
-
-
-def is_moved(venv):
-    """Was `venv` built in another place than where it is? Its scripts hold the path of that one."""
-    built = re.search(r"^command = .* -m venv (?:--\S+ )*(.+)$", (venv / "pyvenv.cfg").read_text(), re.MULTILINE)
-    return built is not None and not (os.path.exists(built[1]) and os.path.samefile(built[1], venv))
-
-
-def require_space(course, needed):
-    free = shutil.disk_usage(course).free
-    if free < needed:
-        raise Stop(
-            f"{needed / 1e9:.1f} GB of free space are needed in {course} and there are {free / 1e9:.1f} GB: make room, "
-            "then run the command again."
-        )
+    return version == sys.version_info[:2] if this_python else version >= (3, 11)
 
 
 def build_venv(course, venv):
     """Make the folder `venv` a new virtual environment, whatever it was."""
-    if venv.is_symlink():
+    free = shutil.disk_usage(course).free
+    if free < BYTES_NEEDED:
         raise Stop(
-            f"{venv} is a link to {os.path.realpath(venv)}, which holds no environment that can be used: remove the "
-            "link, then run the command again."
+            f"{BYTES_NEEDED / 1e9:.1f} GB of free space are needed in {course} and there are {free / 1e9:.1f} GB: make "
+            "room, then run the command again."
         )
-    require_space(course, BYTES_NEEDED)
     print(f"Building {venv} with Python {platform.python_version()}", flush=True)
+    with contextlib.suppress(OSError):  # first of all, so that what is half removed is not taken for usable
+        os.unlink(venv / "pyvenv.cfg")
     command = [sys.executable, "-m", "venv", "--clear", venv]
     done = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, errors="replace")
     if "ensurepip" in done.stdout:
@@ -263,7 +202,7 @@ def build_venv(course, venv):
         )
     if done.returncode or not is_usable(venv):
         raise Stop(
-            f"{venv} cannot be built ({last_line(done.stdout + done.stderr)}). Put that right (`make clean` removes "
+            f"{venv} cannot be built ({cause(done.stdout + done.stderr)}). Put that right (`make clean` removes "
             ".venv), or move the course to a folder of yours with a plain name, then run the command again."
         )
 
@@ -271,154 +210,112 @@ def build_venv(course, venv):
 # Installing
 
 
-class Installer:
-    """uv, or pip where uv cannot be had, with the user's settings; its words go into .venv/install.log."""
-
-    def __init__(self, venv, constraints):
-        self.venv, self.log, python = venv, venv / "install.log", venv_python(venv)
-        remove(self.log)
-        self.pip_settings = pip_environment(python)
-        pip = [python, "-m", "pip", "--require-virtualenv", "install", "--disable-pip-version-check", "--no-input"]
-        self.pip = [*pip, "--no-compile", "-c", constraints]
-        uv = [python, "-m", "uv", "pip", "install", "--no-config", "--no-progress", "-c", constraints]
-        self.uv = [*uv, "--index-strategy", "unsafe-best-match"]  # as pip: the best version of all indexes
-        self.uv += ["--no-index"] if self.pip_settings.get("PIP_NO_INDEX") else []
-
-    def with_uv(self, *arguments):
-        return run([*self.uv, *arguments], uv_environment(self.venv, self.pip_settings), self.log)
-
-    def with_pip(self, *arguments):
-        return run([*self.pip, *arguments], self.pip_settings, self.log)
+def run(command, environment, log):
+    """Run `command`, put what it says at the end of the file `log`, and return whether it succeeded."""
+    # close_fds: what installs holds the lock of alone(), too, so nobody installs beside it if this is killed
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, close_fds=False)
+    words = done.stdout.decode("utf-8", "replace")
+    if done.returncode and "No space left" in words:
+        raise Stop(FULL)
+    with open(log, "a", encoding="utf-8", errors="backslashreplace") as output:
+        print("\n$", *command, f"\n{words}", file=output)
+    return done.returncode == 0
 
 
-def last_line(words):
-    """The last thing that a program said, an error of pip's before others."""
-    said = [line.strip() for line in words.splitlines() if line.strip()] or ["it said nothing"]
+def cause(words):
+    """Why a program failed that said these `words`, with the line that shows it."""
+    lines = [" ".join(line.split()) for line in words.splitlines() if line.strip()] or ["it said nothing"]
+    said = [(line.partition("connection broken by ")[2] or line)[:200] for line in lines]
+    for what, pattern in CAUSES.items():
+        for line in filter(re.compile(pattern, re.IGNORECASE).search, said):
+            return f"{what}: {line}"
     return ([line for line in said if line.startswith("ERROR")] or said)[-1]
 
 
-def install_torch(course, install, torch):
-    """Install PyTorch for the processor alone: the default index has builds for graphics cards, of several GB."""
-    print("Installing PyTorch for the processor (about 200 MB to fetch)", flush=True)
-    for source in [], ["--extra-index-url", CPU_INDEX]:  # a place that the user has set may have it as well
-        if install("--no-deps", *source, f"{torch}+cpu")[0]:
-            return
-    print("PyTorch's own index has no answer: looking for a build elsewhere", flush=True)
-    done, words = install("--dry-run", torch)
-    if not done or not re.search(r"\b(nvidia|cuda)-", words.replace(str(course), "")):
-        return
-    large = "the default build is for graphics cards, some 3 GB to fetch and 6 GB on disk"
-    asked = os.environ.get("TORCH") == "default"
-    if not asked and not os.environ.get("CI") and sys.stdin is not None and sys.stdin.isatty():
-        raise Stop(
-            f"PyTorch's own index ({CPU_INDEX}) does not answer, and {large}. Try again later, or take that build: run "
-            "the command again with TORCH=default behind it."
-        )
-    print(f"Going on with what there is: {large}", flush=True)
-    require_space(course, BYTES_FOR_GRAPHICS)
+def attempt(install, torch, sets):
+    """Install PyTorch, for the processor alone, and all `sets`; returns whether `install` succeeded."""
+    if torch:
+        print("Installing PyTorch for the processor (about 200 MB to fetch)", flush=True)
+        places = [], ["--extra-index-url", CPU_INDEX]  # a place that the user has set may have it as well
+        if not any(install("--no-deps", *place, f"{torch}+cpu") for place in places):
+            at_terminal = sys.stdin is not None and sys.stdin.isatty() and not os.environ.get("CI")
+            if at_terminal and os.environ.get("TORCH") != "default":
+                return False
+            print("There is none: taking the default build, which may be 3 GB to fetch and 6 GB on disk", flush=True)
+    print("Installing the other packages", flush=True)
+    return install(*(word for path in sets for word in ("-r", path)))
 
 
-def install_sets(course, venv, sets, since):
+def install_sets(course, venv, sets):
     """Install the requirements files `sets`, bound by constraints.txt, with uv, and with pip where that fails."""
-    constraints = course / "constraints.txt"
-    required, pinned = pins(*sets), pins(*sets, constraints)
-    installer = Installer(venv, constraints)
-    forget_broken(venv, pinned, since)
-    since = math.inf  # what is installed from here on is compared by size alone
-    has_uv = "uv" in sound(venv, pinned, since) or ("uv" in pinned and installer.with_pip("--no-deps", "uv")[0])
-    for install in [installer.with_uv] * has_uv + [installer.with_pip]:
-        if "torch" in required and sys.platform.startswith("linux") and "torch" not in sound(venv, pinned, since):
-            install_torch(course, install, re.search(r"^torch==[\w.]+", sets[0].read_text(), re.MULTILINE)[0])
-        print(f"Installing the other packages (details in {installer.log})", flush=True)
-        done, words = install(*(word for path in sets for word in ("-r", path)))
-        broken = sorted(required.keys() - sound(venv, pinned, since))
-        if done and not broken:
-            return sorted(sound(venv, pinned, since))
-        forget_broken(venv, pinned, since)
-    if "No space left" in words:
-        raise Stop("The disk is full: make room (some 3 GB), then run the command again; it resumes.")
-    if done:
-        raise Stop(
-            f"pip says that it is done, yet these are not as they should be: {', '.join(broken)}. Run `make clean`, "
-            f"which removes .venv, then the command again. All of pip's words: {installer.log}"
-        )
-    raise Stop(
-        f"The install failed ({last_line(words)}). Check the network, then run the command again; it resumes. All of "
-        f"its words: {installer.log}"
-    )
+    constraints, log, python, required = course / "constraints.txt", venv / LOG, venv_python(venv), pins(*sets)
+    settings = pip_environment(python)
+    index = ["--no-index"] if settings.get("PIP_NO_INDEX") else []
 
+    def with_pip(*words):
+        return run([python, *PIP, constraints, *words], settings, log)
 
-# The stamp of a finished install
+    def with_uv(*words):
+        return run([python, *UV, constraints, *index, *words], uv_environment(venv, settings), log)
 
-
-def read_stamp(venv):
-    """{"of": digest, "sets": [...], "packages": [...]}; {} where there is no whole one."""
-    with contextlib.suppress(OSError, ValueError):
-        stamp = json.loads((venv / "installed.json").read_text(encoding="utf-8"))
-        return stamp if isinstance(stamp, dict) else {}
-    return {}
-
-
-def digest_of(course, venv, sets):
-    """One hash of the files that say what to install, of the place, and of the Python that it is installed for."""
-    result = hashlib.sha256(os.fsencode(f"{venv.resolve()}\n{os.path.realpath(venv_python(venv))}"))
-    for path in [course / "constraints.txt", *sets]:
-        result.update(b"\0" + path.read_bytes())
-    return result.hexdigest()
-
-
-def is_ready(course, venv, sets, this_python):
-    """Is the stamp there, and all that it speaks of?"""
-    stamp, now = read_stamp(venv), time.time()
-    if stamp.get("of") != digest_of(course, venv, sets) or (this_python and not is_of_this_python(venv)):
-        return False
-    since = os.stat(venv / "installed.json").st_mtime
-    if set(stamp["packages"]) - sound(venv, pins(*sets, course / "constraints.txt"), since) or not is_usable(venv):
-        return False
-    with contextlib.suppress(OSError):  # what was compared by its content is not compared again
-        os.utime(venv / "installed.json", (now - 1, now - 1))
-    return True
+    wanted = {name: version for name, version in pins(constraints).items() if name == "uv"}
+    has_uv = not missing(venv, wanted) or with_pip("--no-deps", "uv")
+    for install in [with_uv] * has_uv + [with_pip]:
+        lacks_torch = sys.platform.startswith("linux") and "torch" in missing(venv, required)
+        torch = lacks_torch and re.search(r"^torch==[\w.]+", sets[0].read_text(encoding="utf-8"), re.MULTILINE)[0]
+        done = attempt(install, torch, sets)
+        if done and not missing(venv, required):
+            return
+    left = ", ".join(missing(venv, required))
+    words = log.read_text(encoding="utf-8").rpartition("\n$ ")[2].partition("\n")[2]  # of the last command
+    why = f"pip says that it is done, and there is no {left}" if done else cause(words)
+    how = f"Put that right, {LARGE if 'torch' in left.split(', ') else ''}then run the command again"
+    raise Stop(f"The install failed: {why}. {how}: what was fetched is kept. All that was said is in {log}")
 
 
 @contextlib.contextmanager
 def alone(course):
-    """Hold the course's folder until this and what it started have ended: two installs at once would clash."""
-    if fcntl is None:
+    """Hold a file of the course until this and what it started have ended: two installs at once would clash."""
+    with open(course / "requirements.txt", "rb") as held:
+        os.set_inheritable(held.fileno(), True)
+        with contextlib.suppress(OSError, ImportError):  # a file system without locks; Windows
+            import fcntl
+
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                print("Another command is installing here: waiting until it is done", flush=True)
+                fcntl.flock(held, fcntl.LOCK_EX)
         yield
-        return
-    folder = os.open(course, os.O_RDONLY)
-    os.set_inheritable(folder, True)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        print("Another command is installing here: waiting until it is done", flush=True)
-        fcntl.flock(folder, fcntl.LOCK_EX)
-    except OSError:  # a file system without locks
-        pass
-    try:
-        yield
-    finally:
-        os.close(folder)
 
 
 def set_up(course, requirements, this_python=False):
     """Install requirements.txt and the files `requirements` into the course's .venv unless all of it is there."""
     venv = course / ".venv"
     with alone(course):
-        asked = {"requirements.txt": True, **dict.fromkeys(requirements, True)}
-        known = [name for name in read_stamp(venv).get("sets", []) if name in asked or (course / name).is_file()]
-        names = list(dict.fromkeys([*asked, *known]))
-        sets = [course / name for name in sorted(names, key=lambda name: (name != "requirements.txt", name))]
-        if is_ready(course, venv, sets, this_python):
+        stamp, usable = read_stamp(venv), is_usable(venv, this_python)
+        known = {name for name in stamp["sets"] if (course / name).is_file()}
+        names = ["requirements.txt", *sorted(known.union(requirements) - {"requirements.txt"})]
+        sets = [course / name for name in names]
+        if usable and stamp["of"] == digest_of(course, venv, sets) and not missing(venv, pins(*sets)):
             return
-        stamp = venv / "installed.json"
-        since = stamp.stat().st_mtime if read_stamp(venv) else 0
-        if not is_usable(venv) or is_moved(venv) or (this_python and not is_of_this_python(venv)):
+        if venv.is_symlink():
+            raise Stop(
+                f"{venv} is a link to {os.path.realpath(venv)}, and nothing is installed outside of the course: remove "
+                "the link, then run the command again."
+            )
+        if not usable or stamp["of"] is None:
             build_venv(course, venv)
-        remove(stamp)
-        packages = install_sets(course, venv, sets, since)
-        done = {"of": digest_of(course, venv, sets), "sets": names, "packages": packages}
-        stamp.write_text(json.dumps(done), encoding="utf-8")
+        write_stamp(venv, None, names)
+        with contextlib.suppress(OSError):
+            os.unlink(venv / LOG)
+        try:
+            install_sets(course, venv, sets)
+        except Stop as problem:
+            if str(problem) != FULL:  # it came to its end, so there is no half of a package
+                write_stamp(venv, "", names)
+            raise
+        write_stamp(venv, digest_of(course, venv, sets), names)
 
 
 def main(arguments):
@@ -428,15 +325,16 @@ def main(arguments):
     try:
         set_up(COURSE, files, this_python=len(files) < len(arguments))
     except Stop as problem:
-        print(f"setup: {problem}", file=sys.stderr)
-        return 1
+        why, code = str(problem), 1
     except KeyboardInterrupt:
-        print("setup: interrupted. Run the command again; it resumes.", file=sys.stderr)
-        return 130
+        why, code = "interrupted. Run the command again.", 130
     except OSError as problem:
-        print(f"setup: {problem}. Is the folder yours to write to? Then run the command again.", file=sys.stderr)
-        return 1
-    return 0
+        denied = f"{problem}. Is the folder yours to write to? Then run the command again."
+        why, code = FULL if problem.errno in (errno.ENOSPC, errno.EDQUOT) else denied, 1
+    else:
+        return 0
+    print(f"setup: {why}", file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":
