@@ -27,7 +27,8 @@ WORDS_A_MINUTE, LINES_A_MINUTE = 100, 15
 SECONDS = {"displayed": 10, "inline": 2, "pictures": 40}
 STEP = 5  # minutes
 TITLE = re.compile(r"\b\d+( minutes to read and run.*?)\b\d+( more for)", re.DOTALL)
-ROW = re.compile(r"^\| \d\d \| \[[^\n]*\]\(notebooks/(\w+\.ipynb)\) \| ([^|\n]*) \|.*$", re.MULTILINE)
+ROW = re.compile(r"^\| \d\d \| \[[^\n]*\]\(\S+?/(\w+)\.html\) \| ([^|\n]*) \|.*$", re.MULTILINE)
+TOTAL = re.compile(r"\d+ notebooks, \d+ hours to read and run them, \d+ for their \d+ exercises")
 AFTERWARDS = re.compile(r"\bAfterwards you can ([^\n]+?)\.(?:\s|$)")
 PLAN = """\
 | notebook | read and run + exercises | lessons of 45 | lessons of 90 | term of 15 weeks | weekend, no exercises |
@@ -125,16 +126,26 @@ def row(path, known, repo):
     (number, title), said = re.match(r"# (\d\d) · (.+)", first).groups(), AFTERWARDS.search(first)
     colab, binder = links.launch_links(path.name, repo)
     reading, solving = told(read(path))
-    cells_of_row = [number, f"[{title}](notebooks/{path.name})", said[1] if said else known, f"{reading} + {solving}"]
-    return f"| {' | '.join([*cells_of_row, f'[Colab]({colab}) · [Binder]({binder})'])} |"
+    page, file = links.page_address(path.name, repo), f"notebooks/{path.name}"
+    cells_of_row = [number, f"[{title}]({page})", said[1] if said else known, f"{reading} + {solving}"]
+    return f"| {' | '.join([*cells_of_row, f'[Colab]({colab}) · [Binder]({binder}) · [file]({file})'])} |"
+
+
+def total(course=COURSE):
+    """How many notebooks and exercises there are, and the hours that they take."""
+    notebooks = [read(path) for path in paths(course)]
+    reading, solving = (round(sum(minutes) / 60) for minutes in zip(*map(told, notebooks)))
+    exercises = sum(len(cells.exercises(notebook)) for notebook in notebooks)
+    return f"{len(notebooks)} notebooks, {reading} hours to read and run them, {solving} for their {exercises} exercises"
 
 
 def write_table(course=COURSE):
-    """README's table of notebooks: of each a row, also of one that is new, below that of the notebook before it."""
+    """README's table of notebooks: of each a row, also of one that is new, below that of the notebook before it; and
+    the sentence with their sums."""
     readme, repo = course / "README.md", links.repository()
-    text, below = readme.read_text(encoding="utf-8"), None
+    text, below = TOTAL.sub(total(course), readme.read_text(encoding="utf-8")), None
     for path in paths(course):
-        found = next((found for found in ROW.finditer(text) if found[1][3:] == path.name[3:]), None)
+        found = next((found for found in ROW.finditer(text) if found[1][3:] == path.stem[3:]), None)
         made = row(path, found[2] if found else "", repo)
         text = text.replace(found[0] if found else below, made if found else f"{below}\n{made}")
         below = made
