@@ -45,8 +45,12 @@ def motion(count: int) -> str:
         after = 100 * (STEP * (k + 1) + 0.4) / whole
         before = f"0%,{begin:.2f}%{{opacity:0}}" if k else "0%{opacity:0}"
         rules.append(f"@keyframes w{k}{{{before}{soon:.2f}%,100%{{opacity:1}}}}")
-        rules.append(f"@keyframes r{k}{{{before}{soon:.2f}%,{end:.2f}%{{opacity:1}}{after:.2f}%,100%{{opacity:{FAINT}}}}}")
-        rules.append(f"@keyframes c{k}{{{before}{soon:.2f}%,{end:.2f}%{{opacity:1}}{end + 0.01:.2f}%,100%{{opacity:0}}}}")
+        rules.append(
+            f"@keyframes r{k}{{{before}{soon:.2f}%,{end:.2f}%{{opacity:1}}{after:.2f}%,100%{{opacity:{FAINT}}}}}"
+        )
+        rules.append(
+            f"@keyframes c{k}{{{before}{soon:.2f}%,{end:.2f}%{{opacity:1}}{end + 0.01:.2f}%,100%{{opacity:0}}}}"
+        )
     rules.append("@keyframes last{0%,99%{opacity:0}100%{opacity:1}}")
     moving = "".join(f".{kind}{k}{{animation-name:{kind}{k}}}" for k in range(count) for kind in "wrc")
     return (

@@ -31,9 +31,12 @@ ROW = re.compile(r"^\| \d\d \| \[[^\n]*\]\(\S+?/(\w+)\.html\) \| ([^|\n]*) \|.*$
 TOTAL = re.compile(r"\d+ notebooks, \d+ hours to read and run them, \d+ for their \d+ exercises")
 AFTERWARDS = re.compile(r"\bAfterwards you can ([^\n]+?)\.(?:\s|$)")
 PLAN = """\
-| notebook | read and run + exercises | lessons of 45 | lessons of 90 | term of 15 weeks | weekend, no exercises |
+| notebook | read and run + exercises | lessons of 45 | lessons of 90 | term of 15 weeks | weekend |
 |---|---|---|---|---|---|
 """
+WEEKEND = (  # topics of the notebooks that two days have time for, with their exercises
+    "start_here", "single_token_attention", "self_attention", "masking", "transformer_encoder_block", "decoder",
+)  # fmt: skip
 READING, SOLVING, CELLS = 60, 45, 90  # one sitting: minutes, minutes of exercises, cells at most
 LONG, DENSE = 25, 8  # lines of a cell at most; its median at most
 
@@ -136,7 +139,9 @@ def total(course=COURSE):
     notebooks = [read(path) for path in paths(course)]
     reading, solving = (round(sum(minutes) / 60) for minutes in zip(*map(told, notebooks)))
     exercises = sum(len(cells.exercises(notebook)) for notebook in notebooks)
-    return f"{len(notebooks)} notebooks, {reading} hours to read and run them, {solving} for their {exercises} exercises"
+    return (
+        f"{len(notebooks)} notebooks, {reading} hours to read and run them, {solving} for their {exercises} exercises"
+    )
 
 
 def write_table(course=COURSE):
@@ -153,16 +158,18 @@ def write_table(course=COURSE):
 
 
 def plan(course=COURSE):
-    """The table of docs/teachers.md: lessons, weeks and the half of a weekend of each notebook, and of all."""
+    """The table of docs/teachers.md: lessons and weeks of each notebook, the day of a weekend of some, and of all."""
     first = {path: source(read(path)["cells"][0]).partition("\n")[0].removeprefix("# ") for path in paths(course)}
     minutes = [told(read(path)) for path in first]
     reading, solving = map(sum, zip(*minutes))
-    rows, before = [], 0
+    both = {path.stem[3:]: sum(told(read(path))) for path in first}
+    weekend, before, rows = sum(both[topic] for topic in WEEKEND if topic in both), 0, []
     for week, (path, title) in enumerate(first.items(), 1):
-        read_here, solve_here = minutes[week - 1]
-        day = "Saturday" if before + read_here / 2 < reading / 2 else "Sunday"
-        before += read_here
-        rows.append((f"[{title}](../notebooks/{path.name})", read_here, solve_here, f"week {week}", day))
+        topic, day = path.stem[3:], ""
+        if topic in WEEKEND:
+            day = "Saturday" if before + both[topic] / 2 < weekend / 2 else "Sunday"
+            before += both[topic]
+        rows.append((f"[{title}](../notebooks/{path.name})", *minutes[week - 1], f"week {week}", day))
     lessons = [
         [math.ceil((read_here + solve_here) / long) for _, read_here, solve_here, *_ in rows] for long in (45, 90)
     ]
@@ -170,7 +177,7 @@ def plan(course=COURSE):
         f"| {name} | {r} + {s} | {short} | {long} | {week} | {day} |"
         for (name, r, s, week, day), short, long in zip(rows, *lessons)
     ]
-    hours = f"{reading / 60:.0f} hours in two days"
+    hours = f"{weekend / 60:.0f} hours in two days"
     lines.append(
         f"| **all** | {reading} + {solving} | {sum(lessons[0])} | {sum(lessons[1])} | {len(rows)} weeks | {hours} |"
     )
