@@ -32,6 +32,7 @@ COLAB, BINDER = "https://colab.research.google.com/github/", "https://mybinder.o
 TO_NOTEBOOK = re.compile(r"\[([^\]]*)\]\((?:\d\d_)?([a-z]\w*)\.ipynb(#[^)]*)?\)")
 PLAIN = re.compile(r"(\[[^\]]*\]\([^)]*\)|`[^`]*`|<[^>]*>|^#.*)|\b([Nn]otebook (\d\d))\b", re.MULTILINE)
 FILE = re.compile(r"(?<!\d)\d\d_([a-z]\w*)\.(ipynb|html)")
+IN_DOCUMENT = re.compile(r"(?<=notebooks/)(\d\d_([a-z]\w*))\.ipynb")
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CITATION.cff", "docs/*.md")  # where the address stands, besides notebooks
 CITED_VERSION = re.compile(r"^version: .+$", re.MULTILINE)
 LAUNCH_LINK = re.compile(rf"(?:{COLAB}|{BINDER})[^)\s]+".replace(".", r"\."))
@@ -107,7 +108,7 @@ def with_table(text, known):
         return f"{known.get(found[1], found[0].rpartition('.')[0])}.{found[2]}"
 
     lines = [FILE.sub(renamed, line) if line.startswith("| ") else line for line in text.split("\n")]
-    return "\n".join(re.sub(r"^\| \d\d (\| .*?\bnotebooks/(\d\d)_)", r"| \2 \1", line) for line in lines)
+    return "\n".join(re.sub(r"^\| \d\d (\| .*?/(\d\d)_)", r"| \2 \1", line) for line in lines)
 
 
 NO_ADDRESS = """\
@@ -126,6 +127,7 @@ def with_note(readme, repo):
 def update_document(path, old_repo, repo, known):
     """Bring one document in line; returns whether the file changed."""
     text = replace_address(path.read_text(encoding="utf-8"), old_repo, repo)
+    text = IN_DOCUMENT.sub(lambda found: f"{known.get(found[2], found[1])}.ipynb", text)
     if path.name == "README.md":
         text = with_note(with_table(text, known), repo)
     if path.name == "CITATION.cff":

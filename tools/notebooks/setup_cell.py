@@ -1,5 +1,4 @@
 import math, os, pathlib, subprocess, sys
-
 COURSE, VERSION = "https://github.com/THE_OWNER/attention-course", "0.2.0"
 here, told = pathlib.Path.cwd(), os.path.expanduser(os.environ.get("ATTENTION_COURSE", "").strip(" \t\r\n'\""))
 nearby = map(os.path.abspath, [told] if told else [here, *here.parents, here / "attention-course", *sys.path])
@@ -16,7 +15,6 @@ if home is None:  # the notebook was opened alone, as on Colab: fetch the course
         raise RuntimeError(f"Cannot fetch {COURSE} into {home}: it takes git and a network. {problem}") from None
 sys.path.insert(0, str(home))
 import numpy as np, torch, utils
-
 if os.path.realpath(found := str([*getattr(utils, "__path__", []), utils][0])) != os.path.realpath(home / "utils"):
     raise RuntimeError(f"Another utils is in the way, {found}: restart, run this cell first; if it stays, rename it.")
 if getattr(utils, "VERSION", None) != VERSION:  # said before a name of the one is missed in the other

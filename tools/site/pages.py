@@ -79,7 +79,9 @@ def code(text):
 def moved(text):
     """Markdown of a notebook or of docs/ whose links to notebooks lead to their pages."""
     text = re.sub(r"\]\((?:\.\./notebooks/|notebooks/)?(\d\d_\w+)\.ipynb(#[^)]*)?\)", r"](\1.md)", text)
-    return re.sub(r"\]\(\.\./docs/(\w+\.md)\)", r"](\1)", text).replace("](../README.md)", "](readme.md)")
+    text = re.sub(r"\]\(\.\./docs/(\w+\.md)\)", r"](\1)", text).replace("](../README.md)", "](readme.md)")
+    file = f"https://github.com/{links.repository()}/blob/main/"
+    return text.replace("](../", f"]({file}")
 
 
 def by_hand(name):
