@@ -47,7 +47,7 @@ help:
 	@echo "make glove                  fetch 40,000 of Stanford's GloVe vectors (some 15 MB) for the notebook on similarity"
 	@echo "make vectors                train the vectors that ship with the course anew (needs WordNet)"
 	@echo "make pins                   raise all pinned versions; PINS=\"torch==VERSION\" keeps that one"
-	@echo "make links REPO=owner/name  write the course's address into notebooks and README"
+	@echo "make links REPO=owner/name  write the course's address into notebooks and documents"
 	@echo "make clean                  remove .venv and caches; never a file of yours"
 
 lab: setup
@@ -100,9 +100,11 @@ answers: setup-test
 
 notebooks: setup-test
 	@$(COMPARABLE) $(BIN)/python -m tools.notebooks.execute $(ONLY)
+	@$(BIN)/python -m tools.site.pages
 
 text: setup-test
 	@$(BIN)/python -m tools.notebooks.execute --text $(ONLY)
+	@$(BIN)/python -m tools.site.pages
 
 stale: setup-test
 	@$(BIN)/python -m tools.notebooks.stale

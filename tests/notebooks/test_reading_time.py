@@ -9,7 +9,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from topics import named
 
-from tools.notebooks import files, reading_time
+from tools.notebooks import files, links, reading_time
 from utils.cells import has, is_folded
 
 ROOT = Path(__file__).parents[2]
@@ -110,9 +110,12 @@ def test_a_new_notebook_gets_its_row_and_one_that_is_renamed_keeps_it(tmp_path):
     rows = (tmp_path / "README.md").read_text(encoding="utf-8").splitlines()
     reading_time.write_table(tmp_path)
     reading_time.write_table(tmp_path)
-    (added,) = set((tmp_path / "README.md").read_text(encoding="utf-8").splitlines()) - set(rows)
-    begins = f"| {number} | [Something new](notebooks/{number}_something_new.ipynb) | do something new | "
-    assert added.startswith(begins) and "Colab" in added
+    changed = set((tmp_path / "README.md").read_text(encoding="utf-8").splitlines()) - set(rows)
+    (added,) = (line for line in changed if line.startswith("| "))
+    assert len(changed) == 2 and any(reading_time.total(tmp_path) in line for line in changed)
+    page = links.page_address(f"{number}_something_new.ipynb", links.repository())
+    begins = f"| {number} | [Something new]({page}) | do something new | "
+    assert added.startswith(begins) and f"[file](notebooks/{number}_something_new.ipynb)" in added and "Colab" in added
 
 
 def test_the_plan_for_teachers_is_made_of_the_minutes():
@@ -124,8 +127,9 @@ def test_the_plan_for_teachers_is_made_of_the_minutes():
     for row, told in zip(rows, minutes):
         assert (int(row[2]) - 1) * 45 < told <= int(row[2]) * 45 and (int(row[3]) - 1) * 90 < told <= int(row[3]) * 90
     assert [sum(int(row[place]) for row in rows) for place in (2, 3)] == [int(everything[2]), int(everything[3])]
-    reading = {day: sum(int(row[1].split()[0]) for row in rows if row[5] == day) for day in ("Saturday", "Sunday")}
-    assert abs(reading["Saturday"] - reading["Sunday"]) <= reading_time.READING
+    days = {day: sum(told for row, told in zip(rows, minutes) if row[5] == day) for day in ("Saturday", "Sunday")}
+    assert abs(days["Saturday"] - days["Sunday"]) <= reading_time.READING + reading_time.SOLVING
+    assert everything[5] == f"{sum(days.values()) / 60:.0f} hours in two days" and sum(days.values()) <= 10 * 60
 
 
 RULE = "100 words a minute, 10 seconds a displayed formula and 2 one in a line, 15 lines of code a minute"

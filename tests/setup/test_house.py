@@ -311,7 +311,10 @@ NUMBERS = {
     "README.md",
     "links.py",
     "measured.json",
-    "teachers.md",  # in its plan, made from the file names
+    "teachers.md",  # in its plan, made from the file names, as are the next three
+    "measured.md",
+    "bugs.md",
+    "questions.md",
     "test_house.py",
     "test_update.py",
 }  # may hold some
@@ -350,7 +353,7 @@ def test_a_notebook_put_in_between_moves_all_numbers():
     assert links.with_numbers(text, known) == moved == links.with_numbers(moved, known)
     plain = "Notebook 01 says `notebook 01`, [in notebook 01](https://a.b).\n## Notebook 01\nnotebook 09, x_01"
     assert links.with_numbers(plain, known) == plain.replace("Notebook 01 says", "[Notebook 01](01_sets.ipynb) says")
-    row = "| 01 | [Masking](notebooks/01_masking.ipynb) | see | 5 + 5 | [Binder](b?path=notebooks%2F01_masking.ipynb) |"
+    row = "| 01 | [Masking](https://a.b/01_masking.html) | see | 5 + 5 | [Binder](b?p=notebooks%2F01_masking.ipynb) |"
     assert links.with_table(row, known) == row.replace("01_", "02_").replace("| 01 |", "| 02 |")
 
 
@@ -655,6 +658,7 @@ def published(tmp_path):
     (tmp_path / "README.md").write_text(f"See {address}. Or {address}/issues, not {address}-two.\n")
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "places.md", tmp_path / "docs")
+    shutil.copy(ROOT / "CITATION.cff", tmp_path)
     return tmp_path
 
 
@@ -665,6 +669,9 @@ def test_the_address_is_written_everywhere_once(published):
         "places.md",
         "map.svg",
         "map_dark.svg",
+        "opening.svg",
+        "opening_dark.svg",
+        "CITATION.cff",
         str(links.SETUP_CELL),
     }
     assert links.update(published, "ada/attention") == [] == links.update(published)

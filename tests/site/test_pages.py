@@ -227,7 +227,8 @@ def test_links_lead_somewhere(made):
             at = [one for one in NOTEBOOKS[stem].cells if one.id == cell]
             assert len(at) == 1 and at[0].cell_type == "code", f"{name}: {stem} {cell}"
         for target in re.findall(r"\]\(([^)]+)\)", re.sub(r"`[^`]*`|\$[^$]*\$", "", text)):
-            leads = target.startswith(("https://", "#")) or target.removesuffix(".md") in {*NOTEBOOKS, *made, "readme"}
+            page = target.partition("#")[0].removesuffix(".md")
+            leads = target.startswith(("https://", "#")) or page in {*NOTEBOOKS, *made, "readme"}
             assert leads, f"{name}: {target}"
 
 
@@ -333,8 +334,8 @@ def test_a_line_of_bugs_txt_that_is_none_is_refused():
 
 
 def test_the_readme_is_short_and_leads_on():
-    """What it is, two commands, the table, the picture; the rest stands where those look who need it."""
+    """What it is, one wrong answer, two commands, the table, two pictures; the rest is where people need it."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme.count("\n") < 80 and not re.search(r"^## For |\| `make ", readme, re.MULTILINE)
+    assert readme.count("\n") <= 100 and not re.search(r"^## For |\| `make ", readme, re.MULTILINE)
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", readme):
         assert (ROOT / target).exists(), target

@@ -117,7 +117,7 @@ def map_rows(root=COURSE):
     """The rows of README's table of notebooks, headings among them, without the column of launch links."""
     lines = (root / "README.md").read_text(encoding="utf-8").splitlines()
     rows = [line.split("|")[1:5] for line in lines if MAP_ROW.match(line)]
-    return [f"|{'|'.join(row)}|".replace("](notebooks/", "](") for row in rows]
+    return [re.sub(r"\]\(\S*/(\w+)\.html\)", r"](\1.ipynb)", f"|{'|'.join(row)}|") for row in rows]
 
 
 def with_map(cell_source, root=COURSE):

@@ -5,12 +5,13 @@
 The address is in one place, the line `COURSE, VERSION = ...` of setup_cell.py beside this file, which is every
 notebook's setup cell; the version is in utils/__init__.py. A notebook that is opened alone fetches the tag of its
 version, so the tag has to be pushed when the version rises. From the address follow the launch links in each notebook's
-first cell, and every link to the course in notebooks, README.md and docs/.
+first cell, and every link to the course in notebooks and documents. While no address is filled in, README says so.
 
 A notebook's number is in the name of its file. From there come the number in its title, and text and target of
 every link to it, for which its topic decides: `[notebook 05](05_masking.ipynb)`; so do numbers and links of README's
 table. A plain "notebook 05" in the text of a notebook becomes such a link. And from there come the numbers on the map
-(transformer_map.py), in each notebook's first cell and in docs/.
+(transformer_map.py), in each notebook's first cell and in docs/. README's moving picture is drawn anew, too
+(opening_picture.py).
 """
 
 import argparse
@@ -18,7 +19,7 @@ import re
 from pathlib import Path
 from urllib.parse import urlencode
 
-from tools.notebooks import transformer_map
+from tools.notebooks import opening_picture, transformer_map
 from tools.notebooks.files import COURSE, paths, read, write
 from utils import VERSION
 from utils.files import write_whole
@@ -30,7 +31,10 @@ NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
 COLAB, BINDER = "https://colab.research.google.com/github/", "https://mybinder.org/v2/gh/"
 TO_NOTEBOOK = re.compile(r"\[([^\]]*)\]\((?:\d\d_)?([a-z]\w*)\.ipynb(#[^)]*)?\)")
 PLAIN = re.compile(r"(\[[^\]]*\]\([^)]*\)|`[^`]*`|<[^>]*>|^#.*)|\b([Nn]otebook (\d\d))\b", re.MULTILINE)
-FILE = re.compile(r"(?<!\d)\d\d_([a-z]\w*)\.ipynb")
+FILE = re.compile(r"(?<!\d)\d\d_([a-z]\w*)\.(ipynb|html)")
+IN_DOCUMENT = re.compile(r"(?<=notebooks/)(\d\d_([a-z]\w*))\.ipynb")
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CITATION.cff", "docs/*.md")  # where the address stands, besides notebooks
+CITED_VERSION = re.compile(r"^version: .+$", re.MULTILINE)
 LAUNCH_LINK = re.compile(rf"(?:{COLAB}|{BINDER})[^)\s]+".replace(".", r"\."))
 
 
@@ -53,6 +57,11 @@ def site_address(repo):
     """Where GitHub Pages shows the site of the course."""
     owner, name = repo.split("/")
     return f"https://{owner}.github.io/{name}/"
+
+
+def page_address(notebook, repo):
+    """The page of the site that shows the notebook file `notebook`."""
+    return f"{site_address(repo)}{notebook.removesuffix('.ipynb')}.html"
 
 
 def hub_link(repo):
@@ -96,10 +105,34 @@ def with_table(text, known):
     """README with today's numbers in the rows of its table of notebooks."""
 
     def renamed(found):
-        return f"{known.get(found[1], found[0].removesuffix('.ipynb'))}.ipynb"
+        return f"{known.get(found[1], found[0].rpartition('.')[0])}.{found[2]}"
 
     lines = [FILE.sub(renamed, line) if line.startswith("| ") else line for line in text.split("\n")]
-    return "\n".join(re.sub(r"^\| \d\d (\| .*?notebooks/(\d\d)_)", r"| \2 \1", line) for line in lines)
+    return "\n".join(re.sub(r"^\| \d\d (\| .*?/(\d\d)_)", r"| \2 \1", line) for line in lines)
+
+
+NO_ADDRESS = """\
+> **This copy has no address yet**, so the links to the site, to Colab and to Binder lead nowhere. The first push to a \
+repository of your own on GitHub fills them in; `make links REPO=owner/name` does it by hand.
+
+"""
+
+
+def with_note(readme, repo):
+    """README with a note above its first heading of the second level where it has no address; else without."""
+    bare = readme.replace(NO_ADDRESS, "")
+    return bare.replace("\n## ", f"\n{NO_ADDRESS}## ", 1) if repo == PLACEHOLDER else bare
+
+
+def update_document(path, old_repo, repo, known):
+    """Bring one document in line; returns whether the file changed."""
+    text = replace_address(path.read_text(encoding="utf-8"), old_repo, repo)
+    text = IN_DOCUMENT.sub(lambda found: f"{known.get(found[2], found[1])}.ipynb", text)
+    if path.name == "README.md":
+        text = with_note(with_table(text, known), repo)
+    if path.name == "CITATION.cff":
+        text = CITED_VERSION.sub(f"version: {VERSION}", text)
+    return write_whole(path, text)
 
 
 def update_notebook(path, cell_source, old_repo, repo, known):
@@ -131,13 +164,10 @@ def update(root, new_repo=None):
     for path in paths(root):
         if update_notebook(path, source, old_repo, repo, known):
             changed.append(path.name)
-    for path in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
-        if not path.exists():
-            continue
-        text = replace_address(path.read_text(encoding="utf-8"), old_repo, repo)
-        if write_whole(path, with_table(text, known) if path.name == "README.md" else text):
+    for path in (path for place in DOCUMENTS for path in sorted(root.glob(place))):
+        if update_document(path, old_repo, repo, known):
             changed.append(path.name)
-    for name, picture in transformer_map.files(known).items():
+    for name, picture in (transformer_map.files(known) | opening_picture.files()).items():
         if write_whole(root / "docs" / name, picture):
             changed.append(name)
     if write_whole(cell, source + "\n"):  # last: where anything above fails, the old address is still known

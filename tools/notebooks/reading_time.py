@@ -27,12 +27,16 @@ WORDS_A_MINUTE, LINES_A_MINUTE = 100, 15
 SECONDS = {"displayed": 10, "inline": 2, "pictures": 40}
 STEP = 5  # minutes
 TITLE = re.compile(r"\b\d+( minutes to read and run.*?)\b\d+( more for)", re.DOTALL)
-ROW = re.compile(r"^\| \d\d \| \[[^\n]*\]\(notebooks/(\w+\.ipynb)\) \| ([^|\n]*) \|.*$", re.MULTILINE)
+ROW = re.compile(r"^\| \d\d \| \[[^\n]*\]\(\S+?/(\w+)\.html\) \| ([^|\n]*) \|.*$", re.MULTILINE)
+TOTAL = re.compile(r"\d+ notebooks, \d+ hours to read and run them, \d+ for their \d+ exercises")
 AFTERWARDS = re.compile(r"\bAfterwards you can ([^\n]+?)\.(?:\s|$)")
 PLAN = """\
-| notebook | read and run + exercises | lessons of 45 | lessons of 90 | term of 15 weeks | weekend, no exercises |
+| notebook | read and run + exercises | lessons of 45 | lessons of 90 | term of 15 weeks | weekend |
 |---|---|---|---|---|---|
 """
+WEEKEND = (  # topics of the notebooks that two days have time for, with their exercises
+    "start_here", "single_token_attention", "self_attention", "masking", "transformer_encoder_block", "decoder",
+)  # fmt: skip
 READING, SOLVING, CELLS = 60, 45, 90  # one sitting: minutes, minutes of exercises, cells at most
 LONG, DENSE = 25, 8  # lines of a cell at most; its median at most
 
@@ -125,16 +129,28 @@ def row(path, known, repo):
     (number, title), said = re.match(r"# (\d\d) · (.+)", first).groups(), AFTERWARDS.search(first)
     colab, binder = links.launch_links(path.name, repo)
     reading, solving = told(read(path))
-    cells_of_row = [number, f"[{title}](notebooks/{path.name})", said[1] if said else known, f"{reading} + {solving}"]
-    return f"| {' | '.join([*cells_of_row, f'[Colab]({colab}) · [Binder]({binder})'])} |"
+    page, file = links.page_address(path.name, repo), f"notebooks/{path.name}"
+    cells_of_row = [number, f"[{title}]({page})", said[1] if said else known, f"{reading} + {solving}"]
+    return f"| {' | '.join([*cells_of_row, f'[Colab]({colab}) · [Binder]({binder}) · [file]({file})'])} |"
+
+
+def total(course=COURSE):
+    """How many notebooks and exercises there are, and the hours that they take."""
+    notebooks = [read(path) for path in paths(course)]
+    reading, solving = (round(sum(minutes) / 60) for minutes in zip(*map(told, notebooks)))
+    exercises = sum(len(cells.exercises(notebook)) for notebook in notebooks)
+    return (
+        f"{len(notebooks)} notebooks, {reading} hours to read and run them, {solving} for their {exercises} exercises"
+    )
 
 
 def write_table(course=COURSE):
-    """README's table of notebooks: of each a row, also of one that is new, below that of the notebook before it."""
+    """README's table of notebooks: of each a row, also of one that is new, below that of the notebook before it; and
+    the sentence with their sums."""
     readme, repo = course / "README.md", links.repository()
-    text, below = readme.read_text(encoding="utf-8"), None
+    text, below = TOTAL.sub(total(course), readme.read_text(encoding="utf-8")), None
     for path in paths(course):
-        found = next((found for found in ROW.finditer(text) if found[1][3:] == path.name[3:]), None)
+        found = next((found for found in ROW.finditer(text) if found[1][3:] == path.stem[3:]), None)
         made = row(path, found[2] if found else "", repo)
         text = text.replace(found[0] if found else below, made if found else f"{below}\n{made}")
         below = made
@@ -142,16 +158,18 @@ def write_table(course=COURSE):
 
 
 def plan(course=COURSE):
-    """The table of docs/teachers.md: lessons, weeks and the half of a weekend of each notebook, and of all."""
+    """The table of docs/teachers.md: lessons and weeks of each notebook, the day of a weekend of some, and of all."""
     first = {path: source(read(path)["cells"][0]).partition("\n")[0].removeprefix("# ") for path in paths(course)}
     minutes = [told(read(path)) for path in first]
     reading, solving = map(sum, zip(*minutes))
-    rows, before = [], 0
+    both = {path.stem[3:]: sum(told(read(path))) for path in first}
+    weekend, before, rows = sum(both[topic] for topic in WEEKEND if topic in both), 0, []
     for week, (path, title) in enumerate(first.items(), 1):
-        read_here, solve_here = minutes[week - 1]
-        day = "Saturday" if before + read_here / 2 < reading / 2 else "Sunday"
-        before += read_here
-        rows.append((f"[{title}](../notebooks/{path.name})", read_here, solve_here, f"week {week}", day))
+        topic, day = path.stem[3:], ""
+        if topic in WEEKEND:
+            day = "Saturday" if before + both[topic] / 2 < weekend / 2 else "Sunday"
+            before += both[topic]
+        rows.append((f"[{title}](../notebooks/{path.name})", *minutes[week - 1], f"week {week}", day))
     lessons = [
         [math.ceil((read_here + solve_here) / long) for _, read_here, solve_here, *_ in rows] for long in (45, 90)
     ]
@@ -159,7 +177,7 @@ def plan(course=COURSE):
         f"| {name} | {r} + {s} | {short} | {long} | {week} | {day} |"
         for (name, r, s, week, day), short, long in zip(rows, *lessons)
     ]
-    hours = f"{reading / 60:.0f} hours in two days"
+    hours = f"{weekend / 60:.0f} hours in two days"
     lines.append(
         f"| **all** | {reading} + {solving} | {sum(lessons[0])} | {sum(lessons[1])} | {len(rows)} weeks | {hours} |"
     )

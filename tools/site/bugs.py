@@ -147,8 +147,8 @@ def _told(bug, link):
     return f"Told in {', '.join(links)}." if links else ""
 
 
-def page(intro, link, text=None):
-    """The Markdown of the page after the Markdown `intro`; `link(notebook, cell, text)` makes a link to a cell."""
+def page(link, text=None):
+    """The Markdown of the page below what docs/ says of it; `link(notebook, cell, text)` makes a link to a cell."""
     text = text or (Path(__file__).parent / "bugs.txt").read_text(encoding="utf-8")
     known, places, ordered = cited(), where_exercises_stand(), themes(text)
     listed = {thread for theme in ordered for thread in theme.threads}
@@ -166,4 +166,4 @@ def page(intro, link, text=None):
         f"inputs: {quiet} of them never raise an error there, and give other numbers in the right shape. The indented "
         "sentence is what `check` says to a learner who does the same."
     )
-    return "\n\n".join(filter(None, [intro, counted, *parts]))
+    return "\n\n".join(filter(None, [counted, *parts]))

@@ -52,12 +52,15 @@ DOORS = """<p class="doors"><a href="{name}.html">Start reading</a> <a href="{co
 
 Run it on Colab, with nothing to install, [on Binder]({binder}), or [on your computer](places.md)."""
 AFTERWARDS = f"""Afterwards, or meanwhile: [what we measured](measured.md), [how often the judge names a mistake](
-judge.md), [real bugs](bugs.md), and [open questions](questions.md) that nobody here has settled. To keep it:
+judge.md), [real bugs](bugs.md), and [open questions](questions.md) that nobody here has settled. To keep:
 <a href="_static/{CARDS}" download>cards for Anki</a>, the questions and equations of all notebooks. [Beside the
-others](beside.md) says for whom another course is better."""
+others](beside.md) says for whom another course is better, [for teachers](teachers.md) has three lessons planned in
+full, and [what is new](changes.md) says what has changed since you were last here."""
 ON_THE_MAP = "They are on [the map](index.md), with links that open each of them on Colab or Binder.\n"
 SEARCH = "searchindex.js"  # a file that every site of Sphinx has
-ROW = re.compile(r"^\| (\d\d) \| \[([^]]+)\]\(notebooks/(\w+)\.ipynb\) \| ([^|]+) \| (\d+) \+ (\d+) \|", re.MULTILINE)
+ROW = re.compile(r"^\| (\d\d) \| \[([^]]+)\]\(\S+/(\w+)\.html\) \| ([^|]+) \| (\d+) \+ (\d+) \|", re.MULTILINE)
+ON_THE_FRONT = ("When your answer is wrong", "What you will have at the end")  # sections of README
+ITS_MAP = re.compile(r"^Read the map [^\n]+\n\n<picture>.*?</picture>\n\n", re.MULTILINE | re.DOTALL)
 
 
 def write_sources(folder, topics=None):
@@ -97,12 +100,13 @@ def copy_mathjax(folder):
 
 
 def front_page(readme, repo, names, others, picture, whole):
-    """What the course is: a picture that plays, README's first sentences, two doors; then the map of the course: the
-    whole picture, and the rows of README's table of notebooks."""
+    """What the course is: a picture that plays, README's first sentences, two doors; what README says of a wrong answer
+    and of the end; then the map of the course: the whole picture, and the rows of README's table of notebooks."""
     title, lead, whom = re.match(r"# (.+)\n\n(.+)\n\n(.+)\n", readme).groups()
     colab, binder = links.launch_links(f"{names[0]}.ipynb", repo)
     doors = DOORS.format(name=names[0], colab=colab, binder=binder)
     parts = [f"# {title}", OPENING.format(picture=picture, lead=lead, doors=doors, whom=whom)]
+    parts += [with_pages(section(readme, heading), repo) for heading in ON_THE_FRONT]
     parts += ["## The map of the course", whole, '<div class="map">']
     parts += [entry(found, repo) for found in ROW.finditer(readme)]
     parts += ["</div>", AFTERWARDS]
@@ -131,14 +135,26 @@ def toctree(caption, names):
     return f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{lines}\n```"
 
 
+def section(readme, heading):
+    """A section of README, its heading included."""
+    return re.search(rf"^## {re.escape(heading)}\n.*?(?=^## |\Z)", readme, re.MULTILINE | re.DOTALL)[0].rstrip()
+
+
 def readme_page(readme, repo):
-    """What README says below its picture, the map aside, with links to pages of the site or to the repository."""
-    text = "# About the course\n\n" + re.search(r"^## .+", readme, re.MULTILINE | re.DOTALL)[0]
-    text = re.sub(r"(?:^\|.+\n)+", ON_THE_MAP, text, count=1, flags=re.MULTILINE)
+    """What README says below what the front page shows, its maps aside."""
+    text = readme[readme.index("\n## ") :]
+    for heading in ON_THE_FRONT:
+        text = text.replace(section(readme, heading), "")
+    text = re.sub(r"(?:^\|.+\n)+", ON_THE_MAP, ITS_MAP.sub("", text), count=1, flags=re.MULTILINE)
+    return "# About the course\n\n" + with_pages(text.strip(), repo) + "\n"
+
+
+def with_pages(text, repo):
+    """Text of README with links to pages of the site, or else to the repository."""
 
     def led(found):
-        page = re.fullmatch(r"(?:notebooks|docs)/(\w+)\.(?:ipynb|md)", found[1])
-        return f"]({page[1]}.md)" if page else f"](https://github.com/{repo}/blob/main/{found[1]})"
+        page = re.fullmatch(r"(?:notebooks|docs)/(\w+)\.(?:ipynb|md)(#[\w-]+)?", found[1])
+        return f"]({page[1]}.md{page[2] or ''})" if page else f"](https://github.com/{repo}/blob/main/{found[1]})"
 
     return re.sub(r"\]\((?!https?:|#|index\.md)([^)]+)\)", led, text)
 

@@ -1,9 +1,11 @@
 """The pages of the site that the notebooks do not have: what we measured, real bugs, open questions and others.
 
-    python -m tools.site.pages FOLDER        writes measured.md, bugs.md, symbols.md and so on there
+    python -m tools.site.pages               brings docs/ and TUTOR.md in line with the notebooks and AGENTS.md
+    python -m tools.site.pages FOLDER        writes measured.md, bugs.md, symbols.md and so on there, for the site
 
 They are made of the notebooks, of the exercises with their known mistakes, and of docs/; whatever is in one of
-these places is taken from there. A link into a notebook leads to the page beside these, at the cell.
+these places is taken from there. On the site a link into a notebook leads to the page beside these, at the cell; in
+docs/, which people read on GitHub, to the site. `make notebooks` and `make text` bring docs/ in line.
 """
 
 import argparse
@@ -13,17 +15,17 @@ import json
 import re
 from pathlib import Path
 
-from tools.notebooks import reading_time
+from tools.notebooks import links, reading_time
 from tools.notebooks.files import COURSE, NOTEBOOKS, paths, read
 from tools.site import bugs, ledger
 from utils import cells
+from utils.files import write_whole
 
 HERE = Path(__file__).resolve().parent
 
 DOCS = COURSE / "docs"
-# The last line of a page in docs/ that goes on on the site.
-COUNTED = "*What the command counts stands here on the page of the site.*"
-MADE = "*What follows here is made from the notebooks: see the page on the site (`make site`).*\n"
+# In a file of docs/: what is above it is written by hand, what is below is made.
+MARK = "<!-- What follows is made from the notebooks: `make text` writes it anew. -->"
 SIGNS = {"agrees": "✔", "in part": "◐", "differs": "✘", "not at this size": "○"}
 ORDER = ("differs", "not at this size", "in part", "agrees")
 OPEN = re.compile(r"^\*\*Open question\.\*\* (.+)$", re.MULTILINE)  # a paragraph of a summary
@@ -77,39 +79,47 @@ def code(text):
 def moved(text):
     """Markdown of a notebook or of docs/ whose links to notebooks lead to their pages."""
     text = re.sub(r"\]\((?:\.\./notebooks/|notebooks/)?(\d\d_\w+)\.ipynb(#[^)]*)?\)", r"](\1.md)", text)
-    return re.sub(r"\]\(\.\./docs/(\w+\.md)\)", r"](\1)", text).replace("](../README.md)", "](readme.md)")
+    text = re.sub(r"\]\(\.\./docs/(\w+\.md)\)", r"](\1)", text).replace("](../README.md)", "](readme.md)")
+    file = f"https://github.com/{links.repository()}/blob/main/"
+    return text.replace("](../", f"]({file}")
+
+
+def by_hand(name):
+    """What is written by hand of a page in docs/, as it is there."""
+    return (DOCS / f"{name}.md").read_text(encoding="utf-8").partition(MARK)[0].rstrip()
 
 
 def written(name):
-    """What docs/ says of a page."""
-    return moved((DOCS / f"{name}.md").read_text(encoding="utf-8").removesuffix(MADE).rstrip())
+    """What is written by hand of a page in docs/, with links to pages of the site."""
+    return moved(by_hand(name))
 
 
 # What we measured
 
 
 def measured():
-    """The ledger of claims."""
+    """The ledger of claims, below what docs/ says of it."""
     course = ledger.course()
     every = [claim for claims in course.values() for claim in claims]
     course = {path: [claim for claim in claims if claim.asserted] for path, claims in course.items()}
-    parts = [written("measured"), counted(every), beside(every)]
+    parts = [counted(every), beside(every)]
     for path, claims in course.items():
         parts += notebook_claims(read(path), path.stem, claims)
-    return "\n\n".join([*parts, written("costs")])
+    return "\n\n".join(parts)
+
+
+UNREAD = ("a wrong answer that passes", "a right answer that does not pass")  # what nobody has to read to be counted
 
 
 def judge():
-    """How often the judge names what is wrong with an answer: docs/judge.md, with what its command has counted."""
+    """What `make answers` counts on the set of answers without anybody reading a sentence."""
     kept = json.loads((COURSE / "tests" / "answers" / "judged.json").read_text(encoding="utf-8"))
-    lines = [f"Counted by `{kept['command']}`:", ""]
-    lines += ["| of the answers to the exercises | how many | share, with its 95 % interval |", "|---|---|---|"]
-    for row in kept["rows"]:
-        share = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
-        lines.append(f"| {row['name']} | {row['part']} of {row['whole']} | {share} |")
+    lines = [f"`{kept['command']}` runs all answers of the set. What it counts without a reader:", ""]
+    lines += ["| of the answers to the exercises | how many |", "|---|---|"]
+    lines += [f"| {row['name']} | {row['part']} of {row['whole']:,} |" for row in kept["rows"] if row["name"] in UNREAD]
     times = kept["seconds"]
     lines += ["", f"A verdict takes {times['median']} s (median), and {times['largest']} s at most."]
-    return written("judge").replace(COUNTED, "\n".join(lines))
+    return "\n".join(lines)
 
 
 def counted(claims):
@@ -211,7 +221,7 @@ def first(row, texts):
 
 def questions():
     """The question with which each notebook ends."""
-    parts = [written("questions")]
+    parts = []
     for path in paths():
         notebook = read(path)
         found = [OPEN.search(cell.source) for cell in notebook.cells if cell.cell_type == "markdown"]
@@ -250,8 +260,8 @@ def first_code(some):
 
 
 def teachers():
-    """docs/teachers.md, and below it the plan of the course."""
-    return "\n\n".join([written("teachers"), *map(lesson, paths())])
+    """Minutes and exercises of every notebook."""
+    return "\n\n".join(map(lesson, paths()))
 
 
 def lesson(path):
@@ -266,7 +276,7 @@ def lesson(path):
     rows = ["| exercise | section | how hard | minutes | known mistakes |", "|---|---|---|---|---|"]
     for exercise, cell in cells.exercises(notebook).items():
         found = catalogue[exercise]
-        name = f"{link(path.stem, cell.id, found.name)}{' (to be mended)' if found.broken else ''}"
+        name = f"{link(path.stem, cell.id, found.name)}{' (to be fixed)' if found.broken else ''}"
         section = before[cell.id].partition(" ")[0]
         rows.append(f"| {name} | {section} | {found.dots} | {found.minutes} | {len(found.rows)} |")
     return "\n\n".join([*lines, "\n".join(rows)])
@@ -275,22 +285,66 @@ def lesson(path):
 # All of them
 
 
+def made():
+    """{page: what is made of it}, of those that docs/ has in part written by hand and in part made."""
+    known_bugs = bugs.page(link)
+    return {
+        "measured": measured(),
+        "judge": judge(),
+        "bugs": known_bugs,
+        "questions": questions(),
+        "teachers": teachers(),
+    }
+
+
 def write(folder):
-    """Write the pages into `folder`; returns their files."""
-    made = {"measured": measured(), "bugs": bugs.page(written("bugs"), link), "symbols": symbols()}
-    made |= {"judge": judge(), "questions": questions(), "texts": texts(), "beside": written("beside")}
-    made |= {"teachers": teachers(), "places": written("places")}
+    """Write the pages of the site into `folder`; returns their files."""
+    pages = {name: f"{written(name)}\n\n{text}" for name, text in made().items()}
+    pages |= {"symbols": symbols(), "texts": texts()}
+    pages |= {name: written(name) for name in ("beside", "places", "costs", "changes")}
     Path(folder).mkdir(parents=True, exist_ok=True)
-    files = [Path(folder) / f"{name}.md" for name in made]
-    for file, text in zip(files, made.values()):
+    files = [Path(folder) / f"{name}.md" for name in pages]
+    for file, text in zip(files, pages.values()):
         file.write_text(text.rstrip() + "\n", encoding="utf-8", newline="\n")
     return files
 
 
+def on_github(text):
+    """A made page of the site as docs/ holds it: a link to a cell leads to the site, one to a notebook to its file."""
+    site = links.site_address(links.repository())
+    text = re.sub(r'href="(\w+\.html#)', rf'href="{site}\1', text)
+    return re.sub(r"\]\((\d\d_\w+)\.md\)", r"](../notebooks/\1.ipynb)", text)
+
+
+TUTOR = """\
+# For a tutor inside the notebook
+
+You see one cell of a course on attention, what it printed, and the text above it; you run nothing yourself. Where a \
+rule says that something is run or read, ask the learner to do it. The rules are those of [AGENTS.md](AGENTS.md), in \
+the same words.
+"""
+
+
+def tutor():
+    """TUTOR.md, which jupyter-ai-tutor looks for from a notebook's folder upwards: the rules of AGENTS.md."""
+    agents = (COURSE / "AGENTS.md").read_text(encoding="utf-8")
+    return f"{TUTOR}\n{agents[agents.index('## As a tutor') :]}"
+
+
+def documents():
+    """{file: its text} of the documents that are made, in whole or below their mark."""
+    found = {DOCS / f"{name}.md": f"{by_hand(name)}\n\n{MARK}\n\n{on_github(text)}\n" for name, text in made().items()}
+    return found | {COURSE / "TUTOR.md": tutor()}
+
+
 def main(arguments=None):
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("folder", type=Path)
-    print(*write(ask.parse_args(arguments).folder), sep="\n")
+    ask.add_argument("folder", nargs="?", type=Path)
+    if folder := ask.parse_args(arguments).folder:
+        print(*write(folder), sep="\n")
+    else:
+        changed = [file.relative_to(COURSE) for file, text in documents().items() if write_whole(file, text)]
+        print("Documents made from the notebooks:", ", ".join(map(str, changed)) or "as they were")
 
 
 if __name__ == "__main__":
