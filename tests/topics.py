@@ -30,26 +30,6 @@ SYLLABUS = {named(topic): spelled_out(ids) for topic, ids in LISTED}
 WHOLE = spelled_out("A1-A8 B1-B13 C1-C9 D1-D19 E1-E6 X1-X10 Q1-Q10")  # all that the course has to teach
 TRAINS = {named(topic) for topic, ids in LISTED if ids.endswith(" trains")}
 
-# Notebooks of the edition before, which argue where they should let discover: what
-# tests/notebooks/test_notebooks.py asks of the form of discovery is not asked of them.
-OLD_FORM = {topic for topic, _ in LISTED} - {
-    "start_here",
-    "dot_product_similarity",
-    "single_token_attention",
-    "self_attention",
-    "masking",
-    "multi_head_attention",
-    "recurrent_networks",
-    "rnn_with_attention",
-    "transformer_encoder_block",
-    "encoder_at_work",
-    "decoder",
-    "writing",
-    "beyond_text",
-    "published_encoder",
-    "chat_model",
-}
-
 # Words, and lines of code, folded code included, of each notebook of version 0.2.0. An edition takes a tenth away.
 BEFORE = {
     "start_here": (1597, 51),

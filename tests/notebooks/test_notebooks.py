@@ -18,7 +18,7 @@ import course_repo
 import nbformat
 import numpy as np
 import pytest
-from topics import BEFORE, OLD_FORM, SYLLABUS, TRAINS, WHOLE, named, spelled_out
+from topics import BEFORE, SYLLABUS, TRAINS, WHOLE, named, spelled_out
 
 from tools.notebooks import execute as execute_notebooks
 from tools.notebooks import files, links, reading_time
@@ -407,13 +407,12 @@ def discovery_faults(notebook, before=None):
             yield f"{cell.id}: it asserts something, and is neither a training nor a claims cell"
 
 
-def test_a_notebook_of_the_new_edition_lets_discover():
-    new = {name: BEFORE.get(name[3:]) for name in NOTEBOOKS if name[3:] not in OLD_FORM}
-    found = {name: list(discovery_faults(NOTEBOOKS[name], before)) for name, before in new.items()}
+def test_a_notebook_lets_discover():
+    found = {name: list(discovery_faults(NOTEBOOKS[name], BEFORE.get(name[3:]))) for name in NOTEBOOKS}
     assert not any(found.values()), found
 
 
-def test_the_old_form_is_noticed():
+def test_what_gives_results_away_is_noticed():
     cells = [nbformat.v4.new_code_cell("x", metadata={"tags": ["setup"]})]
     cells += [nbformat.v4.new_code_cell("widgets.guess('a')\nwidgets.guess('b')")]
     new = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("Words."), *cells])
@@ -427,11 +426,6 @@ def test_the_old_form_is_noticed():
     assert list(discovery_faults(new)) == []
     new.cells.append(nbformat.v4.new_code_cell("assert x"))
     assert len(list(discovery_faults(new))) == 1
-
-
-@pytest.mark.parametrize("name", [name for name in NOTEBOOKS if name[3:] in OLD_FORM])
-def test_what_is_listed_as_old_is_old(name):
-    assert list(discovery_faults(NOTEBOOKS[name])), f"{name} has the new form: take it off the list in topics.py"
 
 
 # Definitions and exercises
