@@ -290,7 +290,7 @@ def alone(course):
 
 
 def set_up(course, requirements, this_python=False):
-    """Install requirements.txt and the files `requirements` into the course's .venv unless all of it is there."""
+    """Install requirements.txt and the files `requirements` into the course's .venv unless it is all there."""
     venv = course / ".venv"
     with alone(course):
         stamp, usable = read_stamp(venv), is_usable(venv, this_python)

@@ -244,7 +244,7 @@ def main():
         update(aside)
         return 0
     except (Stop, OSError) as problem:
-        why = f"{problem}."
+        why = str(problem) + "." * ("\n" not in str(problem))  # a command that git advises ends as git says it
     except KeyboardInterrupt:
         why = "stopped; the same command goes on with it."
     print(f"update: {why}", f"Your files as they were: {aside.name}/" if aside.exists() else "", file=sys.stderr)
