@@ -224,20 +224,19 @@ def run(command, environment, log):
 
 def cause(words):
     """Why a program failed that said these `words`, with the line that shows it."""
-    lines = [" ".join(line.split()) for line in words.splitlines() if line.strip()] or ["it said nothing"]
-    said = [(line.partition("connection broken by ")[2] or line)[:200] for line in lines]
+    said = [line for line in map(str.strip, re.sub(".* connection broken by ", "", words).splitlines()) if line]
     for what, pattern in CAUSES.items():
         for line in filter(re.compile(pattern, re.IGNORECASE).search, said):
-            return f"{what}: {line}"
-    return ([line for line in said if line.startswith("ERROR")] or said)[-1]
+            return f"{what}: {line[:200]}"
+    return ([line for line in said if line.startswith("ERROR")] or said or ["it said nothing"])[-1][:200]
 
 
 def attempt(install, torch, sets):
     """Install PyTorch, for the processor alone, and all `sets`; returns whether `install` succeeded."""
     if torch:
         print("Installing PyTorch for the processor (about 200 MB to fetch)", flush=True)
-        places = [], ["--extra-index-url", CPU_INDEX]  # a place that the user has set may have it as well
-        if not any(install("--no-deps", *place, f"{torch}+cpu") for place in places):
+        # A place that the user has set may have it as well.
+        if not any(install("--no-deps", *place, f"{torch}+cpu") for place in ([], ["--extra-index-url", CPU_INDEX])):
             at_terminal = sys.stdin is not None and sys.stdin.isatty() and not os.environ.get("CI")
             if at_terminal and os.environ.get("TORCH") != "default":
                 return False
@@ -250,13 +249,13 @@ def install_sets(course, venv, sets):
     """Install the requirements files `sets`, bound by constraints.txt, with uv, and with pip where that fails."""
     constraints, log, python, required = course / "constraints.txt", venv / LOG, venv_python(venv), pins(*sets)
     settings = pip_environment(python)
-    index = ["--no-index"] if settings.get("PIP_NO_INDEX") else []
+    offline = ["--no-index"] if settings.get("PIP_NO_INDEX") else []
 
     def with_pip(*words):
         return run([python, *PIP, constraints, *words], settings, log)
 
     def with_uv(*words):
-        return run([python, *UV, constraints, *index, *words], uv_environment(venv, settings), log)
+        return run([python, *UV, constraints, *offline, *words], uv_environment(venv, settings), log)
 
     wanted = {name: version for name, version in pins(constraints).items() if name == "uv"}
     has_uv = not missing(venv, wanted) or with_pip("--no-deps", "uv")
