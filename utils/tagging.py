@@ -63,7 +63,7 @@ class TaggerOf(nn.Module):
 
     Called with tokens (b, n) and perhaps their mask, it returns logits (b, n, tags) and what came second."""
 
-    def __init__(self, encoder: nn.Module, d_model: int, num_tags: int):
+    def __init__(self, encoder: nn.Module, *, num_tags: int, d_model: int):
         super().__init__()
         self.encoder, self.to_logits = encoder, nn.Linear(d_model, num_tags)
 
@@ -78,11 +78,11 @@ def tagger(kind: str, vocabulary_size: int, num_tags: int = 4) -> nn.Module:
 
     kind: a name of KINDS."""
     if kind == "Elman network":
-        return TaggerOf(
-            rnn.RecurrentEncoder(vocabulary_size, d_embedding=64, d_hidden=128, cell="elman"), 128, num_tags
-        )
+        encoder = rnn.RecurrentEncoder(vocabulary_size, d_embedding=64, d_hidden=128, cell="elman")
+        return TaggerOf(encoder, num_tags=num_tags, d_model=128)
     if kind == "rotary":  # turns queries and keys inside the attention: another encoder, the same in all else
-        return TaggerOf(TokenEncoder(vocabulary_size, **SIZES, positions="rotary", final_norm=True), 64, num_tags)
+        encoder = TokenEncoder(vocabulary_size, **SIZES, positions="rotary", final_norm=True)
+        return TaggerOf(encoder, num_tags=num_tags, d_model=SIZES["d_model"])
     return Tagger(vocabulary_size, num_tags=num_tags, **SIZES, positions=KINDS[kind])
 
 

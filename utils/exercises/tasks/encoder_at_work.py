@@ -135,6 +135,8 @@ def draw_added(generator):
 def edges_of_added(generator):
     real = torch.arange(70) < torch.tensor([[70], [1], [33]])
     yield "70 words", (torch.randn(3, 70, 4, generator=generator), real)
+    real = torch.arange(3) < torch.arange(70)[:, None] % 3 + 1
+    yield "70 sentences", (torch.randn(70, 3, 66, generator=generator), real)
     real = torch.arange(3) < torch.tensor([[3], [2]])
     added = torch.randn(2, 3, 4, generator=generator)
     yield "padding of NaN", (added.masked_fill(~real[..., None], torch.nan), real)
@@ -154,7 +156,7 @@ def edges_of_added(generator):
     minutes=5,
 )
 def mean_cut(added, real):
-    """The same for everybody: added (b, n, d) with the mean vector of all real words in every position: returns (b, n, d).
+    """The same for all: added (b, n, d), the mean vector of all real words at every position: returns (b, n, d).
 
     added is what a sublayer adds to each word's vector; real (b, n) is True for words and False for padding,
     whose vectors do not count.
@@ -189,6 +191,8 @@ def draw_runs(generator):
 def edges_of_runs(generator):
     x, other = torch.randn(2, 70, 4, generator=generator)
     yield "70 words", (x, other, [mixing, thinking], 1, 68)
+    x, other = torch.randn(2, 3, 70, generator=generator) / 4
+    yield "vectors of 70 numbers", (x, other, [thinking, mixing], 1, 1)
     x, other = torch.randn(2, 3, 4, generator=generator)
     yield "no sublayer", (x, other, [], 0, 2)
     yield "twelve sublayers", (x, other, [thinking, mixing] * 6, 9, 1)
@@ -246,6 +250,7 @@ def draw_strings(generator):
 
 def edges_of_strings(generator):
     yield "70 symbols", (torch.randint(20, (70,), generator=generator), 20)
+    yield "out of 70 symbols", (torch.randint(70, (9,), generator=generator), 70)
     yield "one of a single symbol", (torch.tensor([0, 0]), 1)
 
 
