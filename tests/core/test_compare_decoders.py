@@ -36,7 +36,7 @@ def test_every_table_is_printed_and_trained_models_are_kept(tmp_path, capsys, mo
 def test_an_unknown_table_is_refused(capsys):
     with pytest.raises(SystemExit):
         compare_decoders.main(["wrong"])
-    assert "no table wrong; there are right, lengths, alignment, bugs, beams" in capsys.readouterr().err
+    assert "no table wrong; there are right, lengths, alignment, cuts, bugs, beams" in capsys.readouterr().err
 
 
 def test_a_bug_is_gone_after_its_turn():
