@@ -86,7 +86,7 @@ def draw_graph(
     comes, shares = arrival(mask, begin), spread(mask, begin, layers)
     after = "1 layer" if layers == 1 else f"{layers} layers"
     title = f"How much {source} is in each node after {after}"
-    canvas.text(6, 20, title, 13.5, "start", bold=True)
+    canvas.text(6, 20, title, 13, "start", bold=True)
     draw_roads(canvas, points, mask, comes, layers)
     draw_nodes(canvas, points, shares, comes, layers)
     draw_mask(canvas, names, mask)
