@@ -1,6 +1,6 @@
 """A published encoder, all-MiniLM-L6-v2, in the course's layers: words in pieces, weights by name, sentence vectors.
 
-Devlin et al. 2019 (BERT), Wang et al. 2020 (MiniLM), Reimers and Gurevych 2019 (one vector a sentence).
+Devlin et al. 2019 (BERT), Wang et al. 2020 (MiniLM), Reimers and Gurevych 2019 (one vector per sentence).
 Axis letters: b batch, n position, d model dimension, h head, q and k the same as query and as key."""
 
 import contextlib
@@ -217,12 +217,14 @@ def sentences(name: str) -> list[list[str]]:
     return [line.split(" | ") for line in whole(DATA / name).decode().splitlines()]
 
 
-def count_words(texts: Sequence[str]) -> Tensor:
-    """How often each word of these texts occurs in each of them: (b, v). Punctuation is no word; v words in all."""
+def count_words(texts: Sequence[str], device: torch.device | None = None) -> Tensor:
+    """How often each word of these texts occurs in each of them: (b, v). Punctuation is no word; v words in all.
+
+    device: where the counts are wanted."""
     require_list(texts=texts)
     words = [[word for word in plain_words(text) if word[0].isalnum()] for text in texts]
     columns = {word: column for column, word in enumerate(sorted({word for row in words for word in row}))}
-    counts = torch.zeros(len(texts), len(columns))
+    counts = torch.zeros(len(texts), len(columns), device=device)
     for row, found in enumerate(words):
         for word in found:
             counts[row, columns[word]] += 1

@@ -311,13 +311,15 @@ def of_a_published_encoder():
     yield "journey", partial(published.journey, encoder, tokens)
     yield "looks", partial(published.looks, encoder, pieces, "a b")
     yield "words without a piece", partial(published.words_without, encoder, pieces, "a b", 0, "hidden")
+    yield "counted words", partial(published.count_words, ["a b", "b"], tokens.device)
+    yield "one vector", partial(there_and_back, published.OneVector(8), tokens)
     yield "a piece silenced", partial(published.words_without, encoder, pieces, "a b", 0, "silenced")
 
 
 GROUPS = [group for name, group in list(globals().items()) if name.startswith("of_")]
 WITHOUT_TENSORS = set(
     """checks.require_text decoder.sizes_of measures.alignment_error_rate measures.sequence_accuracy
-    published.count_words published.load_published published.our_name published.sentences published.shuffle_words
+    published.load_published published.our_name published.sentences published.shuffle_words
     rnn.recurrent trained.maps trained.share_right
     trained.with_plain_averages training.seed translating.by_length
     translating.right_by_length translating.vocabularies""".split()

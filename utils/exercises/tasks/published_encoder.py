@@ -146,10 +146,14 @@ def pack_attention(names, matrices, layer):
 
 
 def draw_counts(generator):
-    """Counts of 0 to 3; b = v once; a word in every text, one in a single text; long and short texts."""
+    """Counts of 0 to 3; b = v once; a word in every text, one in a single text; long and short texts; float64.
+
+    In float64 each word is in two texts of four, so that a logarithm of float32 is no mistake: it cancels out."""
     yield (torch.tensor([[2.0, 1, 0, 0], [1, 0, 3, 0], [1, 0, 1, 1]]),)
     yield (torch.tensor([[1.0, 1, 0], [1, 0, 1], [1, 1, 1]]),)
     yield (torch.tensor([[1.0, 0], [0, 1]]),)
+    halves = torch.tensor([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [1, 0, 0, 1]], dtype=torch.float64)
+    yield (halves * torch.randint(1, 4, (4, 4), generator=generator),)
     for b, v in ((5, 8), (6, 6), (4, 12)):
         counts = torch.randint(0, 4, (b, v), generator=generator).float()
         counts[0], counts[:, 0] = 0, 1  # a short text, and a word in every text
