@@ -2,7 +2,7 @@
 
 import sys
 
-VERSION = "0.2.0"  # of the course; `make links` writes it into the notebooks, which fetch the tag of that name with a v
+VERSION = "0.3.0"  # of the course; `make links` writes it into the notebooks, which fetch the tag of that name with a v
 
 if "google.colab" in sys.modules:
     from pathlib import Path

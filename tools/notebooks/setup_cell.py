@@ -1,5 +1,5 @@
 import math, os, pathlib, subprocess, sys
-COURSE, VERSION = "https://github.com/THE_OWNER/attention-course", "0.2.0"
+COURSE, VERSION = "https://github.com/THE_OWNER/attention-course", "0.3.0"
 here, told = pathlib.Path.cwd(), os.path.expanduser(os.environ.get("ATTENTION_COURSE", "").strip(" \t\r\n'\""))
 nearby = map(os.path.abspath, [told] if told else [here, *here.parents, here / "attention-course", *sys.path])
 home = next((pathlib.Path(one) for one in nearby if os.path.isfile(f"{one}/utils/exercises/tasks/topics.txt")), None)
