@@ -194,7 +194,7 @@ def digits(cell, learning_rate, steps, seed):
         for name, weight in encoder.rnn.named_parameters():
             if name.startswith("weight_hh"):
                 weight.data.copy_(torch.eye(len(weight)))
-    model = tagging.TaggerOf(encoder, num_tags=10, d_model=128)
+    model = tagging.TaggerOf(encoder, num_tags=10, d_state=128)
     training.fit(model, training.endless(sixteen_digits, 128), training.loss_of, steps, learning_rate=learning_rate)
     share = measures.accuracy(model, *sixteen_digits(2000, torch.Generator().manual_seed(9)))
     return f"{cell:8} learning rate {learning_rate}, {steps} steps, seed {seed}: {share:.1%}"

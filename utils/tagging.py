@@ -63,9 +63,9 @@ class TaggerOf(nn.Module):
 
     Called with tokens (b, n) and perhaps their mask, it returns logits (b, n, tags) and what came second."""
 
-    def __init__(self, encoder: nn.Module, *, num_tags: int, d_model: int):
+    def __init__(self, encoder: nn.Module, *, num_tags: int, d_state: int):
         super().__init__()
-        self.encoder, self.to_logits = encoder, nn.Linear(d_model, num_tags)
+        self.encoder, self.to_logits = encoder, nn.Linear(d_state, num_tags)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> tuple[Tensor, object]:
         mask = padding_mask(torch.ones_like(tokens)) if mask is None else mask
@@ -79,10 +79,10 @@ def tagger(kind: str, vocabulary_size: int, num_tags: int = 4) -> nn.Module:
     kind: a name of KINDS."""
     if kind == "Elman network":
         encoder = rnn.RecurrentEncoder(vocabulary_size, d_embedding=64, d_hidden=128, cell="elman")
-        return TaggerOf(encoder, num_tags=num_tags, d_model=128)
+        return TaggerOf(encoder, num_tags=num_tags, d_state=128)
     if kind == "rotary":  # turns queries and keys inside the attention: another encoder, the same in all else
         encoder = TokenEncoder(vocabulary_size, **SIZES, positions="rotary", final_norm=True)
-        return TaggerOf(encoder, num_tags=num_tags, d_model=SIZES["d_model"])
+        return TaggerOf(encoder, num_tags=num_tags, d_state=SIZES["d_model"])
     return Tagger(vocabulary_size, num_tags=num_tags, **SIZES, positions=KINDS[kind])
 
 

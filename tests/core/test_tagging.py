@@ -64,6 +64,6 @@ def test_an_encoder_whose_parts_do_not_only_add_has_none():
 
 
 def test_an_output_layer_on_another_encoder():
-    model = tagging.TaggerOf(rnn.RecurrentEncoder(9, d_embedding=4, d_hidden=6), num_tags=3, d_model=6)
+    model = tagging.TaggerOf(rnn.RecurrentEncoder(9, d_embedding=4, d_hidden=6), num_tags=3, d_state=6)
     assert model(torch.tensor([[4, 5]]))[0].shape == (1, 2, 3)
     assert isinstance(tagging.tagger("sine", 9), Tagger)

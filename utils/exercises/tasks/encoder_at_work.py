@@ -196,6 +196,7 @@ def edges_of_runs(generator):
     x, other = torch.randn(2, 3, 4, generator=generator)
     yield "no sublayer", (x, other, [], 0, 2)
     yield "twelve sublayers", (x, other, [thinking, mixing] * 6, 9, 1)
+    yield "70 sublayers", (x, other, [thinking] * 69 + [mixing], 68, 1)
 
 
 @exercise(
