@@ -252,7 +252,7 @@ class OneVector(nn.Module):
     An embedding, one block, and the mean of its outputs over what is not padding. attends=False: the mean of the word
     vectors themselves, without positions, a bag of words."""
 
-    def __init__(self, vocabulary_size: int, d_model: int = 32, attends: bool = True):
+    def __init__(self, vocabulary_size: int, *, d_model: int = 32, attends: bool = True):
         super().__init__()
         self.embedding = TokenEmbedding(vocabulary_size, d_model=d_model, positions="sine" if attends else None)
         sizes = dict(d_model=d_model, num_heads=4, num_layers=1, d_ff=2 * d_model)

@@ -309,6 +309,7 @@ NUMBERED = re.compile(r"\bnotebooks? \d\d\b|(?<![\w.-])\d\d_[a-z]\w+")
 NUMBERS = {
     "CONTRIBUTING.md",
     "README.md",
+    "course_text.txt",
     "links.py",
     "measured.json",
     "teachers.md",  # in its plan, made from the file names, as are the next three
