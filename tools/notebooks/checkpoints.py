@@ -5,8 +5,8 @@
 
 A cell tagged `checkpoint:translator_attentive=attentive` trains a model. Each notebook with such cells is run as far
 as its last one, trainings and all, and what `attentive` is right after the cell goes to
-data/checkpoints/translator_attentive.pt as float32, or as float16 if the model is. Where the weights are those that the file holds already, the file
-stays as it is: a second run leaves no diff. What no such cell makes any more is removed.
+data/checkpoints/translator_attentive.pt as float32, or as float16 if the model is. Where the weights are those that the
+file holds already, the file stays as it is: a second run leaves no diff. What no such cell makes any more is removed.
 
 A cell tagged `twin` loads what the notebook does not train itself, to save its readers the time. Here it is trained, by
 the function `trained` that the notebook defines above for a model like it.
