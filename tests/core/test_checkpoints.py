@@ -1,6 +1,7 @@
 """Stored weights come back as they were, damage is named with its remedy; what is stored is what notebooks make."""
 
 import hashlib
+import io
 import shutil
 from pathlib import Path
 
@@ -229,7 +230,14 @@ def test_the_stored_weights_are_small_and_listed():
     )
 
 
-def test_stored_weights_hold_floats_of_single_precision():
+def test_stored_weights_hold_floats_of_single_precision_or_of_half():
     for path in FOLDER.glob("*.pt"):
         weights = torch.load(path, weights_only=True)
-        assert {value.dtype for value in weights.values()} == {torch.float32}, path.name
+        assert {value.dtype for value in weights.values()} in ({torch.float32}, {torch.float16}), path.name
+
+
+@pytest.mark.parametrize("given, kept", [(torch.float64, torch.float32), (torch.float16, torch.float16)])
+def test_weights_are_stored_in_single_precision_unless_the_model_has_half(given, kept):
+    packed = make_checkpoints.packed({"w": torch.ones(2, 3, dtype=given).T})
+    stored = torch.load(io.BytesIO(packed), weights_only=True)
+    assert stored["w"].dtype == kept and torch.equal(stored["w"], torch.ones(3, 2, dtype=kept))

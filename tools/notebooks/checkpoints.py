@@ -5,8 +5,8 @@
 
 A cell tagged `checkpoint:translator_attentive=attentive` trains a model. Each notebook with such cells is run as far
 as its last one, trainings and all, and what `attentive` is right after the cell goes to
-data/checkpoints/translator_attentive.pt as float32. Where the weights are those that the file holds already, the file
-stays as it is: a second run leaves no diff. What no such cell makes any more is removed.
+data/checkpoints/translator_attentive.pt as float32, or as float16 if the model is. Where the weights are those that the
+file holds already, the file stays as it is: a second run leaves no diff. What no such cell makes any more is removed.
 
 A cell tagged `twin` loads what the notebook does not train itself, to save its readers the time. Here it is trained, by
 the function `trained` that the notebook defines above for a model like it.
@@ -35,7 +35,9 @@ TOLD = "weights of `{target}` after its training in *{notebook}* | MIT, as the c
 ROW = f"| `checkpoints/{{file}}` | {TOLD} | {{size:,}} | `{{sha}}` |"
 SAVE = """
 import torch as _torch
-_torch.save({{key: value.detach().float().clone() for key, value in ({target}).state_dict().items()}}, {file!r})
+_kept = {{key: value.detach() for key, value in ({target}).state_dict().items()}}
+_kept = {{key: (value if value.dtype == _torch.float16 else value.float()).clone() for key, value in _kept.items()}}
+_torch.save(_kept, {file!r})
 """
 
 
@@ -92,8 +94,9 @@ def as_far_as_needed(notebook, folder):
 
 def packed(weights):
     """The bytes of a file with these weights: the same ones for the same weights, whatever they were a view of."""
-    memory = io.BytesIO()
-    torch.save({name: value.detach().float().contiguous().clone() for name, value in weights.items()}, memory)
+    memory, kept = io.BytesIO(), {name: value.detach() for name, value in weights.items()}
+    kept = {name: value if value.dtype == torch.float16 else value.float() for name, value in kept.items()}
+    torch.save({name: value.contiguous().clone() for name, value in kept.items()}, memory)
     return memory.getvalue()
 
 

@@ -1,5 +1,5 @@
 """Exercises of the notebook on the encoder's block: position waves, a matrix that reverses them, a rotation, norm, what a
-norm cannot tell apart, residual step, feed-forward layer, dropout, block."""
+norm cannot tell apart, residual step, feed-forward layer, block, dropout."""
 
 import math
 
@@ -424,55 +424,6 @@ def feed_forward(x, W_1, b_1, W_2, b_2):
     return hidden @ W_2 + b_2
 
 
-def draw_weights_to_drop(generator):
-    """In training and in evaluation: one row, a map, several heads; all kept, none kept; float64."""
-    for shape, p, dtype in (
-        ((5,), 0.5, None),
-        ((3, 4), 0.25, None),
-        ((2, 3, 3), 0.1, None),
-        ((2, 4), 0.6, torch.float64),
-    ):
-        weights = torch.randn(shape, generator=generator, dtype=dtype).softmax(-1)
-        kept = torch.rand(shape, generator=generator) > p
-        kept.view(-1)[:2] = torch.tensor([True, False])
-        yield weights, kept, p, True
-        yield weights, kept, p, False
-    yield weights, torch.ones_like(kept), 0.2, True
-    yield weights, torch.zeros_like(kept), 0.2, True
-
-
-def edges_of_dropout(generator):
-    weights = torch.randn(3, 4, generator=generator).softmax(-1)
-    yield "p = 0", (weights, torch.ones(3, 4).bool(), 0.0, True)
-    yield (
-        "70 rows of 66",
-        (torch.rand(70, 66, generator=generator), torch.rand(70, 66, generator=generator) > 0.5, 0.5, True),
-    )
-
-
-@exercise(
-    draws=draw_weights_to_drop,
-    edges=edges_of_dropout,
-    hints=[
-        "What do the rows sum to before dropout? And on average, by the code as it was given?",
-        "A weight survives with the probability 1 - p. What do you have to do with the survivors, for the mean to stay?",
-        "Divide by 1 - p what is left, in training only.",
-    ],
-    intermediates={"the mask: it should be multiplied by the weights": lambda weights, kept, p, training: kept},
-    question="weights and kept have one shape, p is a number: what should happen to a weight that is kept?",
-    level=1,
-    minutes=3,
-    trained=True,
-)
-def drop_out(weights, kept, p, training):
-    """Dropout of weights (…, k): 0 where kept is False, kept with the probability 1 - p: returns (…, k).
-
-    In the mean over many masks each weight stays as it was. If not training, nothing is dropped.
-    """
-    dropped = weights * kept / (1 - p)
-    return dropped if training else weights
-
-
 def an_attention(x, mask=None):
     """Self-attention without matrices: each token compares itself with those that mask lets it see."""
     if x is None or x.dtype == torch.bool:
@@ -543,3 +494,52 @@ def encoder_block(x, attention, feed_forward, norm_1, norm_2, mask, pre):
         return attended + feed_forward(norm_2(attended))
     attended = norm_1(x + attention(x, mask))
     return norm_2(attended + feed_forward(attended))
+
+
+def draw_weights_to_drop(generator):
+    """In training and in evaluation: one row, a map, several heads; all kept, none kept; float64."""
+    for shape, p, dtype in (
+        ((5,), 0.5, None),
+        ((3, 4), 0.25, None),
+        ((2, 3, 3), 0.1, None),
+        ((2, 4), 0.6, torch.float64),
+    ):
+        weights = torch.randn(shape, generator=generator, dtype=dtype).softmax(-1)
+        kept = torch.rand(shape, generator=generator) > p
+        kept.view(-1)[:2] = torch.tensor([True, False])
+        yield weights, kept, p, True
+        yield weights, kept, p, False
+    yield weights, torch.ones_like(kept), 0.2, True
+    yield weights, torch.zeros_like(kept), 0.2, True
+
+
+def edges_of_dropout(generator):
+    weights = torch.randn(3, 4, generator=generator).softmax(-1)
+    yield "p = 0", (weights, torch.ones(3, 4).bool(), 0.0, True)
+    yield (
+        "70 rows of 66",
+        (torch.rand(70, 66, generator=generator), torch.rand(70, 66, generator=generator) > 0.5, 0.5, True),
+    )
+
+
+@exercise(
+    draws=draw_weights_to_drop,
+    edges=edges_of_dropout,
+    hints=[
+        "What do the rows sum to before dropout? And on average, by the code as it was given?",
+        "A weight survives with the probability 1 - p. What do you have to do with the survivors, for the mean to stay?",
+        "Divide by 1 - p what is left, in training only.",
+    ],
+    intermediates={"the mask: it should be multiplied by the weights": lambda weights, kept, p, training: kept},
+    question="weights and kept have one shape, p is a number: what should happen to a weight that is kept?",
+    level=1,
+    minutes=3,
+    trained=True,
+)
+def drop_out(weights, kept, p, training):
+    """Dropout of weights (…, k): 0 where kept is False, kept with the probability 1 - p: returns (…, k).
+
+    In the mean over many masks each weight stays as it was. If not training, nothing is dropped.
+    """
+    dropped = weights * kept / (1 - p)
+    return dropped if training else weights
