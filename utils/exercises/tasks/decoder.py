@@ -1,5 +1,5 @@
 """Exercises of the notebook on the decoder: cross-attention, a feed-forward step to fix, who moves whom, tied logits, the
-shift of the target, a decoder that is given one word after the other, and how many steps have to wait."""
+shift of the target, how many steps have to wait, and a decoder that is given one word after the other."""
 
 import math
 
@@ -389,6 +389,70 @@ def shift_target(target, mask):
     return inputs, labels, mask[:, 1:]
 
 
+def draw_needs(generator):
+    """A chain; nothing needs anything; a short cut beside a chain; a tree; the last needs all; a chain in another order;
+    two chains of different lengths, drawn at random; one result."""
+    yield (torch.zeros(4, 4).bool(),)
+    chain = torch.ones(6, 6).tril(-1).triu(-1).bool()
+    yield (chain,)
+    short = chain.clone()
+    short[5, 0] = True
+    yield (short,)
+    tree = torch.zeros(7, 7).bool()
+    for i in range(3):
+        tree[i, 2 * i + 1] = tree[i, 2 * i + 2] = True
+    yield (tree,)
+    last = torch.zeros(5, 5).bool()
+    last[4, :4] = True
+    yield (last,)
+    for n in (6, 8, 9):
+        needs = torch.rand(n, n, generator=generator).tril(-1) > 0.65
+        order = torch.randperm(n, generator=generator)
+        yield (needs[order][:, order],)
+    order = torch.randperm(7, generator=generator)
+    both = torch.zeros(7, 7).bool()
+    for i, j in ((1, 0), (2, 1), (3, 2), (5, 4), (6, 5)):
+        both[i, j] = True
+    yield (both[order][:, order],)
+    yield (torch.zeros(1, 1).bool(),)
+
+
+def edges_of_needs(generator):
+    order = torch.randperm(70, generator=generator)
+    chain = torch.ones(70, 70).tril(-1).triu(-1).bool()
+    yield "a chain of 70", (chain[order][:, order],)
+    yield "66 results, each of which needs all before it", (torch.ones(66, 66).tril(-1).bool(),)
+
+
+@exercise(
+    draws=draw_needs,
+    edges=edges_of_needs,
+    hints=[
+        "At the first step, which results can be computed? Those that need nothing. And at the second?",
+        "Keep a list of what is known. A result can be computed as soon as all that it needs is known; how many rounds "
+        "pass until everything is?",
+        "needs & ~known says what is still missing. A row without any True is ready: .any(dim=-1). In each round, known "
+        "becomes everything that is ready, and the round counts 1.",
+    ],
+    question={
+        "": "needs is (n, n), a row for each result, a column for each one that it needs: which axis meets here?"
+    },
+    level=2,
+    minutes=5,
+)
+def sequential_steps(needs):
+    """How many steps it takes, one after the other, until all n results are known: returns a whole number.
+
+    needs (n, n) is True where result i needs result j first; nothing needs itself, by whatever detour.
+    In one step everything is computed at once whose needs are known from the steps before.
+    """
+    known, waited = torch.zeros(len(needs), dtype=torch.bool), 0
+    while not known.all():
+        known = ~(needs & ~known).any(dim=-1)  # (n,)
+        waited += 1
+    return waited
+
+
 class Reader(torch.nn.Module):
     """A step that reads a word: its logits depend on the word, on those before it, and on how many these are."""
 
@@ -464,67 +528,3 @@ def word_by_word(step, target):
         one, state, _ = step(word, state)
         logits.append(one)
     return torch.cat(logits, dim=1)
-
-
-def draw_needs(generator):
-    """A chain; nothing needs anything; a short cut beside a chain; a tree; the last needs all; a chain in another order;
-    two chains of different lengths, drawn at random; one result."""
-    yield (torch.zeros(4, 4).bool(),)
-    chain = torch.ones(6, 6).tril(-1).triu(-1).bool()
-    yield (chain,)
-    short = chain.clone()
-    short[5, 0] = True
-    yield (short,)
-    tree = torch.zeros(7, 7).bool()
-    for i in range(3):
-        tree[i, 2 * i + 1] = tree[i, 2 * i + 2] = True
-    yield (tree,)
-    last = torch.zeros(5, 5).bool()
-    last[4, :4] = True
-    yield (last,)
-    for n in (6, 8, 9):
-        needs = torch.rand(n, n, generator=generator).tril(-1) > 0.65
-        order = torch.randperm(n, generator=generator)
-        yield (needs[order][:, order],)
-    order = torch.randperm(7, generator=generator)
-    both = torch.zeros(7, 7).bool()
-    for i, j in ((1, 0), (2, 1), (3, 2), (5, 4), (6, 5)):
-        both[i, j] = True
-    yield (both[order][:, order],)
-    yield (torch.zeros(1, 1).bool(),)
-
-
-def edges_of_needs(generator):
-    order = torch.randperm(70, generator=generator)
-    chain = torch.ones(70, 70).tril(-1).triu(-1).bool()
-    yield "a chain of 70", (chain[order][:, order],)
-    yield "66 results, each of which needs all before it", (torch.ones(66, 66).tril(-1).bool(),)
-
-
-@exercise(
-    draws=draw_needs,
-    edges=edges_of_needs,
-    hints=[
-        "At the first step, which results can be computed? Those that need nothing. And at the second?",
-        "Keep a list of what is known. A result can be computed as soon as all that it needs is known; how many rounds "
-        "pass until everything is?",
-        "needs & ~known says what is still missing. A row without any True is ready: .any(dim=-1). In each round, known "
-        "becomes everything that is ready, and the round counts 1.",
-    ],
-    question={
-        "": "needs is (n, n), a row for each result, a column for each one that it needs: which axis meets here?"
-    },
-    level=2,
-    minutes=5,
-)
-def sequential_steps(needs):
-    """How many steps it takes, one after the other, until all n results are known: returns a whole number.
-
-    needs (n, n) is True where result i needs result j first; nothing needs itself, by whatever detour.
-    In one step everything is computed at once whose needs are known from the steps before.
-    """
-    known, waited = torch.zeros(len(needs), dtype=torch.bool), 0
-    while not known.all():
-        known = ~(needs & ~known).any(dim=-1)  # (n,)
-        waited += 1
-    return waited
