@@ -1,7 +1,7 @@
 """Take one block, and three, apart over several seeds, for the notebook on the encoder block; and train rotary heads.
 
-    python -m experiments.compare_parts [--seeds 0 1 2 3 4] [--rate 0.005] [--steps 500]          three minutes for three seeds
-    python -m experiments.compare_parts --rotary                                                 two minutes
+    python -m experiments.compare_parts [--seeds 0 1 2 3 4] [--rate 0.005] [--steps 500]      three minutes with 3 seeds
+    python -m experiments.compare_parts --rotary                                             two minutes
 
 A block has positions (p), attention (a), skip connections (s), norms (n), a feed-forward layer (f). Each row trains
 blocks without some of them, on strings of 8 digits, to say the sum of each digit and its mirror image, mod 10: one
