@@ -1,11 +1,25 @@
 """Take one block, and three, apart over several seeds, for the notebook on the encoder block; and train rotary heads.
 
-    python -m experiments.compare_parts [--seeds 0 1 2 3 4] [--rate 0.005] [--steps 500]          ten minutes
-    python -m experiments.compare_parts --rotary                                                 two minutes
+    python -m experiments.compare_parts [--seeds 0 1 2 3 4] [--rate 0.005] [--steps 500]      three minutes with 3 seeds
+    python -m experiments.compare_parts --rotary                                             two minutes
 
 A block has positions (p), attention (a), skip connections (s), norms (n), a feed-forward layer (f). Each row trains
 blocks without some of them, on strings of 8 digits, to say the sum of each digit and its mirror image, mod 10: one
 block, or three. A number: the share of right digits in 1,000 new strings, a seed each.
+
+Recorded, seeds 0 to 2:
+
+    without   one block          three blocks
+    -         0.99 1.00 0.97     1.00 1.00 1.00
+    p         0.24 0.25 0.26     0.31 0.31 0.32
+    a         0.10 0.09 0.09     0.10 0.09 0.10
+    s         1.00 1.00 1.00     0.10 0.11 0.11
+    n         1.00 1.00 0.96     1.00 1.00 1.00
+    f         0.35 0.38 0.31     1.00 1.00 0.99
+    sn        0.60 0.98 0.81     0.10 0.11 0.10
+    sf        0.17 0.21 0.22     0.10 0.13 0.12
+    nf        0.30 0.37 0.31     1.00 1.00 1.00
+    snf       0.20 0.19 0.18     0.16 0.16 0.16
 
 --rotary: one or two layers of one rotary head write strings of 16 digits backwards, or say the digit three to the left.
 """

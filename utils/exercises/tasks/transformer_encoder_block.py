@@ -171,6 +171,7 @@ def edges_of_rotations(generator):
     },
     level=1,
     minutes=5,
+    trained=True,
 )
 def rotate_pair(x, angle):
     """Rotate pairs x (…, 2), each by its angle (…), counterclockwise, in radians: returns (…, 2)."""
