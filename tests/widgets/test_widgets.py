@@ -111,8 +111,12 @@ def translator():
     return course_widgets.translator(widgets)[0], "sentence"
 
 
+def block_parts():
+    return course_widgets.block_parts(widgets)[0], "digits"
+
+
 TYPED = word_map, sentence_attention, analogy, einsum_loops, head_browser, search, published_heads, chat, next_word
-TYPED += (heads_at_work,)
+TYPED += (heads_at_work, block_parts)
 TEXT_WIDGETS = {make.__name__: make() for make in (*TYPED, translator)}
 
 
@@ -506,7 +510,7 @@ def test_sixty_runs_of_a_cell_leave_one_widget(kernel):
     for _ in range(60):
         last = kernel.run("a", widgets.rotary_hands)
     assert len(models()) == before
-    last.controls["angle_q"].value = 80
+    last.controls["q"].value = 8
     other.controls["b_x"].value, other.controls["b_y"].value = -1, 3
     assert "dot product -3 + 3 = 0" in other.screen.value and last.box.comm and other.box.comm
 
