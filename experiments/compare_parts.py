@@ -22,6 +22,8 @@ Recorded, seeds 0 to 2:
     snf       0.20 0.19 0.18     0.16 0.16 0.16
 
 --rotary: one or two layers of one rotary head write strings of 16 digits backwards, or say the digit three to the left.
+Recorded: backwards 0.32 0.32 0.32 with one layer, 0.32 after 2,000 steps; 0.57 0.50 0.51 with two layers, 0.62 after
+1,500 steps. Three to the left: 1.00 throughout.
 """
 
 import argparse
