@@ -18,7 +18,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from utils import decoding, plots, rnn, widgets
+from utils import decoding, plots, probes, rnn, widgets
 from utils.attention import MultiHeadAttention
 from utils.beyond import MOTIFS, MotifReader, PatchTransformer, motif_sequences
 from utils.decoder import LanguageModel, TokenEncoder, TransformerTranslator
@@ -28,6 +28,7 @@ from utils.widgets import (
     attention,
     beyond,
     controls,
+    graphs,
     looking_back,
     recurrence,
     translation,
@@ -111,12 +112,20 @@ def translator():
     return course_widgets.translator(widgets)[0], "sentence"
 
 
+def trap_bench():
+    return course_widgets.trap_bench(widgets)[0], "template"
+
+
+def induction():
+    return course_widgets.induction(widgets)[0], "string"
+
+
 def block_parts():
     return course_widgets.block_parts(widgets)[0], "digits"
 
 
 TYPED = word_map, sentence_attention, analogy, einsum_loops, head_browser, search, published_heads, chat, next_word
-TYPED += (heads_at_work, block_parts)
+TYPED += (heads_at_work, trap_bench, induction, block_parts)
 TEXT_WIDGETS = {make.__name__: make() for make in (*TYPED, translator)}
 
 
@@ -176,10 +185,10 @@ def test_messages_are_plain_words():
     assert said.startswith("Word map") and "600 words are too many for one map: the first 100 are shown." in said
     said = shown_after("word_map", "king queen man " + " ".join(f"zz{i}" for i in range(50)))
     assert "not among the vectors: zz0, zz1" in said and "and 45 more" in said
-    assert "longer than 40 signs" in shown_after("einsum_loops", "a" * 41)
+    assert "longer than 40 characters" in shown_after("einsum_loops", "a" * 41)
 
 
-def writing_step(make=widgets.writing_step, **changes):
+def whole_transformer(make=widgets.whole_transformer, **changes):
     """A small translator that was not trained, and the arguments of a widget, some of them changed."""
     torch.manual_seed(0)
     sizes = dict(d_model=8, num_heads=2, d_ff=16, num_layers=1)
@@ -211,13 +220,13 @@ def writing_step(make=widgets.writing_step, **changes):
         ({"sentences": [["the", "wtich"]]}, "'wtich' is not among the 7 words of this vocabulary; near it: witch"),
     ],
 )
-def test_a_writing_step_that_cannot_be_shown_is_refused(changes, problem):
+def test_a_transformer_that_cannot_be_shown_is_refused(changes, problem):
     with pytest.raises(ValueError, match=problem):
-        writing_step(**changes)
+        whole_transformer(**changes)
 
 
 def test_a_sentence_that_does_not_end_is_shown_as_far_as_there_is_room():
-    explorer = writing_step()
+    explorer = whole_transformer()
     explorer.controls["step"].value = explorer.controls["step"].max
     assert explorer.controls["step"].max <= 20 and "it reads" in explorer.draw(**explorer.state).description
 
@@ -291,7 +300,7 @@ def test_a_crossing_of_one_decoder_is_a_picture_a_word():
     assert list(explorer.controls) == ["sentence", "step"] and explorer.controls["step"].max == len(seen.writes)
 
 
-def test_two_looks_are_cut_one_at_a_time_and_the_model_stays_as_it_was():
+def test_layers_are_cut_one_at_a_time_and_the_model_stays_as_it_was():
     torch.manual_seed(0)
     sizes = dict(d_model=8, num_heads=2, d_ff=16, num_layers=2)
     model = TransformerTranslator(TokenEncoder(11, **sizes), LanguageModel(7, **sizes, cross=True)).eval()
@@ -299,7 +308,7 @@ def test_two_looks_are_cut_one_at_a_time_and_the_model_stays_as_it_was():
     other = torch.tensor([[6, 7, 2]]), *given[1:]
     with torch.no_grad():
         before = model(*given)[0]
-        deaf, alone = writing.without(model, "cross_attention"), writing.without(model, "attention")
+        deaf, alone = (probes.silenced(model, "decoder", off) for off in ("cross_attention", "attention"))
         assert torch.equal(deaf(*given)[0], deaf(*other)[0]) and not torch.equal(before, model(*other)[0])
         swapped = torch.tensor([[1, 5, 5]])
         assert torch.equal(alone(*given)[0][:, -1], alone(*given[:2], swapped)[0][:, -1]), "what was said is not known"
@@ -307,9 +316,9 @@ def test_two_looks_are_cut_one_at_a_time_and_the_model_stays_as_it_was():
         assert torch.equal(before, model(*given)[0])
 
 
-def test_a_sentence_too_long_for_two_looks_is_refused():
+def test_a_sentence_too_long_for_three_cuts_is_refused():
     with pytest.raises(ValueError, match="a sentence has 10 words; there is room for 9"):
-        writing_step(make=widgets.two_looks, sentences=[["the"] * 10])
+        whole_transformer(make=widgets.three_cuts, sentences=[["the"] * 10])
 
 
 def test_key_heads_are_those_that_share_the_heads_of_queries():
@@ -419,7 +428,7 @@ def test_dollars_in_a_figure_are_letters(text):
         plots.mask_pictures({text: np.eye(2)}, [text, "b"]),
         plots.images({text: np.eye(2)}, text),
         plots.bars({text: 1, "b": -0.5}, text),
-        plots.graph({text: (0, 0), "b": (1, 0)}, [(0, 1)], {"1 layer": np.ones(2)}, text),
+        plots.photographs({text: np.full((2, 2, 3), 0.5)}),
         plots.offsets({text: np.eye(4)}, text),
     ]
     for figure in figures:
@@ -611,6 +620,35 @@ def test_images_and_bases_that_do_not_fit_are_refused_in_plain_words():
             widgets.motifs(reader, torch.tensor([[lowest, highest] * 60]))
 
 
+def test_loose_patches_glide_to_where_they_belong_and_the_next_bag_is_closed():
+    explorer = widgets.loose_patches(torch.rand(2, 8, 8), torch.tensor([3, 8]))
+    before, said = explorer.screen.value, explorer.first.description
+    explorer.touch({"answer": 3})
+    assert "✔ It is a 3." in explorer.screen.value and "○ Choose a digit." in said
+    places = [
+        re.findall(r'x="([^"]*)" y="([^"]*)"[^>]*data-id="patch 5"', svg) for svg in (before, explorer.screen.value)
+    ]
+    assert len(places[0]) == len(places[1]) == 1 and places[0] != places[1]
+    explorer.touch({"image": 1})
+    assert explorer.state == {"image": 1, "answer": -1} and "Bag 2 of 2" in explorer.screen.value
+    with pytest.raises(ValueError, match=r"must be \(b, 8, 8\)"):
+        widgets.loose_patches(torch.rand(2, 64), torch.tensor([3, 8]))
+
+
+def test_a_cell_of_the_mask_is_a_road_in_both_directions():
+    points = {"a": (40, 80), "b": (120, 80), "c": (200, 80)}
+    explorer = widgets.graph(points, [(1, 0)], "a", "c")
+    explorer.touch({"layers": 2, "road_1_2": True})
+    share = graphs.spread(graphs.mask_of({(0, 1): True, (1, 2): True}, 3), 0, 2)
+    assert share.tolist() == pytest.approx([5 / 12, 5 / 18, 1 / 6])
+    assert "✔ Add one road" in explorer.screen.value
+    with pytest.raises(ValueError, match=r"\['d'\] are no nodes"):
+        widgets.graph(points, [(0, 1)], "a", "d")
+    for road in ((1, 1), (0, 3), (-1, 0)):
+        with pytest.raises(ValueError, match="they count from 0 to 2"):
+            widgets.graph(points, [road], "a", "c")
+
+
 def test_a_hidden_patch_asks_nothing_and_all_patches_ask_in_its_place():
     torch.manual_seed(0)
     explorer = widgets.patches(torch.rand(1, 8, 8), torch.tensor([7]), PatchTransformer())
@@ -644,7 +682,7 @@ def test_no_motif_is_left_in_a_background_and_the_rest_is_as_it_was(seed):
     assert len(changed - inside) <= 7, "a motif that comes about by chance is cut, too"
 
 
-@given(places=st.dictionaries(st.sampled_from(["A", "B", "decoy"]), st.integers(0, 110)))
+@given(places=st.dictionaries(st.sampled_from(list(MOTIFS)), st.integers(0, 110)))
 @settings(deadline=None, max_examples=30)
 def test_windows_on_a_motif_hold_four_of_its_bases(places):
     for name, on in beyond.on_motif(places, 113, 8).items():
