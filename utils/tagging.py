@@ -124,10 +124,11 @@ def verbs(
 ) -> Verbs:
     """How the last word of templates, a verb, is tagged: 48 sentences for each with somebody of the other gender as the
     second noun, 30 with a place."""
-    given, wanted = [], []
+    given, wanted, device = [], [], next(model.parameters()).device
     for template in templates:
         filled = fill(template, second)
-        given += model(vocabulary.batch([words for words, *_ in filled]))[0][:, -1].argmax(-1).tolist()
+        tokens = vocabulary.batch([words for words, *_ in filled], device=device)  # (b, n)
+        given += model(tokens)[0][:, -1].argmax(-1).tolist()
         wanted += ["m sg" if noun in MALE else "f sg" for _, noun, _ in filled]
     said = [corpus.TAGS[tag] for tag in given]
     right, plural = sum(map(str.__eq__, said, wanted)), sum(tag.endswith("pl") for tag in said)

@@ -28,6 +28,7 @@ from utils import (
     probes,
     published,
     rnn,
+    tagging,
     torch_weights,
     training,
     transformer,
@@ -279,6 +280,21 @@ def of_probes():
     yield "seconds", partial(probes.milliseconds, {"encoder": partial(encoder, X)}, 1)
 
 
+def of_taggers():
+    tokens, tags = torch.tensor([[4, 5, 6], [4, 5, 0]]), torch.tensor([[0, 1, -100], [2, -100, -100]])
+    for kind in tagging.KINDS:
+        read = ", read" if kind == "Elman network" else ""
+        yield f"tagger, {kind}{read}", partial(there_and_back, tagging.tagger(kind, 9), tokens)
+    _, encoder = tagging.opened(model := tagging.tagger("rotary", 9))
+    for name, sublayer in probes.sublayers(encoder).items():
+        yield f"sublayer {name}", partial(sublayer, vectors(1, 4, 64))
+    yield "opened", lambda: tagging.opened(model) and probes.sublayers(encoder) and []
+    yield "tag loss, read", partial(tagging.tag_loss, model, (tokens, tags, tags))
+    nouns = Vocabulary([*tagging.MALE, *tagging.FEMALE, "slept"])
+    several = tagging.tagger("sine", len(nouns))
+    yield "verbs, read", lambda: tagging.verbs(several, nouns, ["{} {} slept"]).share
+
+
 def of_torchs_layers():
     theirs = nn.Transformer(8, 2, 2, 2, 16, activation=nn.functional.gelu, batch_first=True)
     stack = STACK | {"activation": "gelu", "norm": "post", "final_norm": True}
@@ -320,7 +336,7 @@ GROUPS = [group for name, group in list(globals().items()) if name.startswith("o
 WITHOUT_TENSORS = set(
     """checks.require_text decoder.sizes_of measures.alignment_error_rate measures.sequence_accuracy
     published.load_published published.our_name published.sentences published.shuffle_words
-    rnn.recurrent trained.maps trained.share_right
+    rnn.recurrent tagging.batches tagging.sentences tagging.tagger tagging.verbs_in trained.maps trained.share_right
     trained.with_plain_averages training.seed translating.by_length
     translating.right_by_length translating.vocabularies""".split()
 )  # words, files, numbers of Python, and layers, which are made wherever torch makes them
