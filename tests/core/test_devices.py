@@ -198,6 +198,7 @@ def of_transformers():
     yield "model of today, its weights", lambda: today.load_state_dict(today.state_dict())
     yield "all words", partial(there_and_back, decoder.LanguageModel(9, **STACK, causal=False), tokens)
     yield "translation, read", partial(translator.translate, tokens, mask, 4)
+    yield "silenced", lambda: [*probes.silenced(translator, "decoder", "feed_forward").parameters()]
     for width in (1, 3):
         search = partial(decoding.beam_search, sentences=2, limit=4, width=width, device=X.device)
         yield f"{width} beams, read", lambda search=search: search(translator.step_for(tokens, mask), None)
