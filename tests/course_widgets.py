@@ -30,7 +30,7 @@ from utils.rnn import (
     RecurrentTranslator,
 )
 from utils.torch_weights import load
-from utils.transformer import Tagger, sinusoidal_positions
+from utils.transformer import Tagger
 from utils.vectors import WordVectors
 from utils.vocabulary import Vocabulary
 from utils.widgets import attention, beyond, choosing
@@ -1266,20 +1266,6 @@ def position_waves(widgets):
     return widgets.position_waves(), expected
 
 
-def stations_of_torch(tagger, theirs, tokens):
-    """What a tagger with the weights of PyTorch's encoder would say of the last token, after each of its sublayers, and
-    whom the token hears in each layer."""
-    x = tagger.embedding.vectors(tokens) + sinusoidal_positions(tokens.shape[1], 16)
-    read, heard = [x], []
-    for one in theirs.layers:
-        y = one.norm1(x)
-        added, weights = one.self_attn(y, y, y)
-        heard.append(weights[0, -1])  # the mean over the heads
-        read += [x + added, one(x)]
-        x = read[-1]
-    return [tagger.to_logits(theirs.norm(one))[0, -1].softmax(-1) for one in read], heard
-
-
 def rotary_hands(widgets):
     """As complex numbers: a turn is a product."""
     begin = {1: ((1.1, 20), (0.9, 70), 40), 2: ((0.9, 120), (1.2, 60), 10)}
@@ -1362,47 +1348,6 @@ def block_parts(widgets):
         for some in itertools.combinations(NAMES_OF_PARTS, count)
     }
     return widgets.block_parts(answer, shares, "31415926", ["00000000", "1234"]), expected
-
-
-def word_journey(widgets):
-    """PyTorch's own encoder with the same weights, cut off after each of its sublayers."""
-    sentences = {"the wizard near the green witch arrived": "m sg", "the witch arrived": "f sg", "a boy slept": "f pl"}
-    vocabulary, tags = Vocabulary(" ".join(sentences).split()), corpus.TAGS
-    ids = {word: 4 + number for number, word in enumerate(sorted(set(" ".join(sentences).split())))}
-    torch.manual_seed(3)
-    tagger = Tagger(len(vocabulary), num_tags=4, d_model=16, num_heads=2, num_layers=2, d_ff=32).eval()
-    layer = nn.TransformerEncoderLayer(16, 2, 32, 0.0, norm_first=True, batch_first=True)
-    theirs = nn.TransformerEncoder(layer, 2, nn.LayerNorm(16), enable_nested_tensor=False).eval()
-    for parameter in theirs.layers.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    load(tagger.encoder, theirs)
-    names = ["its own vector", "+ attention 1", "+ feed-forward 1", "+ attention 2", "+ feed-forward 2"]
-
-    @torch.no_grad()
-    def expected(state):
-        words, step = state["sentence"].split(), state["step"]
-        read, heard = stations_of_torch(tagger, theirs, torch.tensor([[ids[word] for word in words]]))
-        best, right, word = [int(one.argmax()) for one in read], tags.index(sentences[state["sentence"]]), words[-1]
-        sign = "right" if best[step - 1] == right else "wrong"
-        now = f"would say {tags[best[step - 1]]}, {100 * read[step - 1].max():.12f}%: {sign}."
-        if step in (2, 4):
-            most = sorted(zip(heard[step // 2 - 1].tolist(), words), reverse=True)[:2]
-            said = (
-                f"It heard {' and '.join(f'{heard_word} {100 * a:.12f}%' for a, heard_word in most)}. Now {word} {now}"
-            )
-        else:
-            said = f"Nobody is heard here: {word} thinks for itself. It {now}"
-            said = f"The vector of {word} alone, which has heard nobody, {now}" if step == 1 else said
-        leads = [set(best[at:]) == {right} for at in range(5)]
-        task = "○ Find the step from which on the right tag leads. Guess first!"
-        if leads[step - 1]:
-            task = f"✔ The right tag leads, from “{names[leads.index(True)]}” on."
-        elif step == 5:
-            task = "✘ The right tag never takes the lead for good. Whom should it have heard?"
-        title = f"{state['sentence']}: what {word} would say, step {step} of 5, {names[step - 1]}."
-        return f"{title} {said} {task}", None
-
-    return widgets.word_journey(tagger, vocabulary, tags, sentences), expected
 
 
 # encoder at work
@@ -2652,7 +2597,6 @@ COURSE = {
         rotary_hands,
         norm_circle,
         block_parts,
-        word_journey,
         unknown_language,
         head_browser,
         trap_bench,

@@ -192,5 +192,5 @@ def test_the_command_says_where_the_files_are_or_why_not(hub):
 
 
 def test_the_address_stands_in_one_line():
-    listed = subprocess.run(["git", "grep", "-l", "hugging" + "face.co"], cwd=ROOT, capture_output=True, text=True)
+    listed = subprocess.run(["git", "grep", "-lF", "hugging" + "face.co"], cwd=ROOT, capture_output=True, text=True)
     assert listed.stdout.split() == ["utils/model_files.py"]

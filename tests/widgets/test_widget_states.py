@@ -292,8 +292,8 @@ def test_norms_are_those_of_the_layers():
 
 
 def test_all_states_are_walked_where_they_are_few():
-    explorer, _ = COURSE["word_journey"](widgets)
-    assert len(list(record(explorer))) == 3 * 5
+    explorer, _ = COURSE["filling_cache"](widgets)
+    assert len(list(record(explorer))) == 6 * 2 * 3
     explorer, _ = COURSE["two_arrows"](widgets)
     some = [tuple(state.values()) for state, _, _ in record(explorer, most=300)]
     assert len(some) == len(set(some)) == 300 and {a_x for a_x, *_ in some} == {k / 2 for k in range(-6, 7)}

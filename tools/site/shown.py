@@ -89,9 +89,9 @@ PAGES = {
     "induction": Page(hidden=("string",), note="In the notebook you type strings of your own."),
     "search": Page(hidden=("question",), note="In the notebook you can type descriptions of your own."),
     "published_heads": Page(
-        {"layer": (1, 2, 4), "head": (1, 3, 9, 12)},
+        {"head": (1, 3, 9, 12)},
         hidden=("sentence",),
-        note="Here are twelve of the 72 heads; in the notebook all of them, for sentences of your own.",
+        note="Here are four of the twelve heads of each layer; in the notebook all, for sentences of your own.",
     ),
     "position_waves": Page(
         {"d_model": (4, 8, 12, 16, 24, 32), "position": range(0, 24, 2)}

@@ -12,7 +12,7 @@ from .beyond import motifs, patch_sizes, patches
 from .chat import chat
 from .choosing import beam_tree, next_word
 from .crossing import crossing
-from .encoder import head_browser, position_waves, word_journey
+from .encoder import head_browser, position_waves
 from .flow import attention_flow
 from .gold_frames import gold_frames
 from .graphs import graph

@@ -1,8 +1,7 @@
-"""The encoder: waves of positions, one word's journey through the layers, and the heads of a trained encoder."""
+"""The encoder: waves of positions, and the heads of a trained encoder."""
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import torch
@@ -10,11 +9,9 @@ from numpy.typing import ArrayLike
 
 from ..checks import require_list
 from ..plots import as_numbers, largest
-from ..probes import readings
 from ..style import WAVES
-from ..transformer import Tagger, sinusoidal_positions
+from ..transformer import sinusoidal_positions
 from ..vocabulary import Vocabulary
-from .board import width_of
 from .canvas import Phone, View, cut, draw_attending, draw_heads, verdict
 from .controls import Explorer, Options, menu, slider, text
 
@@ -101,135 +98,6 @@ def position_waves() -> Explorer:
         "shift": slider("shift s", 1, 0, 12),
     }
     return Explorer(draw_waves, controls, plays="shift")
-
-
-# One word's journey
-class Journey(NamedTuple):
-    """The last word of a sentence on its way: its right tag, what would be read of it at each station, shares
-    (s, tags), and how much it heard of each word in each layer, as a mean over the heads: (layers, n)."""
-
-    words: list[str]
-    right: int
-    shares: np.ndarray
-    heard: np.ndarray
-
-    @property
-    def stations(self) -> list[str]:
-        layers = range(1, len(self.heard) + 1)
-        return ["its own vector", *(f"+ {part} {one}" for one in layers for part in ("attention", "feed-forward"))]
-
-    @property
-    def turn(self) -> int | None:
-        """From which station on, counted from 0, its right tag has the largest share; None: not at the last one."""
-        wrong = [at for at, row in enumerate(self.shares) if largest(row)[0] != self.right]
-        after = wrong[-1] + 1 if wrong else 0
-        return after if after < len(self.shares) else None
-
-
-def journey(tagger: Tagger, vocabulary: Vocabulary, sentence: str, right: int) -> Journey:
-    """What a tagger would say of the last word of a sentence after each of its sublayers; `right` is its tag."""
-    words = sentence.split()
-    logits, weights = readings(tagger, torch.tensor([vocabulary.encode(words, strict=True)]))
-    heard = torch.stack([one[0, :, -1].mean(0) for one in weights])
-    return Journey(words, right, as_numbers(logits[:, 0, -1].softmax(-1), 2), as_numbers(heard, 2))
-
-
-def draw_heard(canvas: Phone, y: float, words: Sequence[str], weights: np.ndarray | None) -> float:
-    """The words of a sentence in as many lines as they need, the last one framed, each as deep as it was heard, with
-    its share below where that is not small; weights (n,), None: nobody was heard. Returns where the next line is."""
-    x = 6.0
-    for number, word in enumerate(words):
-        wide, weight = width_of(word, 12.5) + 14, 0.0 if weights is None else float(weights[number])
-        if x + wide > 350:
-            x, y = 6.0, y + 42
-        last = number == len(words) - 1
-        letters = canvas.shade(x, y, wide, 22, "weight", weight, "here" if last else "edge")
-        canvas.text(x + wide / 2, y + 15, word, 12.5, fill=letters, bold=last)
-        if weight >= 0.1:
-            canvas.text(x + wide / 2, y + 36, f"{weight:.0%}", 11.5, fill="weight", bold=True)
-        x += wide + 4
-    return y + 42
-
-
-BAR, TALL = 344, 22  # of a station: the width of all shares, and their height
-
-
-def draw_station(canvas: Phone, y: float, shares: np.ndarray, tags: Sequence[str], right: int) -> None:
-    """What would be read at a station: one bar, shared out to the tags."""
-    x = 6.0
-    for tag, share in enumerate(shares.tolist()):
-        role, depth = ("right", 1.0) if tag == right else ("quiet", 0.1 + 0.08 * tag)
-        wide = BAR * share
-        letters = canvas.shade(x, y, wide, TALL, role, depth, "ground")
-        fits = [one for one in (f"{tags[tag]} {share:.0%}", tags[tag], "") if width_of(one, 12) + 14 < max(wide, 15)]
-        canvas.text(x + wide / 2, y + 15, fits[0], 12, fill=letters, bold=tag == right)
-        x += wide
-
-
-def told(one: Journey, step: int, tags: Sequence[str]) -> list[str]:
-    """What the picture shows at a step, from 1, and the task, in words."""
-    word, at, row = one.words[-1], step - 1, one.shares[step - 1]
-    best = largest(row)[0]
-    sign = "right" if best == one.right else "wrong"
-    if at == 0:
-        said = f"The vector of {word} alone, which has heard nobody, would say {tags[best]}, {row[best]:.0%}: {sign}."
-    elif at % 2:
-        heard = one.heard[at // 2]
-        first, second = largest(heard, 2)
-        said = (
-            f"It heard {one.words[first]} {heard[first]:.0%} and {one.words[second]} {heard[second]:.0%}. Now {word} "
-            f"would say {tags[best]}, {row[best]:.0%}: {sign}."
-        )
-    else:
-        said = f"Nobody is heard here: {word} thinks for itself. It would say {tags[best]}, {row[best]:.0%}: {sign}."
-    if one.turn is None and step == len(one.shares):
-        task = "✘ The right tag never takes the lead for good. Whom should it have heard?"
-    elif one.turn is not None and at >= one.turn:
-        task = f"✔ The right tag leads, from “{one.stations[one.turn]}” on."
-    else:
-        task = "○ Find the step from which on the right tag leads. Guess first!"
-    return [said, task]
-
-
-def draw_journey(one: Journey, step: int, tags: Sequence[str]) -> View:
-    """The stations of a word, filled up to number `step`, from 1: what would be read there, and whom it heard."""
-    word, canvas = one.words[-1], Phone(0)
-    canvas.text(6, 18, f"What does “{cut(word, 12)}” pick up on its way?", 14.5, "start", bold=True)
-    canvas.text(6, 38, f"right is {tags[one.right]}", 12.5, "start", "right", True)
-    listens = step % 2 == 0  # the second station is the first attention
-    y = draw_heard(canvas, 48, one.words, one.heard[step // 2 - 1] if listens else None)
-    for number, name in enumerate(one.stations):
-        y, now = y + 14, number == step - 1
-        canvas.text(6, y, name, 12, "start", "ink" if number < step else "quiet", now)
-        if number < step and number % 2:
-            heard = one.heard[number // 2]
-            most = ", ".join(f"{one.words[k]} {heard[k]:.0%}" for k in largest(heard, 2))
-            canvas.text(350, y, f"hears {most}", 11.5, "end", "weight")
-        if number < step:
-            draw_station(canvas, y + 5, one.shares[number], tags, one.right)
-        else:
-            canvas.rect(6, y + 5, BAR, TALL, rx=3, stroke="edge", stroke_dasharray="4 4")
-        if now:
-            canvas.rect(4.5, y + 3.5, BAR + 3, TALL + 3, rx=3, stroke="here", stroke_width=2, data_id="now")
-        canvas.touch(4, y - 12, BAR + 4, TALL + 19, name, on=now, step=number + 1)
-        y += TALL + 10
-    said, task = told(one, step, tags)
-    canvas.height = round(y + 94)  # for four lines of text
-    y = canvas.prose(6, y + 14, said)
-    role = {"✔": "right", "✘": "wrong", "○": "quiet"}[task[0]]
-    canvas.prose(6, y + 4, task, fill=role, bold=True)
-    title = f"{' '.join(one.words)}: what {word} would say, step {step} of {len(one.shares)}, {one.stations[step - 1]}"
-    return canvas.view(f"{title}. {said} {task}")
-
-
-def word_journey(tagger: Tagger, vocabulary: Vocabulary, tags: Sequence[str], sentences: Mapping[str, str]) -> Explorer:
-    """Follow the last word of a sentence through a tagger: what would be read of its vector after each sublayer, and
-    whom it heard. sentences: {sentence: the right tag of its last word}."""
-    require_list(tags=tags)
-    ways = {one: journey(tagger, vocabulary, one, tags.index(right)) for one, right in sentences.items()}
-    controls = {"sentence": menu("sentence", list(ways), width="500px")}
-    controls |= {"step": slider("step", 1, 1, 2 * len(tagger.encoder.blocks) + 1)}
-    return Explorer(lambda sentence, step: draw_journey(ways[sentence], step, tags), controls)
 
 
 # Heads

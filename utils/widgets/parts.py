@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from ..checks import require_list
 from .canvas import Phone, View
 from .controls import Explorer, checkbox, text
 
@@ -125,6 +126,7 @@ def block_parts(answer: Answer, shares: Mapping[frozenset, float], digits: str, 
         done = stands_in(shares, set(PARTS) - parts)
         return draw_parts(parts, shares[parts], given, list(answer(parts, given)), done)
 
+    require_list(tries=tries)
     count = len(digits)
     controls = {part: checkbox(NAMES[part], True, "170px") for part in PARTS}
     controls["digits"] = text(f"{count} digits", digits, tries, "300px")
