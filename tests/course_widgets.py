@@ -2032,22 +2032,22 @@ def loose_patches(widgets):
 
 def graph(widgets):
     """News walk from node to node, one road a layer, and split equally, the part that stays included."""
-    names = "witch dragon knight castle cook".split()
-    points = {name: (30 + 70 * k, 80) for k, name in enumerate(names)}
-    first = [(0, 1), (1, 2), (2, 3), (3, 4)]
+    names = "witch dragon knight castle cook king".split()
+    points = {name: (30 + 58 * k, 80) for k, name in enumerate(names)}
+    first = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
 
     def expected(state):
-        roads = [pair for pair in itertools.combinations(range(5), 2) if state[f"road_{pair[0]}_{pair[1]}"]]
-        near = [{i} | {j for road in roads if i in road for j in road} for i in range(5)]
-        shares, heard = [1.0, 0, 0, 0, 0], [0, 9, 9, 9, 9]
+        roads = [pair for pair in itertools.combinations(range(6), 2) if state[f"road_{pair[0]}_{pair[1]}"]]
+        near = [{i} | {j for road in roads if i in road for j in road} for i in range(6)]
+        shares, heard = [1.0, 0, 0, 0, 0, 0], [0, 9, 9, 9, 9, 9]
         for layer in range(1, 5):
-            heard = [min(heard[i], layer if any(heard[j] < layer for j in near[i]) else 9) for i in range(5)]
+            heard = [min(heard[i], layer if any(heard[j] < layer for j in near[i]) else 9) for i in range(6)]
             if layer <= state["layers"]:
-                shares = [sum(shares[j] for j in near[i]) / len(near[i]) for i in range(5)]
+                shares = [sum(shares[j] for j in near[i]) / len(near[i]) for i in range(6)]
         told = ", ".join(f"{name} {100 * share}%" for name, share in zip(names, shares) if share)
         lines = ", ".join(f"{names[i]} – {names[j]}" for i, j in roads) or "none"
         after = "1 layer" if state["layers"] == 1 else f"{state['layers']} layers"
-        done = set(first) < set(roads) and len(roads) == 5 and heard[4] <= 2
+        done = set(first) < set(roads) and len(roads) == 6 and heard[4] <= 2
         task = f"{'✔' if done else '○'} Add one road, so that the cook hears of the witch within two layers."
         return f"How much witch is in each node after {after}: {told}. Roads: {lines}. {task}", None
 
