@@ -134,7 +134,7 @@ def sides(weight: Tensor) -> dict[str, float]:
 
 
 class PatchTransformer(nn.Module):
-    """Patches, each with its place, through an encoder of two layers, and one answer for all of them.
+    """Patches, each with its position, through an encoder of two layers, and one answer for all of them.
 
     summary: "mean" of the outputs, or "cls": a learned row in front asks them all. positions False: none are added.
     An image has n = 16 patches of d_patch = 4 numbers.
