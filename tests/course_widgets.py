@@ -653,7 +653,7 @@ def head_split(widgets):
         for i, j in itertools.product(range(5), range(16)):
             read_on = 16 * i + j
             wrong += (read_on // (5 * e), read_on // e % 5, read_on % e) != (j // e, i, j % e)
-        count = f"{wrong} of 80 numbers are in a wrong place" if direct else "each number is in its place"
+        count = f"{wrong} of 80 numbers are in the wrong place" if direct else "each number is in its place"
         shape = f"(h, n, e) = ({h}, 5, {e})"
         said = {
             1: "(n, d) = (5, 16). In each cell: the number of its word.",

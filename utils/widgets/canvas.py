@@ -65,6 +65,15 @@ class Canvas:
         weight = {"font_weight": "bold"} if bold else {}
         self.add("text", text, x=x, y=y, font_size=size, text_anchor=anchor, fill=fill, **weight, **more)
 
+    def words(self, x: float, y: float, words: Sequence[tuple[str, str, dict]], size: float = 12.5) -> None:
+        """Words on one line, each with its role and further attributes: set by the browser, which knows their width."""
+        self.add("text", x=x, y=y, font_size=size, text_anchor="start")
+        start = self.shapes.pop().removesuffix("/>") + ">"
+        outer, self.shapes = self.shapes, []
+        for word, role, more in words:
+            self.add("tspan", word, fill=role, **more)
+        self.shapes = [*outer, start + " ".join(self.shapes) + "</text>"]
+
     def line(
         self, x1: float, y1: float, x2: float, y2: float, stroke: str = "quiet", stroke_width: float = 1, **more: object
     ) -> None:

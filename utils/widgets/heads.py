@@ -267,7 +267,7 @@ def say_stage(stage: int, num_heads: int, direct: bool, wrong: int) -> str:
         return f"All rows in one line. A view as ({num_heads}, {N}, {e}) gives each head the next {N * e} numbers."
     if stage == 2:
         return f"The last axis is cut in two: (n, h, e) = ({N}, {num_heads}, {e})."
-    count = f"{wrong} of {N * D_MODEL} numbers are in a wrong place" if wrong else "each number is in its place"
+    count = f"{wrong} of {N * D_MODEL} numbers are in the wrong place" if wrong else "each number is in its place"
     if stage == 3:
         done = "Viewed" if direct else "n and h are exchanged"
         return f"{done}: (h, n, e) = ({num_heads}, {N}, {e}), and {count}."
@@ -292,7 +292,7 @@ def draw_labels(canvas: Phone, words: Sequence[str], num_heads: int, stage: int,
 
 def draw_split(words: Sequence[str], num_heads: int, direct: bool, stage: int, lit: int) -> View:
     """16 columns become heads and are merged again, at a stage from 1 to 4; each cell holds the number of its word, red
-    in a wrong place; the numbers of word `lit` (from 1; 0: none) are framed."""
+    in the wrong place; the numbers of word `lit` (from 1; 0: none) are framed."""
     canvas, e = Phone(312), D_MODEL // num_heads
     where, wrong = places_of(stage, num_heads, direct), set(misplaced(stage, num_heads, direct))
     canvas.text(8, 20, f"{stage} · {STAGES[stage - 1]}", 14, "start", bold=True)

@@ -38,7 +38,7 @@ def draw_gate(hundredths: int) -> View:
         canvas.rect(x, FOOT - TALL * z**step, APART - 2, TALL * z**step, role, data_id=f"left {step}")
         if step % 10 == 0:
             canvas.text(x + 3, FOOT + 16, step, 12, fill="here" if step == FAR else "quiet")
-    canvas.text(348, FOOT - TALL - 7, "left of a number, by steps", 12, "end", "quiet")
+    canvas.text(348, FOOT - TALL - 7, "what is left of a number, step by step", 12, "end", "quiet")
     left, half = z**FAR, math.log(0.5) / math.log(z) if 0 < z < 1 else (math.inf if z else 0.0)
     lasts = f"after {half:.1f} steps" if math.isfinite(half) else "never"
     said = f"After {FAR} steps, {share_in_words(left)} is left. It falls to one half {lasts}."
@@ -100,7 +100,7 @@ def draw_recall(
     chance = 100 + 196 / 8
     canvas.line(chance, 96, chance, low, "ink", 1.3, stroke_dasharray="4 3")
     canvas.text(chance + 4, low + 13, "a guess", 11.5, "start", "quiet")
-    top, foot, middle = low + 44, low + 110, len(distances) // 2
+    top, foot, middle = low + 52, low + 110, len(distances) // 2
     canvas.text(8, low + 34, f"{distances[middle]} back, over the steps", 12, "start", "quiet")
     apart = 326 / max(1, len(steps) - 1)
     at = [(14 + apart * k, foot - (foot - top) * film[one][middle]) for k, one in enumerate(steps)]

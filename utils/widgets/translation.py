@@ -51,6 +51,7 @@ def wide_as(word: str) -> float:
 
 
 BARS = ("quiet", "weight")
+MARKED = {"wrong": {"text_decoration": "line-through"}, "right": {"font_weight": "bold"}}
 
 
 def draw_lengths(
@@ -66,17 +67,19 @@ def draw_lengths(
     canvas.text(8, FOOT + 34, f"{length} words in the source", 13, "start", bold=True)
     y = canvas.prose(8, FOOT + 56, " ".join(source), 12.5) + 8
     for name, words in written.items():
-        sign, x = "✔" if list(words) == list(right) else "✘", 8.0
+        sign = "✔" if list(words) == list(right) else "✘"
         share = f"{shares[length][name]:.0%} of such sentences right"
         canvas.text(8, y, f"{sign} {name}: {share}", 12.5, "start", "quiet")
         y += 19
+        lines = [[]]
         for word, role in corrected(list(words), list(right)):
-            room = wide_as(word) + 5
-            x, y = (8.0, y + 17) if x + room > 350 else (x, y)
-            struck = {"text_decoration": "line-through"} if role == "wrong" else {}
-            canvas.text(x, y, word, 12.5, "start", role, role == "right", **struck)
-            x += room
-        y += 26
+            if sum(wide_as(one) + 5 for one, *_ in lines[-1]) + wide_as(word) > 340:
+                lines.append([])
+            lines[-1].append((word, role, MARKED.get(role, {})))
+        for line in lines:
+            canvas.words(8, y, line)
+            y += 17
+        y += 9
     sign, role = ("✔", "right") if found else ("○", "quiet")
     task = f"{sign} Find the first length at which {next(iter(written))} gets less than half right."
     y = canvas.prose(8, y, task, fill=role, bold=found)
