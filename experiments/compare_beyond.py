@@ -4,8 +4,9 @@
 
 (Eighteen minutes.) digits: what positions and shuffling do to a Transformer of patches; rivals: the same for a
 convolutional network and logistic regression; map: where a hidden patch looks, and the map rebuilt from that; photo:
-patches of a photograph restored, and whether the position vectors become a map; fits: the map without a model; motifs:
-accuracy, where the largest weight lies, and what cutting changes; distance: two motifs whose distance decides.
+patches of a photograph restored, and whether the position vectors become a map; fits: map and restored patches without
+a model; motifs: accuracy, where the largest weight lies, and what cutting changes; distance: two motifs whose distance
+decides.
 Each figure is the mean over the seeds, and from the smallest to the largest.
 """
 
@@ -62,13 +63,13 @@ def as_on_the_map(positions, places):
     return spearmanr(beyond.likeness(positions.detach())[tuple(upper)], near).statistic
 
 
-def classify(seed, positions=True, summary="mean", order=None, own=False, steps=800):
+def classify(seed, positions=True, order=None, own=False, steps=800):
     images, targets, train, test = digits()
     patches = beyond.patchify(images, 2)
     patches = patches if order is None else patches[:, order]
     patches = beyond.shuffled(patches, 1) if own else patches
     training.seed(seed)
-    model = beyond.PatchTransformer(summary, positions)
+    model = beyond.PatchTransformer(positions)
     begun = model.positions.detach().clone() if positions else None
     trained(model, some_of(patches, targets, train), steps, 3e-3)
     shuffled = beyond.shuffled(patches[test], 9)
@@ -229,14 +230,36 @@ def photo(seed, own=False, steps=500, rate=6e-3):
     return [*errors, as_on_the_map(model.positions, order), beyond.nearest_two(laid(looks(weights[0], hidden), order))]
 
 
-def without_a_model(_):
-    """The same map from a linear fit of each pixel to all others, and from plain correlations of the patches' ink."""
-    images, _, train, _ = digits()
+def linear_fit(patches):
+    """How much each of the patches (b, n, p) takes from each other one, if least squares predict it from all others:
+    (n, n). The same as in the notebook."""
+    rows, taken = (patches - patches.mean(0)).double(), []
+    for i in range(16):
+        others = rows.index_fill(1, torch.tensor(i), 0)
+        fit = torch.linalg.lstsq(others.flatten(1), rows[:, i], driver="gelsd").solution.view(16, 4, 4)
+        taken.append(torch.einsum("bnp,npr->bnr", others, fit).square().mean((0, 2)).sqrt())
+    return torch.stack(taken)
+
+
+def restored_by_fit(known, patches, hidden, ridge=3e-3):
+    """The error of hidden patches that least squares predict from the visible ones, fitted to `known` (b, n, p) for
+    each image anew, as other patches are visible. A pixel that is always paper needs the ridge."""
+    known, patches = known.flatten(1).double(), patches.flatten(1).double()
+    both, squares = known.T.cov() + ridge * torch.eye(64), []
+    for pixels, gone in zip(patches - known.mean(0), hidden.repeat_interleave(4, 1)):
+        fit = torch.linalg.solve(both[~gone][:, ~gone], both[~gone][:, gone])
+        squares.append((pixels[~gone] @ fit - pixels[gone]) ** 2)
+    return torch.cat(squares).mean().item()
+
+
+def without_a_model(seed):
+    """The same map from a linear fit of each patch to all others, and from plain correlations of the patches' ink."""
+    images, _, train, test = digits()
     order = fixed_order()
     patches = beyond.patchify(images, 2)[:, order]
-    helps = torch.linalg.inv(patches[train].flatten(1).double().T.cov() + 0.1 * torch.eye(64)).view(16, 4, 16, 4)
-    linear = helps.square().sum((1, 3)).sqrt().fill_diagonal_(0)
-    measured = []
+    linear = linear_fit(patches[train])
+    torch.manual_seed(seed)
+    measured = [restored_by_fit(patches[train], patches[test], hide(500))]
     for alike in (linear / (linear.sum(0) / 15), torch.corrcoef(patches.mean(-1).T)):
         place = lay_out(alike)
         measured += [beyond.nearest_two(laid(alike, order)), neighbours_kept(place, order), patches_right(place, order)]
@@ -353,7 +376,6 @@ TABLES = {
         {
             "no positions": lambda seed: classify(seed, positions=False),
             "positions": classify,
-            "positions, [CLS]": lambda seed: classify(seed, summary="cls"),
             "positions, one order for all": lambda seed: classify(seed, order=fixed_order()),
             "positions, each its own order": lambda seed: classify(seed, own=True),
         },
@@ -384,7 +406,8 @@ TABLES = {
         {"as it is": photo, "each its own order": lambda seed: photo(seed, own=True)},
     ),
     "fits": (
-        [f"{what}, {how}" for how in ("linear fit", "correlations") for what in ("two nearest", "neighbours", "right")],
+        ["error"]
+        + [f"{what}, {how}" for how in ("fit", "correlations") for what in ("two nearest", "neighbours", "right")],
         {"no model": without_a_model},
     ),
     "motifs": (

@@ -2055,9 +2055,9 @@ def graph(widgets):
 
 
 def patches(widgets):
-    """With a [CLS] row; the encoder is computed anew with torch's own layers."""
+    """The encoder is computed anew with torch's own layers."""
     torch.manual_seed(8)
-    model, images, digits = PatchTransformer("cls").eval(), torch.rand(3, 8, 8), torch.tensor([3, 5, 0])
+    model, images, digits = PatchTransformer().eval(), torch.rand(3, 8, 8), torch.tensor([3, 5, 0])
     theirs = [nn.TransformerEncoderLayer(48, 4, 96, 0.0, norm_first=True, batch_first=True).eval() for _ in range(2)]
     for block, layer in zip(model.encoder.blocks, theirs):
         nn.init.normal_(layer.self_attn.in_proj_weight, std=0.4)  # heads that look somewhere
@@ -2069,8 +2069,8 @@ def patches(widgets):
 
     @torch.no_grad()
     def read(image, on, lies):
-        """Probabilities and the weights of each layer, with a row for [CLS] first."""
-        rows = [model.cls[0, 0]]
+        """Probabilities and the weights of each layer."""
+        rows = []
         for place in on:
             row, column = divmod(lies[place], 4)
             square = images[image, 2 * row : 2 * row + 2, 2 * column : 2 * column + 2]
@@ -2080,7 +2080,7 @@ def patches(widgets):
             attended, looked = layer.self_attn(layer.norm1(x), layer.norm1(x), layer.norm1(x))
             x, weights = x + attended, [*weights, looked[0]]
             x = x + layer.linear2(layer.linear1(layer.norm2(x)).relu())
-        return model.to_logits(F.layer_norm(x[0, 0], (48,))).softmax(-1), weights
+        return model.to_logits(F.layer_norm(x[0], (48,)).mean(0)).softmax(-1), weights
 
     def expected(state):
         on = [place for place in range(16) if state[f"place_{place}"]]
@@ -2092,12 +2092,10 @@ def patches(widgets):
             moved = 16 - sum(map(int.__eq__, lies, range(16)))
             order = f"your order, {moved} {'patches' if moved > 1 else 'patch'} moved"
         answer, weights = read(state["image"], on, lies)
-        looked, asks, digit = weights[state["layer"] - 1][:, 1:], state["asks"], digits[state["image"]]
-        who, row = "all patches look", looked[1:].mean(0)
-        if asks == "[CLS]":
-            who, row = "[CLS] looks", looked[0]
-        elif asks in on:
-            who, row = f"patch {asks} looks", looked[1 + on.index(asks)]
+        looked, asks, digit = weights[state["layer"] - 1], state["asks"], digits[state["image"]]
+        who, row = "all patches look", looked.mean(0)
+        if asks in on:
+            who, row = f"patch {asks} looks", looked[on.index(asks)]
         best, first = row.topk(min(2, len(on))), answer.topk(2)
         looks = ", ".join(f"patch {on[k]} {100 * w}%" for w, k in zip(best.values.tolist(), best.indices.tolist()))
         says = ", ".join(f"{k} {100 * p}%" for p, k in zip(first.values.tolist(), first.indices.tolist()))

@@ -136,18 +136,16 @@ def sides(weight: Tensor) -> dict[str, float]:
 class PatchTransformer(nn.Module):
     """Patches, each with its position, through an encoder of two layers, and one answer for all of them.
 
-    summary: "mean" of the outputs, or "cls": a learned row in front asks them all. positions False: none are added.
-    An image has n = 16 patches of d_patch = 4 numbers.
+    The answer is read from the mean of the outputs. positions False: none are added. An image has n = 16 patches of
+    d_patch = 4 numbers.
     Called with patches (b, n, d_patch) and perhaps the places (n,) that they have on the image (0, 1, … if not given),
     it returns logits (b, classes) and a list with the weights (b, h, q, k) of each layer (Dosovitskiy et al. 2021)."""
 
-    def __init__(self, summary: str = "mean", positions: bool = True, classes: int = 10):
+    def __init__(self, positions: bool = True, classes: int = 10):
         super().__init__()
         n, d_patch, d_model = 16, 4, 48
-        self.summary = require_choice(summary, ("mean", "cls"), "summary")
         self.embed = nn.Linear(d_patch, d_model)
         self.positions = nn.Parameter(0.02 * torch.randn(n, d_model)) if positions else None
-        self.cls = nn.Parameter(0.02 * torch.randn(1, 1, d_model)) if summary == "cls" else None
         self.encoder = Encoder(d_model=d_model, num_heads=4, num_layers=2, d_ff=2 * d_model, final_norm=True)
         self.to_logits = nn.Linear(d_model, classes)
 
@@ -155,10 +153,8 @@ class PatchTransformer(nn.Module):
         x = self.embed(patches)  # (b, n, d)
         if self.positions is not None:
             x = x + (self.positions if places is None else self.positions[places])
-        if self.summary == "cls":
-            x = torch.cat([self.cls.expand(len(x), -1, -1), x], dim=-2)  # (b, 1 + n, d)
         x, weights = self.encoder(x)
-        return self.to_logits(x[:, 0] if self.summary == "cls" else x.mean(dim=-2)), weights
+        return self.to_logits(x.mean(dim=-2)), weights
 
 
 class PatchRestorer(nn.Module):

@@ -133,18 +133,18 @@ def test_likeness_is_the_cosine_of_what_is_left_without_the_mean():
 
 
 @few
-@given(order=st.permutations(range(16)), summary=st.sampled_from(["mean", "cls"]))
-def test_without_positions_no_order_of_the_patches_moves_the_answer(order, summary):
+@given(order=st.permutations(range(16)))
+def test_without_positions_no_order_of_the_patches_moves_the_answer(order):
     torch.manual_seed(0)
-    model, patches = PatchTransformer(summary, positions=False).double(), torch.randn(3, 16, 4, dtype=torch.float64)
+    model, patches = PatchTransformer(positions=False).double(), torch.randn(3, 16, 4, dtype=torch.float64)
     torch.testing.assert_close(model(patches[:, order])[0], model(patches)[0], atol=1e-10, rtol=0)
 
 
 @few
-@given(order=st.permutations(range(16)), summary=st.sampled_from(["mean", "cls"]))
-def test_with_positions_the_order_of_rows_means_nothing_and_the_places_everything(order, summary):
+@given(order=st.permutations(range(16)))
+def test_with_positions_the_order_of_rows_means_nothing_and_the_places_everything(order):
     torch.manual_seed(0)
-    model, patches = PatchTransformer(summary).double(), torch.randn(3, 16, 4, dtype=torch.float64)
+    model, patches = PatchTransformer().double(), torch.randn(3, 16, 4, dtype=torch.float64)
     expected, order = model(patches)[0], torch.tensor(order)
     torch.testing.assert_close(model(patches[:, order], order)[0], expected, atol=1e-10, rtol=0)
     if order.tolist() != list(range(16)):
@@ -194,13 +194,10 @@ def test_the_exercises_and_the_course_cut_alike(rows, columns, size):
     assert torch.equal(catalogue()["patchify"](images, size), patchify(images, size))
 
 
-@pytest.mark.parametrize("summary, rows", [("mean", 16), ("cls", 17)])
-def test_what_a_patch_transformer_returns(summary, rows):
-    logits, weights = PatchTransformer(summary, classes=7)(torch.randn(2, 16, 4))
-    assert logits.shape == (2, 7) and [one.shape for one in weights] == [(2, 4, rows, rows)] * 2
-    torch.testing.assert_close(weights[0].sum(-1), torch.ones(2, 4, rows))
-    with pytest.raises(ValueError, match="summary 'max' is unknown"):
-        PatchTransformer("max")
+def test_what_a_patch_transformer_returns():
+    logits, weights = PatchTransformer(classes=7)(torch.randn(2, 16, 4))
+    assert logits.shape == (2, 7) and [one.shape for one in weights] == [(2, 4, 16, 16)] * 2
+    torch.testing.assert_close(weights[0].sum(-1), torch.ones(2, 4, 16))
 
 
 def test_patches_that_are_left_out_have_no_influence():

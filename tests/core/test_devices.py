@@ -221,10 +221,9 @@ def of_images_and_bases():
     images, bases = vectors(2, 8, 8), vectors(2, 20, 4)
     patches, hidden = vectors(2, 16, 4), torch.arange(16).expand(2, 16) % 2 == 0
     yield "patches", lambda: beyond.unpatchify(beyond.patchify(images, 2), 8, 8)
-    for summary in ("mean", "cls"):
-        model = beyond.PatchTransformer(summary)
-        yield f"patch model {summary}", partial(there_and_back, model, patches)
-        yield f"patch model {summary} elsewhere", partial(there_and_back, model, patches, torch.arange(16).flip(0))
+    model = beyond.PatchTransformer()
+    yield "patch model", partial(there_and_back, model, patches)
+    yield "patch model elsewhere", partial(there_and_back, model, patches, torch.arange(16).flip(0))
     yield "restorer", partial(there_and_back, beyond.PatchRestorer(), patches, hidden)
     for positions in transformer.POSITIONS:
         yield f"motif reader {positions}", partial(there_and_back, beyond.MotifReader(positions), bases)

@@ -70,16 +70,13 @@ def touch_patches(canvas: Phone, lies: Sequence[int], shown: Sequence[int]) -> N
         canvas.touch(*corner(GRIDS[0], place), BOX, BOX, name, "patches", on, swap=("lies_", place, patch), **box)
 
 
-def touch_asking(canvas: Phone, asks: int | str, names: Sequence[str]) -> None:
-    """On the right: who asks, a patch or what has one of the names below."""
+def touch_asking(canvas: Phone, asks: int | str) -> None:
+    """On the right: who asks, a patch or, by the button below, all."""
     canvas.text(GRIDS[1], 266, "ask", 12, "start", "quiet")
-    x = GRIDS[1] + 26
-    for name in names:
-        on, wide = name == asks, 12 + 6.2 * len(name)
-        canvas.rect(x, 250, wide, 24, "raised", stroke="here" if on else "edge", stroke_width=2 if on else 1, rx=4)
-        canvas.text(x + wide / 2, 266, name, 12)
-        canvas.touch(x, 250, wide, 24, f"ask {name}", on=on, asks=name)
-        x += wide + 6
+    x, wide, on = GRIDS[1] + 26, 12 + 6.2 * len(EVERY), asks == EVERY
+    canvas.rect(x, 250, wide, 24, "raised", stroke="here" if on else "edge", stroke_width=2 if on else 1, rx=4)
+    canvas.text(x + wide / 2, 266, EVERY, 12)
+    canvas.touch(x, 250, wide, 24, f"ask {EVERY}", on=on, asks=EVERY)
     for place in range(PLACES):
         canvas.touch(*corner(GRIDS[1], place), BOX, BOX, f"ask patch {place}", on=place == asks, asks=place)
 
@@ -114,14 +111,13 @@ def draw_bars(canvas: Phone, top: float, probabilities: np.ndarray, right: int) 
 
 
 def draw_patches(
-    title: str, laid: Tensor, lies: Sequence[int], shown: Sequence[int], asks: int | str, names: Sequence[str],
-    row: ArrayLike, probabilities: ArrayLike, digit: int,
+    title: str, laid: Tensor, lies: Sequence[int], shown: Sequence[int], asks: int | str, row: ArrayLike,
+    probabilities: ArrayLike, digit: int,
 ) -> View:  # fmt: skip
-    """An image as a model gets it, the attention (shown,) of what asks, a place or one of the names, and ten
-    probabilities."""
+    """An image as a model gets it, the attention (shown,) of what asks, a place or all, and ten probabilities."""
     row, probabilities, canvas = as_numbers(row, 1), as_numbers(probabilities, 1), Phone(TALL)
     frame = asks if isinstance(asks, int) else None
-    asked = "all patches look" if asks == "all patches" else f"{asks if frame is None else f'patch {asks}'} looks"
+    asked = "all patches look" if frame is None else f"patch {asks} looks"
     y = canvas.prose(6, 19, title, 13, bold=True)
     for x, heading in zip(GRIDS, ("what the model gets", f"where {asked}")):
         canvas.text(x, max(y + 6, 66), heading, 12, "start", "quiet")
@@ -137,14 +133,14 @@ def draw_patches(
     task = f"{sign} Leave {FEW_PATCHES} patches or fewer, and let it still say {digit}."
     canvas.prose(6, 420, task, fill=role)
     touch_patches(canvas, lies, shown)
-    touch_asking(canvas, asks, names)
+    touch_asking(canvas, asks)
     looks = ", ".join(f"patch {shown[k]} {row[k]:.0%}" for k in most)
     answers = ", ".join(f"{k} {probabilities[k]:.0%}" for k in best)
     said = f"{title}. Most of all, {asked} at {looks}. Most probable: {answers}; it is a {digit}. {task}"
     return canvas.view(said)
 
 
-FEW_PATCHES, TALL = 8, 446
+FEW_PATCHES, TALL, EVERY = 8, 446, "all patches"
 
 
 def draw_all_hidden(lies: Sequence[int]) -> View:
@@ -180,10 +176,8 @@ def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
     patch asks nothing: all patches do in its place. Other shapes: ValueError."""
     names = named_digits(images, digits)
     everywhere = tuple(range(PLACES))
-    first = read_patches(model, images[0], everywhere, everywhere)[2]
-    front = len(first[0]) - PLACES  # 1 where [CLS] stands before the patches
-    groups = ["[CLS]"] * front + ["all patches"]
-    asking = [(name, name) for name in groups] + [(f"patch {place}", place) for place in everywhere]
+    layers = len(read_patches(model, images[0], everywhere, everywhere)[2])
+    asking = [(EVERY, EVERY)] + [(f"patch {place}", place) for place in everywhere]
 
     def draw(image, order, hide, layer, asks, **places):
         shown = [place for place in everywhere if places[f"place_{place}"]]
@@ -192,19 +186,18 @@ def patches(images: Tensor, digits: Tensor, model: Callable) -> Explorer:
             return draw_all_hidden(lies)
         title = f"Image {names[image][0]}, {named_order(lies)}, {len(shown)} of {PLACES} patches shown, layer {layer}"
         if asks in everywhere and asks not in shown:
-            asks = "all patches"
+            asks = EVERY
         laid, probabilities, weights = read_patches(model, images[image], lies, shown)
-        rows = weights[layer - 1][:, front:]  # what goes to [CLS] is left out
-        who = {"[CLS]": rows[:1], "all patches": rows[front:]}
-        row = who[asks].mean(0) if asks in who else rows[front + shown.index(asks)]
-        return draw_patches(title, laid, lies, shown, asks, groups, row, probabilities, int(digits[image]))
+        rows = weights[layer - 1]
+        row = rows[shown.index(asks)] if asks in shown else rows.mean(0)
+        return draw_patches(title, laid, lies, shown, asks, row, probabilities, int(digits[image]))
 
     boxes = {f"place_{place}": checkbox(str(place), True, "72px") for place in everywhere}
     controls = {
         "image": menu("image", names, width="200px"),
         "order": menu("patches lie", list(ARRANGED), width="300px"),
         "hide": menu("hide", list(HIDDEN), width="260px"),
-        "layer": menu("layer", list(range(1, len(first) + 1)), len(first), "130px"),
+        "layer": menu("layer", list(range(1, layers + 1)), layers, "130px"),
         "asks": menu("who asks", asking, width="240px"),
     }
     lying = {f"lies_{place}": menu(f"at place {place}", everywhere, place) for place in everywhere}

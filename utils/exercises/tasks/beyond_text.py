@@ -1,5 +1,5 @@
-"""Exercises of the notebook beyond text: images cut into patches, two that a bag of patches cannot tell apart, patches
-that are hidden, where these look; what changes an answer when it is cut out, and where the control may cut."""
+"""Exercises of the notebook beyond text: images cut into patches, patches that are hidden, where these look; what
+changes an answer when it is cut out, and where the control may cut; the mask of a graph."""
 
 import torch
 
@@ -95,73 +95,6 @@ def patchify(images, size):
     cut = images.reshape(b, height // size, size, width // size, size)  # (b, rows, size, columns, size)
     patches = cut.permute(0, 1, 3, 2, 4)  # (b, rows, columns, size, size)
     return patches.reshape(b, -1, size * size)
-
-
-def draw_bags(generator):
-    """Twins that are neighbours and far apart, none, pairs of which the first is not the one whose second comes first; the same
-    image twice; the same patches, but not equally often; the same pixels in other patches; the same columns; one
-    pair of patches exchanged; whole numbers, so that equal is equal; float64."""
-    kinds = torch.tensor([[0.0, 1, 2, 3], [3, 2, 1, 0], [1, 1, 0, 2], [0, 1, 1, 0], [2, 0, 0, 2], [0, 3, 2, 1]])
-    kinds = torch.cat([kinds, torch.tensor([[0.0, 2, 2, 0], [3, 1, 1, 3], [1, 1, 2, 2], [2, 2, 1, 1]])])
-    for rows in (
-        [[0, 1, 2], [0, 0, 1], [2, 1, 0], [1, 0, 0]],
-        [[0, 1, 2, 4], [3, 4, 4, 0], [0, 3, 4, 4], [1, 0, 2, 4]],
-        [[0, 1], [0, 1], [1, 2], [2, 1], [1, 0]],
-        [[0, 0, 1, 4], [0, 1, 1, 4], [4, 1, 0, 0], [4, 1, 4, 0]],
-        [[0, 1, 3], [5, 1, 3], [3, 0, 1]],
-        [[2, 4, 5], [1, 3, 2], [0, 0, 2], [2, 3, 1], [5, 2, 4]],
-        [[1, 2], [2, 1]],
-        [[0, 1, 2], [6, 7, 2], [1, 0, 2]],
-        [[0, 2, 1], [4, 0, 1], [2, 1, 0]],
-        [[0, 1, 2], [8, 9, 2], [2, 1, 0]],
-        [[0, 2, 3], [2, 3, 1], [0, 2, 3]],
-        [[0, 1], [5, 3], [1, 0]],
-    ):
-        yield (kinds[torch.tensor(rows)],)
-    patches = torch.randint(4, (5, 6, 4), generator=generator).float()
-    patches[4] = patches[1].roll(2, 0)
-    yield (patches,)
-    yield (patches[[0, 4, 3, 1]].double(),)
-
-
-def edges_of_bags(generator):
-    patches = torch.randn(70, 3, 2, generator=generator)
-    patches[69] = patches[40].flip(0)
-    yield "70 images", (patches,)
-    patches = torch.randn(3, 66, 4, generator=generator)
-    patches[2] = patches[1].flip(0)
-    yield "66 patches", (patches,)
-
-
-@exercise(
-    draws=draw_bags,
-    edges=edges_of_bags,
-    hints=[
-        "When do two bags hold the same? You may take the patches out in any order: which order makes them comparable?",
-        "A patch as a list of numbers, image[k].tolist(), can be compared and sorted as a whole. sorted(…) of all "
-        "patches of an image gives its bag.",
-        "Compare every image i with every later image j: the bags should be equal, and the images should not. Return "
-        "the first such pair.",
-    ],
-    question="patches is (b, n, p): b images of n patches of p pixels. What do you sort in this line, and what should "
-    "stay together?",
-    level=2,
-    minutes=7,
-)
-def find_twins(patches):
-    """The first two different images whose bags of patches are the same: returns (i, j) with i < j.
-
-    patches is (b, n, p): n patches of p pixels for each of b images. Two bags are the same if they hold the same
-    patches, each equally often, in whatever order. First means: the smallest i, and for this i the smallest j. If
-    there are no such images, return (-1, -1).
-    """
-    images = patches.tolist()
-    bags = [sorted(image) for image in images]
-    for i in range(len(images)):
-        for j in range(i + 1, len(images)):
-            if bags[i] == bags[j] and images[i] != images[j]:
-                return i, j
-    return -1, -1
 
 
 def draw_hidden_patches(generator):
@@ -432,3 +365,55 @@ def control_starts(planted, lengths, n, size):
     begins, ends = planted[..., None], (planted + lengths)[..., None]  # (b, m, 1)
     touches = (starts + size > begins) & (starts < ends) & (begins >= 0)  # (b, m, s)
     return ~touches.any(1)
+
+
+def draw_graphs(generator):
+    """A path, a node without edges, an edge given twice and one from both sides, a star, two nodes, no edge; drawn ones."""
+    yield from (
+        ([(0, 1), (1, 2), (2, 3)], 4),
+        ([(3, 1), (0, 2)], 5),
+        ([(0, 1), (1, 0), (2, 1), (2, 1)], 3),
+        ([(0, 3), (0, 1), (0, 2), (0, 4)], 6),
+        ([(1, 0)], 2),
+        ([], 3),
+    )
+    for n in (6, 11):
+        pairs = torch.randint(n, (n, 2), generator=generator).tolist()
+        yield [(one, other) for one, other in pairs if one != other] + [(n - 1, 0)], n
+
+
+def edges_of_graphs(generator):
+    yield "an edge from a node to itself", ([(1, 1), (0, 2)], 3)
+    yield "140 nodes", ([(node, (7 * node + 3) % 140) for node in range(140)], 140)
+
+
+@exercise(
+    draws=draw_graphs,
+    edges=edges_of_graphs,
+    hints=[
+        "Take three nodes and one edge, (0, 1): which of the nine cells should be True? What would a softmax give for "
+        "node 2 if it saw no node at all?",
+        "Begin with a mask in which each node sees only itself: which matrix is True only on its diagonal?",
+        "An edge (one, other) stands for two cells: [one, other] and [other, one]. Loop over the edges and set both to "
+        "True.",
+    ],
+    intermediates={
+        "edges, two numbers each: the mask should have a row and a column for every node": lambda edges, n: torch.zeros(
+            len(edges), 2
+        ),
+        "one number per node: the mask should have a row and a column for each": lambda edges, n: torch.zeros(n),
+    },
+    question="The mask is (n, n): rows are queries, columns are keys. Which cells does an edge stand for in this line?",
+    level=1,
+    minutes=6,
+)
+def adjacency_mask(edges, n):
+    """The mask for attention on a graph: returns boolean (n, n), True = may attend.
+
+    edges is a list of pairs of nodes, which are numbered from 0 to n - 1; it may be empty. A node may attend to its
+    neighbours, whichever of the two comes first in the pair, and to itself.
+    """
+    allowed = torch.eye(n, dtype=torch.bool)
+    for one, other in edges:
+        allowed[one, other] = allowed[other, one] = True
+    return allowed
