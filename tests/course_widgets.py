@@ -1507,6 +1507,9 @@ def patch_board(widgets):
             for row, station in enumerate(stations):
                 shares = [100 * run(name, words, row, column, seen)[0][after] for column in range(len(words))]
                 said += f" {station}: {', '.join(f'{share}%' for share in shares)}."
+        if state["shown"] or 0 <= cell < 5 * len(words):
+            said += " Dashed rows follow from the architecture: at first one vector differs, and after attention 2 "
+            said += "nothing passes between words any more."
         task = f"Flip {verb}: first by an early station, then by a late one."
         if before == after:
             task = f"Both give {tags[after]}: nothing can flip. Take another pair, or another model."

@@ -73,9 +73,19 @@ def draw_words(canvas: Phone, y: float, one: Board, wide: float) -> None:
         canvas.text(x, y, cut(shown, 13), 11.5, "start", role, differs, transform=f"rotate(-38 {x:.1f} {y:.1f})")
 
 
+def by_construction(count: int) -> tuple[set[int], str]:
+    """The stations, out of so many, at which what flips does not depend on what was learned; and why, in words."""
+    why = f"Dashed rows follow from the architecture: at first one vector differs, and after attention {count // 2}"
+    return {0, count - 2, count - 1}, f"{why} nothing passes between words any more."
+
+
 def draw_cells(canvas: Phone, top: float, one: Board, wide: float, tag: int, cell: int, shown: bool) -> None:
-    """A row for each station, the first one below; what a tag gets in per cent, where it is uncovered."""
+    """A row for each station, the first one below; what a tag gets in per cent, where it is uncovered. Dashed: what is
+    so by construction."""
     count, n, _ = one.patched.shape
+    for row in by_construction(count)[0]:
+        dashed = {"stroke": "quiet", "stroke_width": 1.5, "stroke_dasharray": "5 3", "rx": 4}
+        canvas.rect(FIRST_COLUMN - 2, top + ROW * (count - 1 - row) - 1, wide * n + 4, ROW + 1, **dashed)
     for (row, column), share in np.ndenumerate(one.patched[..., tag]):
         x, y = FIRST_COLUMN + wide * column, top + ROW * (count - 1 - row)
         number, name = row * n + column, names_of_stations(count)[row]
@@ -137,9 +147,11 @@ def draw_board(names: Sequence[str], name: str, one: Board, tags: Sequence[str],
     canvas.touch(8, y, 150, 28, label, shown=not shown)
     (seen, _), (said, task) = told(one, tags, cell, False), told(one, tags, cell, shown)
     y = canvas.prose(8, y + 50, seen)
+    why = f" {by_construction(count)[1]}" if shown or cell >= 0 else ""
+    y = canvas.prose(8, y, why.strip(), fill="quiet") if why else y
     canvas.prose(8, y + 3, task, fill="right" if task[0] == "✔" else "quiet", bold=task[0] == "✔")
     canvas.height = round(y + 42)
-    return canvas.view(f"{name}. {', '.join(gives)}. {said} {task}")
+    return canvas.view(f"{name}. {', '.join(gives)}. {said}{why} {task}")
 
 
 def patch_board(

@@ -327,8 +327,8 @@ def edges_of_symbols(generator):
 def induction_target(symbols):
     """The position that an induction head should look at, for each position of symbols (n,): returns (n,), integers.
 
-    Take the symbol at a position: where did it first occur before? The position right after that one is
-    the answer, counted from 0; it may be the position itself. If the symbol is new, the answer is -1.
+    An induction head looks right after an earlier occurrence of the symbol at its position. Of several, take
+    the first. The answer counts from 0 and may be the position itself. If the symbol is new, it is -1.
     """
     seen = (symbols[:, None] == symbols).tril(-1)  # (q, k): the same symbol, in the past
     after = seen.int().argmax(-1) + 1  # (q,): one place after the first of them
