@@ -1746,7 +1746,10 @@ def whole_transformer(widgets):
         side, name, before, added, after, _ = part = parts[state["part"]]
         last = [one for one in parts if one[1].startswith("cross")][-1][5]
         row = i if side == "decoder" else int(last[i].argmax())
-        said = f"Step {i + 1}: it reads {written[i]}, and writes {written[i + 1]}. Source: {' '.join(source)}. "
+        tops = [None if one is None else int(one[i].argmax()) for one in read]
+        first = len(tops) - next(k for k, one in enumerate([*tops[::-1], None]) if one != tops[-1])
+        found = f", and writes {written[i + 1]}." if state["part"] >= first else ". What comes next?"
+        said = f"Step {i + 1}: it reads {written[i]}{found} Source: {' '.join(source)}. "
         said += f"{side}, {name}: {asked(part, row, source, [*written, ''])}"
         if added is not None:
             lengths = [one[0, row].norm().item() for one in (before, added, after)]
@@ -1754,8 +1757,6 @@ def whole_transformer(widgets):
         if (shares := read[state["part"]]) is not None:
             here = "Next word" if name == "output layer" else "Read out already here"
             said += f" {here}: {attends(spanish.words, shares[i], 2)}."
-        tops = [None if one is None else int(one[i].argmax()) for one in read]
-        first = len(tops) - next(k for k, one in enumerate([*tops[::-1], None]) if one != tops[-1])
         said += f" {'✔' if state['part'] == first else '○'} Find the part from which on the most probable word is the"
         return f"{said} one that is written.", None
 

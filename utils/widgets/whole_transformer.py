@@ -252,12 +252,13 @@ def draw_panel(canvas: Phone, top: float, seen: Walk, part: Part, row: int) -> t
     return y + 7 + 19 * len(shown) + 8, said
 
 
-def draw_written(canvas: Phone, seen: Walk, step: int, most: int) -> None:
-    """The words that are written, up to this step, as chips: a click goes to the step that wrote it."""
+def draw_written(canvas: Phone, seen: Walk, step: int, most: int, known: bool) -> None:
+    """The words that are written before this step, as chips, and its own once it is known: a click goes to the step
+    that wrote it."""
     canvas.text(6, 42, f"source: {' '.join(seen.source)}", 12, "start", "value")
     x, room = 6.0, 344 / most
     for number in range(len(seen.writes)):
-        here, text = number == step, cut(seen.writes[number], 8) if number <= step else "?"
+        here, text = number == step, cut(seen.writes[number], 8) if number < step + known else "?"
         canvas.rect(x, 52, room - 4, 22, "raised" if here else "none", stroke="ink" if here else "edge",
                     stroke_width=2 if here else 1, rx=9)  # fmt: skip
         size = min(12.0, 12 * (room - 6) / width_of(text, 12))
@@ -270,11 +271,14 @@ TASK = "Find the part from which on the most probable word is the one that is wr
 
 
 def draw_whole(seen: Walk, step: int, chosen: int, words: Sequence[str], most: int) -> View:
-    """Step number `step` of writing, from 0, and the numbers of one part."""
-    canvas, part = Phone(0), seen.parts[chosen]
-    title = f"step {step + 1}: it reads {seen.reads[step]}, and writes {seen.writes[step]}"
+    """Step number `step` of writing, from 0, and the numbers of one part. The word that it writes is asked for, and
+    named in the parts that know it."""
+    canvas, part, first = Phone(0), seen.parts[chosen], first_right(seen, step)
+    known = chosen >= first
+    asked = f"step {step + 1}: it reads {seen.reads[step]}. What comes next?"
+    title = f"step {step + 1}: it reads {seen.reads[step]}, and writes {seen.writes[step]}" if known else asked
     canvas.text(6, 20, title, min(14.5, 570 / len(title)), "start", bold=True)
-    draw_written(canvas, seen, step, most)
+    draw_written(canvas, seen, step, most, known)
     y_of = heights(seen.parts, 94)
     foot = max(y_of) + TALL
     draw_streams(canvas, seen, y_of)
@@ -291,7 +295,7 @@ def draw_whole(seen: Walk, step: int, chosen: int, words: Sequence[str], most: i
     if shares is not None:
         best = ", ".join(f"{words[k]} {shares[step][k]:.0%}" for k in best_first(shares[step], 2))
         said += f" {'Next word' if part.name == 'output layer' else 'Read out already here'}: {best}."
-    found = chosen == first_right(seen, step)
+    found = chosen == first
     task = f"{'✔' if found else '○'} {TASK}"
     y = canvas.prose(6, y + 12, task, fill="right" if found else "quiet", bold=found)
     for number, one in enumerate(seen.parts):
@@ -299,8 +303,8 @@ def draw_whole(seen: Walk, step: int, chosen: int, words: Sequence[str], most: i
         canvas.touch(left, y_of[number] - 3, BOX + 26, TALL + 6, f"{one.side}, {one.name}", on=number == chosen,
                      group="parts", part=number)  # fmt: skip
     canvas.height = round(max(y + 4, foot + 227 + 18 * len(seen.source)))
-    place = f"{part.side}, {part.name}"
-    return canvas.view(f"{title[0].upper()}{title[1:]}. Source: {' '.join(seen.source)}. {place}: {said} {task}")
+    place, title = f"{part.side}, {part.name}", f"{title[0].upper()}{title[1:]}{'.' if known else ''}"
+    return canvas.view(f"{title} Source: {' '.join(seen.source)}. {place}: {said} {task}")
 
 
 def whole_transformer(
