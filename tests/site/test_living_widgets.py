@@ -26,7 +26,7 @@ from tools.site import films, record
 from tools.site.record_widgets import values
 from tools.site.shown import PAGES, Page
 from utils import widgets
-from utils.cells import code, is_volatile
+from utils.cells import is_volatile
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.lane("test")
@@ -34,12 +34,7 @@ pytestmark = pytest.mark.lane("test")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 WIDGETS = {name: path for path in NOTEBOOKS for name in record.names(path).values()}
 SAMPLE = {"single_token_attention", "attention_flow", "softmax_saturation"}  # by day: a topic, and two of its films
-GUESSES = {  # the name of a guess: its film, whose number changes with every guess before it
-    cell.source.partition('widgets.guess("')[2].partition('"')[0]: record.names(path)[cell.id]
-    for path in NOTEBOOKS
-    for cell in code(nbformat.read(path, as_version=4))
-    if record.names(path).get(cell.id, "").startswith("guess")
-}
+GUESS = "guess_smallest_weight_by_squares"
 MOST_BYTES = 3_000_000  # of a film
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Widgets</title>
 {}</head><body><main>{}</main></body></html>"""
@@ -285,7 +280,7 @@ def test_words_and_stages_are_clicked_and_chosen_by_key(open_page):
 
 @in_chromium
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", list(map(film, ["attention_flow", "two_arrows", "guess", "paint_mask", "hull"])))
+@pytest.mark.parametrize("name", list(map(film, ["attention_flow", "two_arrows", GUESS, "paint_mask", "hull"])))
 def test_no_barriers(open_page, name, scheme):
     box = open_page(name)
     box.page.emulate_media(color_scheme=scheme)
@@ -294,7 +289,7 @@ def test_no_barriers(open_page, name, scheme):
 
 @in_chromium
 def test_a_guess_comes_before_its_result(open_page):
-    box = open_page(GUESSES["smallest_weight_by_squares"])
+    box = open_page(GUESS)
     assert "0.8" not in box.locator("svg").text_content()
     box.get_by_role("button", name="2", exact=True).click()
     assert "You guessed 2, which is not right." in said(box) and "0.8" in box.locator("svg").text_content()
@@ -302,9 +297,9 @@ def test_a_guess_comes_before_its_result(open_page):
 
 
 @in_chromium
-@pytest.mark.lane("all", "guess", topic(WIDGETS[GUESSES["weight_in_a_longer_list"]]))
+@pytest.mark.lane("all", "guess", topic(WIDGETS["guess_weight_in_a_longer_list"]))
 def test_a_curve_is_drawn_before_it_is_shown(open_page):
-    box = open_page(GUESSES["weight_in_a_longer_list"])
+    box = open_page("guess_weight_in_a_longer_list")
     points = box.get_by_role("slider")
     assert points.count() == 5 and "measured" not in box.locator("svg").text_content()
     points.last.focus()

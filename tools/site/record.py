@@ -52,8 +52,10 @@ HEAD = """<link rel="stylesheet" href="{folder}/frames.css">
 
 
 def kind(name: str) -> str:
-    """The function of `widgets` that makes the widget `name`: word_map_2 is a word_map."""
-    return name if hasattr(widgets, name) else name.rpartition("_")[0]
+    """The function of `widgets` that makes the widget `name`: word_map_2 is a word_map, guess_wider a guess."""
+    while not hasattr(widgets, name):
+        name = name.rpartition("_")[0]
+    return name
 
 
 def page_of(name: str) -> Page:

@@ -16,11 +16,14 @@ from utils.widgets.controls import Explorer
 
 
 def called_widget(source: str) -> str | None:
-    """The name of the function of `widgets` that the last line of a cell calls, None if it calls none."""
+    """The name of the function of `widgets` that the last line of a cell calls, None if it calls none; with the name of
+    the guess, as guess_wider, where it calls that: one more guess renames no other."""
     last = ast.parse(source).body[-1:]
     call = last[0].value if last and isinstance(last[0], ast.Expr) else None
     target = call.func if isinstance(call, ast.Call) else None
     found = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "widgets"
+    if found and target.attr == "guess":
+        return f"guess_{call.args[0].value}"
     return target.attr if found else None
 
 
