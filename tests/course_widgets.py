@@ -1292,14 +1292,14 @@ def rotary_hands(widgets):
 
 def norm_circle(widgets):
     """By torch's layer norm; two vectors have the same normed one if both are a positive multiple of it, shifted."""
-    first = F.layer_norm(torch.tensor([2.0, 1.0, 0.5]).double(), (3,), eps=0.0)
+    first = F.layer_norm(torch.tensor([3.0, 1.0, 2.0]).double(), (3,), eps=0.0)
 
     def expected(state):
         x = torch.tensor([state["x_1"], state["x_2"], state["x_3"]]).double()
         flat = x.max() == x.min()
         normed = torch.zeros(3) if flat else F.layer_norm(x, (3,), eps=0.0)
         written = ", ".join(f"{value:g}" for value in x.tolist())
-        done = bool((x != torch.tensor([2.0, 1.0, 0.5])).all()) and torch.allclose(normed.double(), first)
+        done = bool((x != torch.tensor([3.0, 1.0, 2.0])).all()) and torch.allclose(normed.double(), first)
         said = f"Three numbers: {written}. Mean {x.mean():.9f}, deviation {x.var(correction=0).sqrt():.9f}. Normed: "
         said += f"{', '.join(f'{one:.9f}' for one in normed)}, an arrow of length {0 if flat else math.sqrt(3)} in the "
         task = "Change all three numbers, and keep the normed arrow where it is."

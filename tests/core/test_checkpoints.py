@@ -174,7 +174,7 @@ def trained(model):
     torch.nn.init.ones_(model.weight)
     return model
 """
-TWIN = 'other = load_checkpoint("tiny_twin", torch.nn.Linear(2, 2))'
+TWIN = 'other = load_checkpoint("tiny_twin", torch.nn.Linear(2, 2).half())\nother = other.float()'
 TAGS = {MADE: ["checkpoint:tiny=model"], TWIN: ["twin"]}
 
 
@@ -188,7 +188,8 @@ def test_a_notebook_is_trained_as_far_as_its_last_checkpoint_and_a_second_run_le
     cells = [new_code_cell(source, metadata={"tags": TAGS.get(source, [])}) for source in sources]
     nbformat.write(new_notebook(cells=[new_markdown_cell("# 05 · Tiny"), *cells]), path)
     assert make_checkpoints.make(path, folder) == ["tiny_twin.pt", "tiny.pt"]
-    assert torch.load(folder / "tiny_twin.pt", weights_only=True)["weight"].eq(1).all(), "what `trained` made of it"
+    twin = torch.load(folder / "tiny_twin.pt", weights_only=True)["weight"]
+    assert twin.eq(1).all() and twin.dtype == torch.float16, "what `trained` made of it, before the cell goes on"
     make_checkpoints.list_all(course)
     first = {file: file.read_bytes() for file in course.rglob("*") if file.is_file()}
     assert make_checkpoints.make(path, folder) == []

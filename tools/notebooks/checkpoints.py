@@ -9,7 +9,8 @@ data/checkpoints/translator_attentive.pt as float32, or as float16 if the model 
 file holds already, the file stays as it is: a second run leaves no diff. What no such cell makes any more is removed.
 
 A cell tagged `twin` loads what the notebook does not train itself, to save its readers the time. Here it is trained, by
-the function `trained` that the notebook defines above for a model like it.
+the function `trained` that the notebook defines for a model like it, and kept as `trained` returns it, whatever the
+cell does with it afterwards.
 """
 
 import argparse
@@ -33,11 +34,15 @@ from utils.files import write_whole
 
 TOLD = "weights of `{target}` after its training in *{notebook}* | MIT, as the code"
 ROW = f"| `checkpoints/{{file}}` | {TOLD} | {{size:,}} | `{{sha}}` |"
-SAVE = """
+KEEP = """
 import torch as _torch
-_kept = {{key: value.detach() for key, value in ({target}).state_dict().items()}}
-_kept = {{key: (value if value.dtype == _torch.float16 else value.float()).clone() for key, value in _kept.items()}}
-_torch.save(_kept, {file!r})
+
+
+def _keep(model, name):
+    weights = {{key: value.detach() for key, value in model.state_dict().items()}}
+    weights = {{key: (one if one.dtype == _torch.float16 else one.float()).clone() for key, one in weights.items()}}
+    _torch.save(weights, {folder!r} + f"/{{name}}.pt")
+    return model
 """
 
 
@@ -78,15 +83,16 @@ def made_in(notebook):
 
 def as_far_as_needed(notebook, folder):
     """A copy of the notebook up to the last cell that makes a checkpoint, each followed by a cell that saves it."""
-    kept, end = [], 0
+    kept, end = [new_code_cell(KEEP.format(folder=str(folder)))], 0
     for cell in copy.deepcopy(notebook.cells):
         kept.append(cell)
         made = made_by(cell)
         if cells.has(cell, "twin"):
-            cell.source = cell.source.replace("load_checkpoint(", "(lambda name, model: trained(model))(")
-        for name, target in made.items():
-            kept.append(new_code_cell(SAVE.format(target=target, file=str(Path(folder) / f"{name}.pt"))))
-            end = len(kept)
+            trained = "(lambda name, model: _keep(trained(model), name))("
+            cell.source = cell.source.replace("load_checkpoint(", trained)
+        else:
+            kept += [new_code_cell(f"_keep({target}, {name!r})") for name, target in made.items()]
+        end = len(kept) if made else end
     shortened = copy.copy(notebook)
     shortened.cells = kept[:end]
     return shortened

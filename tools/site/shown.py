@@ -98,10 +98,6 @@ PAGES = {
         | {"shift": (0, 1, 2, 3, 4, 6, 8, 12)},
         note="Here each slider has some of its values, in the notebook all of them.",
     ),
-    "norm_circle": Page(
-        {f"x_{number}": (-3, -2, -1, 0, 0.5, 1, 2, 3) for number in (1, 2, 3)},
-        note="Here each number has eight values, in the notebook thirteen.",
-    ),
     "block_parts": Page(note="Here you choose digits, in the notebook you type your own."),
     "sampling": Page(
         {"temperature": (0.1, 0.3, 0.5, 0.7, 1.0, 1.3, 1.6, 2.0)}

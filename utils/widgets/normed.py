@@ -8,8 +8,8 @@ import numpy as np
 from .canvas import Phone, View, two_decimals
 from .controls import Explorer, slider
 
-FIRST = (2.0, 1.0, 0.5)
-LOW, HIGH, STEP = -3.0, 3.0, 0.5
+FIRST = (3.0, 1.0, 2.0)
+LOW, HIGH, STEP = -3.0, 3.0, 1.0
 AXES = np.array([[math.cos(angle), math.sin(angle)] for angle in np.radians([90, 210, 330])]) * math.sqrt(2 / 3)
 BARS, ZERO, UNIT = 36.0, 132.0, 28.0  # the first bar; the height of 0; pixels for 1
 X, Y, SCALE = 250, 136, 44  # the middle of the plane; pixels for 1 in it

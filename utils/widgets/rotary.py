@@ -9,7 +9,6 @@ import numpy as np
 from .canvas import Canvas, Phone, View, two_decimals
 from .controls import Explorer, slider
 
-HALO = {"stroke": "ground", "stroke_width": 5, "paint_order": "stroke"}
 PLACES = 12  # positions of the sentence, from 0
 FIRST = {"q": 3, "k": 1}
 ROLES = {"q": "query", "k": "key"}
@@ -90,8 +89,8 @@ def draw_rotary(q: int, k: int) -> View:
         draw_clock(canvas, number, pair, positions)
     now, before = product(positions), product(FIRST)
     degrees = [between(*(pair.hand(which, positions[name]) for which, name in enumerate("qk"))) for pair in PAIRS]
-    for pair, part in zip(PAIRS, now):
-        canvas.text(pair.x, 322, f"adds {two_decimals(part)}", 13)
+    for pair, degree, part in zip(PAIRS, degrees, now):
+        canvas.text(pair.x, 322, f"{degree}° apart: adds {two_decimals(part)}", 13)
     total, at_first = two_decimals(sum(now)), two_decimals(sum(before))
     canvas.text(8, 350, f"q at {q}, k at {k}: q · k = {total}", 14.5, "start", bold=True)
     canvas.text(348, 350, f"at first {at_first}", 12.5, "end", "quiet")
@@ -129,13 +128,10 @@ def between(one: np.ndarray, other: np.ndarray) -> int:
 
 
 def draw_angle(canvas: Canvas, x: float, y: float, begin: np.ndarray, end: np.ndarray) -> None:
-    """The arc between two arrows from (x, y), the short way round, with its degrees."""
+    """The arc between two arrows from (x, y), the short way round."""
     first, last = (math.atan2(pair[1], pair[0]) for pair in (begin, end))
     way = (last - first + math.pi) % (2 * math.pi) - math.pi
     steps = [first + way * share for share in np.linspace(0, 1, 25)]
     points = [on_circle(x, y, np.array([math.cos(step), math.sin(step)]), 20) for step in steps]
     canvas.add("polyline", points=" ".join(f"{a:.1f},{b:.1f}" for a, b in points), fill="none", stroke="here",
                stroke_width=2.5)  # fmt: skip
-    middle = np.array([math.cos(first + way / 2), math.sin(first + way / 2)])
-    across, down = on_circle(x, y, middle, 36)
-    canvas.text(across, down + 4, f"{between(begin, end)}°", 12, fill="here", bold=True, **HALO)
