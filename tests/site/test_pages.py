@@ -54,7 +54,7 @@ def test_numbers_that_differ_become_a_range(texts, lines):
 
 def test_what_a_cell_asserts_is_told_as_it_is_written():
     loop = "for y in ():\n    torch.testing.assert_close(a @ b,\n        c, atol=1)\n# assert"
-    source = f'x = 1\nassert x < 2, "small"\nassert x, f"all {x} of it"\n{loop}'
+    source = f'x = 1\nassert x < 2, "small"\nassert x, f"all {{x}} of it"\n{loop}'
     assert ledger.assertions(source) == [("x < 2", "small"), ("x", "all … of it"), ("a @ b ≈ c", "")]
 
 

@@ -155,8 +155,8 @@ def chosen(lines):
 
 
 def assertions(source):
-    """What a cell asserts, as it is written and in words, where it says any: [(condition, words)]. The condition is that
-    of `assert`, or the two sides of `assert_close`."""
+    """What a cell asserts, as it is written, and what it says of it in words: [(condition, words)]. The condition is
+    that of `assert`, or the two sides of `assert_close`."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Assert):

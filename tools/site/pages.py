@@ -138,7 +138,14 @@ def counted(claims):
 
 def beside(claims):
     """The table of what others have found; first of all, where it is otherwise here."""
-    lines = ['<a id="literature"></a>', "", "## Beside the literature", "", "| others found | here | verdict | where |", "|---|---|---|---|"]
+    lines = [
+        '<a id="literature"></a>',
+        "",
+        "## Beside the literature",
+        "",
+        "| others found | here | verdict | where |",
+        "|---|---|---|---|",
+    ]
     pairs = [(one, row) for one in claims for row in one.rows]
     for claim, row in sorted(pairs, key=lambda pair: ORDER.index(pair[1].verdict)):
         unit = f"<i>{html.escape(row.unit)}</i><br>" if row.unit else ""
