@@ -230,6 +230,8 @@ def test_links_lead_somewhere(made):
             page = target.partition("#")[0].removesuffix(".md")
             leads = target.startswith(("https://", "#")) or page in {*NOTEBOOKS, *made, "readme"}
             assert leads, f"{name}: {target}"
+        missing = set(re.findall(r'href="#([^"]+)"', text)) - set(re.findall(r'id="([^"]+)"', text))
+        assert not missing, f"{name}: {missing}"
 
 
 class Tags(HTMLParser):

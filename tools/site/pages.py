@@ -102,8 +102,12 @@ def measured():
     course = ledger.course()
     every = [claim for claims in course.values() for claim in claims]
     course = {path: [claim for claim in claims if claim.asserted] for path, claims in course.items()}
-    jumps = " · ".join(f"[{path.stem[:2]}](#n{path.stem[:2]})" for path in course)
-    parts = [counted(every), f"**Go to** [beside the literature](#literature) · notebook {jumps}", beside(every)]
+    jumps = " · ".join(f'<a href="#n{path.stem[:2]}">{path.stem[:2]}</a>' for path in course)
+    parts = [
+        counted(every),
+        f'**Go to** <a href="#literature">beside the literature</a> · notebook {jumps}',
+        beside(every),
+    ]
     for path, claims in course.items():
         parts += notebook_claims(read(path), path.stem, claims)
     return "\n\n".join(parts)
