@@ -12,7 +12,8 @@ unexport PYTHONHOME
 WRITABLE_HOME = test -w "$$HOME" || { export HOME="$$PWD/.venv/home"; mkdir -p "$$HOME"; }
 # JupyterLab refuses to run as root, as one does in a container, unless told so.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
-OFFLINE_LAB := --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate "--LabApp.app_settings_dir=$$PWD/tools/lab"
+# The whole course is in JupyterLab's file browser: my_answers too, and what notebooks link to.
+OFFLINE_LAB := --ServerApp.root_dir=. --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate "--LabApp.app_settings_dir=$$PWD/tools/lab"
 # A notebook that is opened takes over what its kernel says of Python: ours says the same for every version.
 KERNELS := $$PWD/tools/lab
 COMPARABLE := env -u MPLBACKEND -u ATTENTION_MARKED -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 PYTHONHASHSEED=0 TQDM_DISABLE=1 ATTENTION_PROGRESS=off

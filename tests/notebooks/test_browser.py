@@ -133,7 +133,7 @@ def open_notebook(browser, lab, complaints):
         if re.search(rb'"msg_type":\s*"error"', message):
             complaints.append(f"the kernel sent an exception: {message[-500:]}")
 
-    def open_notebook(name, folder="doc/tree/"):
+    def open_notebook(name, folder="doc/tree/notebooks/"):
         page.goto(f"{address}/{folder}{name}?token={token}&reset")
         page.wait_for_selector(".jp-Notebook .jp-Cell")
         page.wait_for_selector(".jp-Toolbar-kernelName >> text=/Python/")
@@ -409,7 +409,7 @@ def test_a_notebook_in_the_browser(open_notebook, lab, complaints, browser_repor
 
 @pytest.mark.lane("all", "test_browser", "notebook_pages")
 def test_the_site_s_link_opens_the_notebook(open_notebook):
-    """JupyterLab is started on a notebook, as `make lab` does, which says where its folder begins."""
+    """JupyterLab is started as `make lab` does, which says where its folders begin."""
     links = notebook_pages.places(notebook("masking").name, "ada/course")
     link = re.search(r'href="http://localhost:8888/([^"]+)"', links)[1]
     assert (
@@ -461,7 +461,7 @@ def test_without_its_front_end_a_widget_is_moved_by_its_controls(browser, course
     with running_lab(course, tmp_path) as lab:
         page = browser.new_page(viewport={"width": 1200, "height": 1600})
         page.set_default_timeout(60_000)
-        page.goto(f"{lab[0]}/doc/tree/{notebook('dot_product_similarity').name}?token={lab[1]}&reset")
+        page.goto(f"{lab[0]}/doc/tree/notebooks/{notebook('dot_product_similarity').name}?token={lab[1]}&reset")
         page.wait_for_selector(".jp-Toolbar-kernelName >> text=/Python/")
         page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]")
         run_all(page, lab)

@@ -3,6 +3,7 @@ names what its notebook has, every page has a title and is led to."""
 
 import inspect
 import itertools
+import json
 import math
 import re
 from pathlib import Path
@@ -63,6 +64,19 @@ def test_as_many_mistakes_are_known_as_is_told():
     known = sum(len(exercise.rows) for exercise in catalogue().values())
     told = int(numbers(r"more than ([\d,]+) mistakes", "beside.md")["beside.md"][0].replace(",", ""))
     assert told < known < 1.5 * told, "say more"
+
+
+def test_as_many_answers_are_judged_as_is_told():
+    rows = json.loads((ROOT / "tests" / "answers" / "judged.json").read_text(encoding="utf-8"))["rows"]
+    judged = sum(row["whole"] for row in rows if row["name"] in pages.UNREAD)
+    told = int(numbers(r"more than ([\d,]+) answers", "CONTRIBUTING.md")["CONTRIBUTING.md"][0].replace(",", ""))
+    assert told < judged < 1.5 * told, "say more"
+
+
+def test_notebooks_are_counted_the_same_everywhere():
+    said = {"fourteen": 14, "fifteen": 15, "sixteen": 16}
+    found = numbers(r"(\bfourteen|\bfifteen|\bsixteen)\b", "CONTRIBUTING.md", "teachers.md")
+    assert {said[word] for words in found.values() for word in words} == {len(files.paths())}
 
 
 def test_the_memory_of_a_kernel_is_what_was_measured():

@@ -54,8 +54,8 @@ def test_numbers_that_differ_become_a_range(texts, lines):
 
 def test_what_a_cell_asserts_is_told_as_it_is_written():
     loop = "for y in ():\n    torch.testing.assert_close(a @ b,\n        c, atol=1)\n# assert"
-    source = f'x = 1\nassert x < 2, "small"\n{loop}'
-    assert ledger.assertions(source) == ["x < 2", "a @ b ≈ c"]
+    source = f'x = 1\nassert x < 2, "small"\nassert x, f"all {{x}} of it"\n{loop}'
+    assert ledger.assertions(source) == [("x < 2", "small"), ("x", "all … of it"), ("a @ b ≈ c", "")]
 
 
 def tiny(*sources):
@@ -230,6 +230,8 @@ def test_links_lead_somewhere(made):
             page = target.partition("#")[0].removesuffix(".md")
             leads = target.startswith(("https://", "#")) or page in {*NOTEBOOKS, *made, "readme"}
             assert leads, f"{name}: {target}"
+        missing = set(re.findall(r'href="#([^"]+)"', text)) - set(re.findall(r'id="([^"]+)"', text))
+        assert not missing, f"{name}: {missing}"
 
 
 class Tags(HTMLParser):

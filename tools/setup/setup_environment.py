@@ -240,7 +240,7 @@ def attempt(install, torch, sets):
             at_terminal = sys.stdin is not None and sys.stdin.isatty() and not os.environ.get("CI")
             if at_terminal and os.environ.get("TORCH") != "default":
                 return False
-            print("There is none: taking the default build, which may be 3 GB to fetch and 6 GB on disk", flush=True)
+            print("It was not found: taking the default build, which may be 3 GB to fetch and 6 GB on disk", flush=True)
     print("Installing the other packages", flush=True)
     return install(*(word for path in sets for word in ("-r", path)))
 

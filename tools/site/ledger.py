@@ -29,6 +29,8 @@ TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
 VERDICTS = ("agrees", "in part", "differs", "not at this size")
 FIGURES = ("Curves of", "Heat map", "Pictures of", "Tables of")  # how descriptions of figures begin
 SILENT = "Small pictures"  # so begin those whose numbers tell nothing
+# A question that is still open in the stored notebook, and a task: they tell what nobody has answered yet.
+OPEN = re.compile(r"Drag the (?:mark|points)|\b[Gg]uess: |Click your guess|○ ")
 LINES, LONGEST = 8, 400  # lines of what a cell prints, and letters of a line; what is longer is a log
 
 
@@ -38,7 +40,7 @@ class Row(NamedTuple):
     verdict: str
     source: str
     says: str
-    lines: tuple[str, ...] = ()  # which of the printed lines tell it; without any, all do
+    lines: tuple[str, ...] = ()  # which lines tell it, printed or asserted in words; without any, all printed ones do
     unit: str = ""  # what their numbers are, where the lines do not say
 
 
@@ -69,7 +71,8 @@ class Claim(NamedTuple):
     notebook: str  # the stem of its file
     section: str  # 4 · Translating through one vector
     cell: str
-    asserted: list[str]
+    asserted: list[str]  # the conditions
+    told: list[str]  # what they mean, in words
     results: list[Result]
     rows: list[Row]
 
@@ -104,11 +107,15 @@ class Claim(NamedTuple):
         return [line for result in self.results for line in result.printed]
 
     def telling(self, row: Row) -> list[str]:
-        """The lines that are beside what somebody else found."""
-        if not row.lines:
-            return self.measured or self.printed
-        ours = [line for line in self.measured if any(words in line for words in row.lines)]
-        return ours or [line for line in self.printed if any(words in line for words in row.lines)]
+        """What is beside what somebody else found: the lines that the row names, of what is printed and of what is
+        asserted in words; or else all that is printed, or asserted where nothing is."""
+
+        def named(lines):
+            return [line for line in lines if any(words in line for words in row.lines)]
+
+        if row.lines:
+            return (named(self.measured) or named(self.printed)) + named(self.told)
+        return self.measured or self.printed or self.told
 
 
 def words(line):
@@ -143,20 +150,28 @@ def merged(texts):
 
 def chosen(lines):
     """Of the lines that a cell prints those worth a place: not the descriptions of figures, if there are others."""
-    lines = [line for line in lines if len(line) <= LONGEST and not line.startswith(SILENT)]
+    lines = [line for line in lines if len(line) <= LONGEST and not line.startswith(SILENT) and not OPEN.search(line)]
     return [line for line in lines if not line.startswith(FIGURES)][:LINES] or lines[:LINES]
 
 
 def assertions(source):
-    """What a cell asserts, as it is written: the condition of `assert`, and the two sides of `assert_close`."""
+    """What a cell asserts, as it is written, and what it says of it in words: [(condition, words)]. The condition is
+    that of `assert`, or the two sides of `assert_close`."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Assert):
-            found.append((node.lineno, ast.get_source_segment(source, node.test)))
+            found.append((node.lineno, ast.get_source_segment(source, node.test), in_words(node.msg)))
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "assert_close":
             sides = [ast.get_source_segment(source, side) for side in node.args[:2]]
-            found.append((node.lineno, " ≈ ".join(sides)))
-    return [" ".join(text.split()) for _, text in sorted(found)]
+            message = next((one.value for one in node.keywords if one.arg == "msg"), None)
+            found.append((node.lineno, " ≈ ".join(sides), in_words(message)))
+    return [(" ".join(condition.split()), told) for _, condition, told in sorted(found)]
+
+
+def in_words(message):
+    """The message of an assertion; what is filled in where it runs is a dot."""
+    parts = message.values if isinstance(message, ast.JoinedStr) else [message]
+    return "".join("…" if isinstance(part, ast.FormattedValue) else part.value for part in parts if part)
 
 
 def rows(text):
@@ -188,7 +203,7 @@ def sections(notebook):
 def spelled(source):
     """The tables of a text, a line per row: what is in the first column, then each other column's head and entry.
     Of a text without a table its sentences, a line each."""
-    lines = [] if TABLE.search(source) else re.split(r"(?<=[.?!)]) (?=[A-Z(])", source)
+    lines = [] if TABLE.search(source) else re.split(r"(?<=[.?!)]) (?=[A-Z(])", source.removeprefix("**Look.** "))
     for table in TABLE.findall(source):
         cut = [row.strip().removeprefix("|").removesuffix("|").split("|") for row in table.splitlines()]
         head, _, *rest = ([entry.strip() for entry in row] for row in cut)
@@ -219,13 +234,14 @@ def claims(path, kept, known):
         others = known.get(cell.id, [])
         if cell.cell_type == "markdown":
             if others:
-                yield Claim(path.stem, section, cell.id, [], [Result({0: spelled(cell.source)})], others)
+                yield Claim(path.stem, section, cell.id, [], [], [Result({0: spelled(cell.source)})], others)
             continue
         asserted = assertions(cell.source)
         if asserted or others:
             spoken = speaks_of(cell) if asserted else [cell.id]
             results = [result(code[one], kept, keys.get(one)) for one in spoken]
-            yield Claim(path.stem, section, cell.id, asserted, results, others)
+            told = list(dict.fromkeys(words for _, words in asserted if words))
+            yield Claim(path.stem, section, cell.id, [one for one, _ in asserted], told, results, others)
 
 
 @functools.cache

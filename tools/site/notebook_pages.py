@@ -25,7 +25,7 @@ SUMMARIES = {  # of cells that are folded, by their tag
     cells.CLAIMS: "What this section claims, asserted",
     cells.LIBRARY: "Code that this section needs and that is not its subject",
 }
-LAB = "http://localhost:8888/lab/tree/"  # as `make lab` starts it: on a notebook, whose folder it shows
+LAB = "http://localhost:8888/lab/tree/notebooks/"  # as `make lab` starts it, with the course's folder on top
 SMALLEST = 10  # pixels of a picture's smallest letters: where there is no room for them, it scrolls
 
 

@@ -102,7 +102,12 @@ def measured():
     course = ledger.course()
     every = [claim for claims in course.values() for claim in claims]
     course = {path: [claim for claim in claims if claim.asserted] for path, claims in course.items()}
-    parts = [counted(every), beside(every)]
+    jumps = " · ".join(f'<a href="#n{path.stem[:2]}">{path.stem[:2]}</a>' for path in course)
+    parts = [
+        counted(every),
+        f'**Go to** <a href="#literature">beside the literature</a> · notebook {jumps}',
+        beside(every),
+    ]
     for path, claims in course.items():
         parts += notebook_claims(read(path), path.stem, claims)
     return "\n\n".join(parts)
@@ -137,11 +142,18 @@ def counted(claims):
 
 def beside(claims):
     """The table of what others have found; first of all, where it is otherwise here."""
-    lines = ["## Beside the literature", "", "| others found | here | verdict | where |", "|---|---|---|---|"]
+    lines = [
+        '<a id="literature"></a>',
+        "",
+        "## Beside the literature",
+        "",
+        "| others found | here | verdict | where |",
+        "|---|---|---|---|",
+    ]
     pairs = [(one, row) for one in claims for row in one.rows]
     for claim, row in sorted(pairs, key=lambda pair: ORDER.index(pair[1].verdict)):
         unit = f"<i>{html.escape(row.unit)}</i><br>" if row.unit else ""
-        here = unit + (said(claim.telling(row)) or "".join(map(code, claim.asserted[:1])))
+        here = unit + said(claim.telling(row))
         seeds = f"<br><small>seeds {claim.seeds}</small>" if claim.seeds and "<b>" in here else ""
         verdict = f"{SIGNS[row.verdict]}&nbsp;{row.verdict}"
         where = link(claim.notebook, claim.cell, place(claim.notebook, claim.section))
@@ -151,7 +163,7 @@ def beside(claims):
 
 def notebook_claims(notebook, stem, claims):
     """One notebook's part of the ledger: its trainings, its tables over seeds, and, folded, what holds exactly."""
-    parts, trained = [f"## {title(notebook)}"], [claim for claim in claims if claim.trained]
+    parts, trained = [f'<a id="n{stem[:2]}"></a>\n\n## {title(notebook)}'], [claim for claim in claims if claim.trained]
     for section in dict.fromkeys(section for section, _ in ledger.sections(notebook)):
         here = [trained_claim(claim) for claim in trained if claim.section == section]
         here += [table for heading, cell in ledger.sections(notebook) if heading == section for table in tables(cell)]
@@ -168,16 +180,20 @@ def trained_claim(claim):
     notes = [link(claim.notebook, claim.cell, "the cell"), held]
     notes += ["numbers of seed 0"] if numbers and not claim.measured else []
     notes += [f"<b>does not hold with seed {failed}</b>"] if failed else []
-    asserted = "<br>".join(map(code, claim.asserted))
-    numbers += "<br>\n" if numbers else ""
-    return f'<div class="claim">\n\n{numbers}<small>asserted: {asserted} · {" · ".join(notes)}</small>\n\n</div>'
+    lines = "<br>\n".join([*filter(None, [numbers]), f"<small>{' · '.join(notes)}</small>"])
+    return f'<div class="claim">\n\n<i>{claimed(claim)}</i><br>\n{lines}\n\n</div>'
 
 
 def exact_claim(claim):
     place = link(claim.notebook, claim.cell, claim.section or "at the beginning")
     lines = [[line for line in one.printed if not line.startswith(ledger.FIGURES)][:3] for one in claim.results]
     numbers = said(sum(lines, []))
-    return f"* {place}: {'; '.join(map(code, claim.asserted))}" + (f"<br>{numbers}" if numbers else "")
+    return f"* {place}: <i>{claimed(claim)}</i>" + (f"<br>{numbers}" if numbers else "")
+
+
+def claimed(claim):
+    """What a cell claims, in the words of its assertions; their conditions where they have none."""
+    return "; ".join(map(html.escape, claim.told)) or "; ".join(map(code, claim.asserted))
 
 
 def tables(cell):
