@@ -1340,7 +1340,8 @@ def block_parts(widgets):
         done = every - on == {"feed_forward", "more_blocks"}
         text = f"A block {name}: {100 * share(on):.9f}% of new digits right. Digits {' '.join(map(str, digits))}: it "
         text += f"says {' '.join(map(str, said))}, {right} of 8 right. {'✔' if done else '○'} Find two parts of which "
-        return f"{text}either may be missing, but not both.", None
+        wrong = "" if re.fullmatch(r"\s*[0-9]{8}\s*", state["digits"]) else " Type 8 digits: others are left out, or 0."
+        return f"{text}either may be missing, but not both.{wrong}", None
 
     shares = {
         frozenset(some): share(frozenset(some))
@@ -1927,7 +1928,7 @@ def filling_cache(widgets):
         last = f"{totals[0]} rows with a cache, {totals[1]} without."
         ask = "And after 100 steps, with a cache and without?"
         if step < 6:
-            ask = "Guess before you go on: at step 6, how many rows with a cache, and how many without?"
+            ask = "Guess before you go on: by step 6, how many rows with a cache, and how many without?"
         return f"{said}Computed so far, in each layer: {last} {ask}", None
 
     return widgets.filling_cache(words, layers, heads, e), expected

@@ -72,9 +72,9 @@ def draw_digits(canvas: Phone, y: float, digits: Sequence[int], said: Sequence[i
     return sum(one == other for one, other in zip(said, right))
 
 
-def draw_parts(on: frozenset, share: float, digits: Sequence[int], said: Sequence[int], done: bool) -> View:
-    """A block with these parts, what share of new digits it gets right, and its answers to some."""
-    canvas, missing = Phone(530), [part for part in PARTS if part not in on]
+def draw_parts(on: frozenset, share: float, digits: Sequence[int], said: Sequence[int], done: bool, typed: str) -> View:
+    """A block with these parts, what share of new digits it gets right, and its answers to some, read from a text."""
+    canvas, missing = Phone(550), [part for part in PARTS if part not in on]
     canvas.hint(348, 16, "click a part", "end")
     canvas.rect(14, 92, 334, 250, "none", stroke="edge", stroke_width=1.5, rx=10)
     out, low = 30.0, 330.0
@@ -101,10 +101,12 @@ def draw_parts(on: frozenset, share: float, digits: Sequence[int], said: Sequenc
     canvas.text(342, y + 15, name, 11.5, "end")
     right = draw_digits(canvas, y + 30, digits, said)
     task = f"{'✔' if done else '○'} Find two parts of which either may be missing, but not both."
-    canvas.prose(8, y + 106, task, 12.5, fill="right" if done else "ink")
+    y = canvas.prose(8, y + 106, task, 12.5, fill="right" if done else "ink")
+    wrong = "" if typed == "".join(map(str, digits)) else f" Type {len(digits)} digits: others are left out, or 0."
+    canvas.prose(8, y, wrong.strip(), 12.5, fill="wrong")
     return canvas.view(
         f"A block {name}: {share:.0%} of new digits right. Digits {' '.join(map(str, digits))}: it says "
-        f"{' '.join(map(str, said))}, {right} of {len(digits)} right. {task}"
+        f"{' '.join(map(str, said))}, {right} of {len(digits)} right. {task}{wrong}"
     )
 
 
@@ -124,7 +126,7 @@ def block_parts(answer: Answer, shares: Mapping[frozenset, float], digits: str, 
         parts = frozenset(part for part in PARTS if on[part])
         given = digits_of(digits, count)
         done = stands_in(shares, set(PARTS) - parts)
-        return draw_parts(parts, shares[parts], given, list(answer(parts, given)), done)
+        return draw_parts(parts, shares[parts], given, list(answer(parts, given)), done, digits.strip())
 
     require_list(tries=tries)
     count = len(digits)

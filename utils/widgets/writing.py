@@ -273,7 +273,7 @@ def draw_cache(words: Sequence[str], sizes: tuple[int, int, int], d_head: int, s
         canvas.rect(68, y - 12, long, 16, "here")
         canvas.text(74 + long, y, total, 12, "start", bold=here)
     if step < tokens:
-        ask = f"Guess before you go on: at step {tokens}, how many rows with a cache, and how many without?"
+        ask = f"Guess before you go on: by step {tokens}, how many rows with a cache, and how many without?"
     else:
         ask = "And after 100 steps, with a cache and without?"
     canvas.prose(6, below + 246, ask, fill="quiet")
