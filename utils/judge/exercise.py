@@ -212,9 +212,9 @@ class Exercise:
                 except KeyboardInterrupt:
                     raise
                 except BaseException as error:  # a result so odd that it cannot be compared
+                    key = "answer.comparing_stopped" if isinstance(error, Stopped) else "answer.cannot_be_compared"
                     why = text_of(error) if isinstance(error, Stopped) else type(error).__name__
-                    kind = describe_kind(runs[0].result)
-                    found = Verdict("wrong", Finding("answer.cannot_be_compared", {"got": kind, "why": why}))
+                    found = Verdict("wrong", Finding(key, {"got": describe_kind(runs[0].result), "why": why}))
         return replace(found, printed=runs[0].printed, shown=sandbox.shown)
 
     def _judge(

@@ -1,5 +1,6 @@
 """Which known mistake, or which two at once, an answer behaves like on every input."""
 
+import contextlib
 import functools
 import itertools
 import re
@@ -14,6 +15,7 @@ from ..compare import as_asked, same, unchanged
 from ..run.calls import Run, copied
 from ..run.errors import BROADCAST, PRODUCTS
 from ..run.layers import Misbuilt
+from ..run.sandbox import Sandbox, Stopped
 from ..verdict import Finding, in_a_row
 from . import rows, variants
 
@@ -77,6 +79,7 @@ SYNONYMS = (  # names that can do one another's work
 )
 # what divides, or multiplies by a broken number
 DIVIDES = r"/|div|mean|average|norm|cosine|std|softmax|scaled_dot|reciprocal|\*\* ?-|\.\d"
+PATIENCE = 0.5  # seconds of work for one input: on altered arguments a loop of the reference may never end
 EVERYWHERE = {"shape", "size", "len", "torch", "math", "range", "float", "to", "dtype"}  # what can be written otherwise
 
 
@@ -129,6 +132,7 @@ class Known:
             Candidate((one.said,), (), one.applied_to(reference, self.names), one.after) for one in self.changes
         ]
         self.kept: dict[Callable, dict[int, Run]] = {}
+        self.endless: set[str] = set()  # changes with which the reference was stopped
 
     def _alone(self, row: rows.Mistake) -> Candidate:
         """A row by itself. Its code may be written otherwise, where the row does not say what has to be there."""
@@ -145,7 +149,7 @@ class Known:
     @functools.cached_property
     def mixed(self) -> list[Candidate]:
         """A row, and what can go wrong in any exercise."""
-        both = itertools.product(self.mistakes, self.changes)
+        both = itertools.product(self.mistakes, [one for one in self.changes if one.name not in self.endless])
         return [self._both(row, one, one.applied_to(row.function, self.names), one.after) for row, one in both]
 
     def _both(
@@ -235,9 +239,12 @@ class Known:
         done = Run(learner.arguments, learner.want)
         copies = {name: copied(value) for name, value in learner.arguments.items()}
         try:
-            done.result = function(*copies.values())
-        except Exception as error:
+            with Sandbox.current.within(PATIENCE) if Sandbox.current else contextlib.nullcontext():
+                done.result = function(*copies.values())
+        except (Exception, Stopped) as error:
             done.error = error.with_traceback(None)
+        if isinstance(done.error, Stopped):
+            self.endless |= {name for one in self.variants if one.function is function for name in one.names}
         if learner.changed:
             done.changed = tuple(
                 name for name in learner.changed if not unchanged(learner.arguments[name], copies[name])

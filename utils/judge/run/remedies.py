@@ -218,6 +218,11 @@ REMEDIES = (
         "sliding_window_mask: i = torch.arange(float(n))\nd = i[:, None] - i\nreturn d >= 0 & d < width",
     ),
     Remedy(
+        "product_of_booleans",
+        r"\"(addmm|addmv|addbmm|baddbmm|bmm|dot|mv)\w*\" not implemented for 'Bool'",
+        "weighted_sum: return (weights > 0) @ (values > 0)",
+    ),
+    Remedy(
         "two_kinds_of_numbers",
         r"^(RuntimeError|NotImplementedError).*(dtype|scalar type|not implemented for ')",
         "weighted_sum: return torch.tensor(weights.tolist()) @ values",
@@ -375,8 +380,13 @@ REMEDIES = (
     ),
     Remedy(
         "nothing_collected",
-        r"empty TensorList|non-empty list|reduce\(\) of empty|(min|max)\(\) (arg|iterable argument) is (an )?empty",
+        r"empty TensorList|non-empty list|reduce\(\) of empty",
         "weighted_sum: rows = []\nfor w, v in zip(weights, values):\n    w * v\nreturn torch.stack(rows).sum(0)",
+    ),
+    Remedy(
+        "nothing_to_choose_from",
+        r"(min|max)\(\) (arg|iterable argument) is (an )?empty",
+        "weighted_sum: return max([w for w in weights if w > 2]) * values.sum(0)",
     ),
     Remedy(
         "assigned_into",

@@ -193,8 +193,19 @@ class Program:
 
     def where_to_look(self, edit: Mutation) -> Finding:
         """Where to look, and what to ask oneself there."""
-        fields = {"line": self.line(edit.line or edit.at), "piece": self.piece(edit)}
-        return Finding(f"changes.{edit.missing or edit.kind}", fields)
+        kind, fields = edit.missing or edit.kind, {"line": self.line(edit.line or edit.at), "piece": self.piece(edit)}
+        alone = kind == "name" and len(edit.swaps) == 1 and isinstance(edit.at, ast.Name)
+        if alone and _count(edit.at.id, fields["piece"]) > 1:
+            if place := self._first_or_last(edit.at):
+                return Finding(f"changes.{place} name", fields | {"piece": edit.at.id})
+        return Finding(f"changes.{kind}", fields)
+
+    def _first_or_last(self, node: ast.Name) -> str:
+        """Which of its name in a line it is, the first or the last; "" for one between these, and for one alone."""
+        line = self.source.splitlines()[node.lineno - 1].encode()
+        before, after = (part.decode() for part in (line[: node.col_offset], line[node.end_col_offset :]))
+        occurs = _count(node.id, before) > 0, _count(node.id, after) > 0
+        return {(False, True): "first", (True, False): "last"}.get(occurs, "")
 
     def change(self, edit: Mutation) -> Finding:
         """The change itself; to be called while it is made."""
