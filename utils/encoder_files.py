@@ -20,11 +20,11 @@ def tensors(raw: bytes) -> dict[str, Tensor]:
 
     The header says of each tensor its dtype, its shape, and from where to where its numbers stand behind the header."""
     length = int.from_bytes(raw[:8], "little")
-    header, numbers = json.loads(raw[8 : 8 + length]), memoryview(bytearray(raw))[8 + length :]
+    header, numbers = json.loads(raw[8 : 8 + length]), memoryview(bytearray(raw))[8 + length :]  # slices copy nothing
     found = {}
     for name, entry in header.items():
         if name != "__metadata__":
             begin, end = entry["data_offsets"]
-            flat = torch.frombuffer(numbers[begin:end], dtype=DTYPES[entry["dtype"]])
+            flat = torch.frombuffer(numbers[begin:end], dtype=DTYPES[entry["dtype"]])  # bytes → numbers
             found[name] = flat.view(entry["shape"])
     return found
