@@ -580,7 +580,7 @@ def test_other_seeds_run_on_a_copy(notebook, capsys):
     assert repeat_with_seeds.main([str(path), "--seeds", "1"]) == 0
     assert repeat_with_seeds.main([str(path), "--seeds", "1", "2"]) == 1
     assert "seed 2: cell 2 raised AssertionError" in capsys.readouterr().err and path.read_bytes() == before
-    with pytest.raises(ValueError, match="0 cells begin with SEED = 0"):
+    with pytest.raises(ValueError, match="0 cells have a line SEED = 0"):
         repeat_with_seeds.main([str(notebook("seed = 0"))])
 
 

@@ -25,6 +25,7 @@ import ast
 import datetime
 import hashlib
 import json
+import re
 import sys
 import tempfile
 import time
@@ -96,10 +97,10 @@ def with_margins(notebook, file):
 
 def with_seed(notebook, number):
     """The notebook, changed in place, with `SEED = number`. ValueError where it has not exactly one line `SEED = 0`."""
-    cells = [cell for _, cell in execute.code_cells(notebook) if cell.source.startswith("SEED = 0")]
+    cells = [cell for _, cell in execute.code_cells(notebook) if re.search(r"^SEED = 0\b", cell.source, re.M)]
     if len(cells) != 1:
-        raise ValueError(f"{len(cells)} cells begin with SEED = 0; there must be one")
-    cells[0].source = cells[0].source.replace("SEED = 0", f"SEED = {number}", 1)
+        raise ValueError(f"{len(cells)} cells have a line SEED = 0; there must be one")
+    cells[0].source = re.sub(r"^SEED = 0\b", f"SEED = {number}", cells[0].source, count=1, flags=re.M)
     for _, cell in execute.code_cells(notebook):
         cell.outputs, cell.execution_count = [], None  # where a run ends early, the rest said nothing
     return notebook
