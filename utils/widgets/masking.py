@@ -46,7 +46,7 @@ def of_a_score(score: float) -> str:
 def painted_board(words: Sequence[str], scores: np.ndarray, V: np.ndarray) -> Board:
     """The board of a painted mask: on the line of each query its scores, weights, their sum, and its output."""
     n, wide = len(words), max(15.0, *(width_of(of_a_score(score)) for score in scores.flat)) + 2
-    weight, output = width_of("0.00") + 3, max(width_of(two_decimals(value)) for value in V.flat) + 4
+    weight, output = width_of("0.00") + (3 if n < 5 else 1), max(width_of(two_decimals(value)) for value in V.flat) + 4
     names = max(width_of(cut(word, 7), 12.5) for word in words) + 8
     spare = max(0.0, (352 - names - n * (wide + weight) - 22 - V.shape[1] * output - 3 * 8) / n)
     more = min(max(ROW - wide, 0.0), 0.6 * spare)  # scores are clicked: most of the room is theirs
