@@ -51,13 +51,12 @@ def motion(count: int) -> str:
         rules.append(
             f"@keyframes c{k}{{{before}{soon:.2f}%,{end:.2f}%{{opacity:1}}{end + 0.01:.2f}%,100%{{opacity:0}}}}"
         )
-    rules.append("@keyframes last{0%,99%{opacity:0}100%{opacity:1}}")
     moving = "".join(f".{kind}{k}{{animation-name:{kind}{k}}}" for k in range(count) for kind in "wrc")
     return (
         f".r{{opacity:{FAINT}}}.c{{opacity:0}}.r.kept,.c.kept{{opacity:1}}"
         f"@media(prefers-reduced-motion:no-preference){{.w,.r,.c{{animation-duration:{whole:g}s;"
         f"animation-iteration-count:{TIMES}}}{moving}}}"
-    ) + "".join(rules[:-1])
+    ) + "".join(rules)
 
 
 def draw(translator: TrainedTranslator | None = None) -> View:
